@@ -1,0 +1,16 @@
+"""The two side effects that values need: the wall clock, for display, and random ids."""
+
+from __future__ import annotations
+
+import os
+import time
+
+
+def wall_clock_ms() -> int:
+    """Return milliseconds since 1970. For people only: no verdict reads it."""
+    return time.time_ns() // 1_000_000
+
+
+def random_id() -> bytes:
+    """Return 16 random bytes: the id of an event, an operation or a log."""
+    return os.urandom(16)

@@ -1,0 +1,269 @@
+"""Every error a user of Topicfold can meet, by what they can do about it.
+
+    TopicfoldError
+    ├── FixRequest             the request itself is wrong; sending it again is no use
+    │   ├── InvalidRequest     malformed query, body or header
+    │   ├── InvalidName        a tenant, namespace or topic name that breaks the rules
+    │   ├── InvalidLabels      labels that break the rules; carries every violation
+    │   ├── TooLarge           body, record or header above its limit
+    │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, OperationNotFound
+    │   ├── WrongKind          partitioned where plain was meant, or the other way round
+    │   ├── KeyReused          an Idempotency-Key that was used with another body
+    │   └── Forbidden          the guard at the door refused it
+    ├── Reread                 somebody else was first; read again and decide anew
+    │   ├── PreconditionFailed If-Match does not name the current version
+    │   ├── AlreadyExists      there is one of that name
+    │   ├── NotEmpty           something still lives inside
+    │   └── Undecodable        the stored record cannot be read; delete or replace it whole
+    ├── Wait                   nothing was applied; the same request may succeed later
+    │   ├── NotReady           the partition is not folded yet, or stopped
+    │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
+    │   ├── Overloaded         queues are full
+    │   ├── NewerSchema        the record was written by a newer node
+    │   └── PositionTimeout    the wanted position was not folded in time
+    ├── OutcomeUnknown         the change may or may not be applied; ask for the operation
+    ├── Resync                 a position of another log, or one that no longer exists
+    └── OperatorNeeded         a person must act; the engine stops rather than guess
+        ├── WrongLog           the log is not the one it was said to be
+        ├── UnsafeLog          the log's settings would lose events
+        ├── LogGap             offsets are missing between two records
+        ├── LevelUnsupported   the log moved to a folding rule this version does not know
+        └── BadSetting         a setting that cannot work
+
+Each leaf has a stable `code` and carries values, not only text. `hint` says what to do next.
+The HTTP status of each class is in `topicfold.wire.problems`; the client maps codes back to these classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class TopicfoldError(Exception):
+    """Base of all errors.
+
+    `reason` is one sentence for people, `hint` what to do next (may be empty), `values` the facts behind it.
+    """
+
+    code: ClassVar[str] = "error"
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, reason: str, *, hint: str | None = None, **values: Any) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = self.default_hint if hint is None else hint
+        self.values: Mapping[str, Any] = values
+
+
+class FixRequest(TopicfoldError):
+    """The request is wrong as it stands."""
+
+    code = "invalid_request"
+
+
+class InvalidRequest(FixRequest):
+    """A malformed query, body or header."""
+
+
+class InvalidName(FixRequest):
+    """A name that breaks the naming rules; `values` hold `name`."""
+
+    code = "invalid_name"
+
+
+class InvalidLabels(FixRequest):
+    """Labels that break the rules.
+
+    `values["violations"]` is the whole list: `{"path": "labels.KEY", "reason": "..."}`.
+    """
+
+    code = "invalid_labels"
+
+    def __init__(self, violations: Sequence[Mapping[str, str]]) -> None:
+        first = "; ".join(f"{v['path']}: {v['reason']}" for v in violations[:5])
+        more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
+        super().__init__(first + more, violations=list(violations))
+
+
+class TooLarge(FixRequest):
+    """Something exceeds its limit; `values` hold `limit`."""
+
+    code = "too_large"
+
+
+class NotFound(FixRequest):
+    """The thing named does not exist."""
+
+    code = "not_found"
+
+
+class TenantNotFound(NotFound):
+    """No such tenant."""
+
+    code = "tenant_not_found"
+
+
+class NamespaceNotFound(NotFound):
+    """No such namespace."""
+
+    code = "namespace_not_found"
+
+
+class TopicNotFound(NotFound):
+    """No such topic."""
+
+    code = "topic_not_found"
+
+
+class OperationNotFound(NotFound):
+    """An operation id that cannot be one of this log."""
+
+    code = "operation_not_found"
+
+
+class WrongKind(FixRequest):
+    """A partitioned topic where a plain one was meant, or the other way round."""
+
+    code = "wrong_kind"
+
+
+class KeyReused(FixRequest):
+    """An Idempotency-Key seen before with another body."""
+
+    code = "idempotency_key_reused"
+    default_hint = "Use a new Idempotency-Key for a new request."
+
+
+class Forbidden(FixRequest):
+    """The request was refused at the door."""
+
+    code = "forbidden"
+
+
+class Reread(TopicfoldError):
+    """Somebody else was first."""
+
+    code = "conflict"
+
+
+class PreconditionFailed(Reread):
+    """If-Match does not name the current version; `values["current"]` does."""
+
+    code = "precondition_failed"
+    default_hint = "Read the topic again and send If-Match with its ETag."
+
+
+class AlreadyExists(Reread):
+    """There is one of that name."""
+
+    code = "already_exists"
+
+
+class NotEmpty(Reread):
+    """Something still lives inside."""
+
+    code = "not_empty"
+
+
+class Undecodable(Reread):
+    """The stored record cannot be read; it can only be deleted or replaced whole."""
+
+    code = "undecodable"
+    default_hint = "Delete the topic, or replace its whole record with PUT /api/v1/topics/..."
+
+
+class Wait(TopicfoldError):
+    """Nothing was applied by this request; it may succeed later."""
+
+    code = "unavailable"
+    default_hint = "Try again in a few seconds."
+
+
+class NotReady(Wait):
+    """The partition that holds this namespace is not folded yet, or has stopped."""
+
+    code = "not_ready"
+
+
+class LogUnavailable(Wait):
+    """The log cannot be reached, or must not be written to."""
+
+    code = "log_unavailable"
+
+
+class Overloaded(Wait):
+    """A queue is full."""
+
+    code = "overloaded"
+
+
+class NewerSchema(Wait):
+    """The record was written by a newer node and cannot be changed here."""
+
+    code = "newer_schema"
+    default_hint = "Upgrade this node, or send the request to an upgraded one."
+
+
+class PositionTimeout(Wait):
+    """The wanted position was not folded within the request's time; carries `wanted` and `reached`."""
+
+    code = "position_timeout"
+
+
+class OutcomeUnknown(TopicfoldError):
+    """The change may or may not be applied, now or later; carries `operation`."""
+
+    code = "outcome_unknown"
+
+    def __init__(self, reason: str, *, operation: str) -> None:
+        super().__init__(
+            reason,
+            hint=f"GET /api/v1/operations/{operation} settles it; the same Idempotency-Key may be sent again.",
+            operation=operation,
+            outcome="unknown",
+        )
+
+
+class Resync(TopicfoldError):
+    """A position of another log, or one that no longer exists."""
+
+    code = "resync"
+    default_hint = "Read again without a position and go on from the answer's."
+
+
+class OperatorNeeded(TopicfoldError):
+    """A person must act."""
+
+    code = "fault"
+
+
+class WrongLog(OperatorNeeded):
+    """The log is not the one it was said to be."""
+
+    code = "wrong_log"
+
+
+class UnsafeLog(OperatorNeeded):
+    """The log's settings would lose events."""
+
+    code = "unsafe_log"
+
+
+class LogGap(OperatorNeeded):
+    """Offsets are missing: between `expected` and `found` of `partition` something was lost."""
+
+    code = "log_gap"
+
+
+class LevelUnsupported(OperatorNeeded):
+    """The log moved to a folding rule that this version does not know."""
+
+    code = "level_unsupported"
+    default_hint = "Upgrade this node."
+
+
+class BadSetting(OperatorNeeded):
+    """A setting that cannot work."""
+
+    code = "bad_setting"

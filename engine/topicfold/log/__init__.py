@@ -1,0 +1,1 @@
+"""The ordered log of change events, behind one port; one adapter per technology."""

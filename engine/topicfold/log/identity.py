@@ -1,0 +1,101 @@
+"""Who a log is: its header record, how one is made, and how an existing one is recognised."""
+
+from __future__ import annotations
+
+import asyncio
+
+from topicfold.errors import WrongLog
+from topicfold.log.codec import decode_event, encode_event
+from topicfold.log.port import Entry, Log, LogIdentity
+from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
+
+_BATCH = 1_000
+
+
+def header_value(identity: LogIdentity) -> bytes:
+    """Return the value of the header record that states `identity`."""
+    return encode_event(
+        Event(
+            level=1,
+            kind=Kind.HEADER,
+            flags=0,
+            event_id=identity.incarnation,
+            aggregate_kind=AggregateKind.NONE,
+            name=identity.hash_name,
+            partition_count=identity.partitions,
+            base=GENESIS,
+            namespace_id=GENESIS,
+            operations=(),
+            payload_schema=0,
+            payload=b"",
+            audit=b"",
+        )
+    )
+
+
+def identity_in(value: bytes) -> LogIdentity | None:
+    """Return what a header record states, or None for any other value."""
+    event = decode_event(value)
+    if event is None or event.kind != Kind.HEADER or not event.partition_count:
+        return None
+    return LogIdentity(event.event_id, event.partition_count, event.name)
+
+
+async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
+    """Return who `log` is; an empty one is given `new_incarnation` first.
+
+    The first valid header in partition 0 decides, so any number of nodes may do this at once and agree.
+    Partitions that lack a header get a copy.
+
+    Raises:
+        WrongLog: there are records but no header, or the header speaks of another number of partitions or hash.
+        LogUnavailable: the log did not answer in time, or did not take the header.
+    """
+    was_empty = not any((await log.end_offsets()).values())
+    identity = await _first_header(log)
+    if identity is None and was_empty:
+        await _append_and_wait(log, 0, header_value(LogIdentity(new_incarnation, log.partitions, HASH_NAME)))
+        identity = await _first_header(log)
+    if identity is None:
+        raise WrongLog(
+            "the log holds records but partition 0 states no header",
+            hint="This is not a log of Topicfold, or its beginning was deleted. Name another log.",
+        )
+    if identity.partitions != log.partitions:
+        raise WrongLog(
+            f"the log was made with {identity.partitions} partitions and now has {log.partitions}",
+            hint="The number of partitions is fixed for ever. Restore the log, or name another one.",
+        )
+    if identity.hash_name != HASH_NAME:
+        raise WrongLog(f"the log spreads namespaces by {identity.hash_name!r}, this version knows {HASH_NAME!r}")
+    for partition in range(1, log.partitions):
+        if not await log.read(partition, (await log.start_offsets())[partition], 1):
+            await _append_and_wait(log, partition, header_value(identity))
+    return identity
+
+
+async def _first_header(log: Log) -> LogIdentity | None:
+    offset = (await log.start_offsets())[0]
+    while batch := await log.read(0, offset, _BATCH):
+        for entry in batch:
+            identity = identity_in(entry.value)
+            if identity:
+                return identity
+        offset = batch[-1].offset + 1
+    return None
+
+
+async def _append_and_wait(log: Log, partition: int, value: bytes) -> Entry:
+    """Append `value` and return the entry once it can be read back."""
+    failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    offset = (await log.end_offsets())[partition]
+    log.append(partition, value, lambda error: None if failed.done() else failed.set_exception(error))
+    while not failed.done():
+        for entry in await log.read(partition, offset, _BATCH):
+            if entry.value == value:
+                failed.cancel()
+                return entry
+            offset = entry.offset + 1
+        await asyncio.sleep(0.005)
+    failed.result()
+    raise AssertionError("unreachable")

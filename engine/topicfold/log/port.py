@@ -1,0 +1,125 @@
+"""The port of an ordered, partitioned, append-only log.
+
+A log never says whether an event took effect: the fold does, when it meets the record. So `append` hands a
+record over and promises nothing; what matters comes back through `follow`.
+All methods are called on one asyncio loop, and all callbacks are called on that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from topicfold.errors import TopicfoldError
+
+
+class Entry(NamedTuple):
+    """One record of the log. `value` is never interpreted here; an absent value is `b""`."""
+
+    partition: int
+    offset: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogIdentity:
+    """What a log's header record states: who it is and how namespaces spread over it."""
+
+    incarnation: bytes
+    partitions: int
+    hash_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingProblem:
+    """A setting of the log that is not as it must be.
+
+    `refuses_writes` is true where going on would lose events; `repair` is a command or a sentence.
+    """
+
+    setting: str
+    found: str
+    wanted: str
+    refuses_writes: bool
+    repair: str
+
+
+Deliver = Callable[[Sequence[Entry]], None]
+"""Takes a non-empty batch: offsets rise within each partition; called once at a time."""
+
+Fault = Callable[[TopicfoldError, int | None], None]
+"""Takes what stopped the reading, and of which partition (None: of all)."""
+
+Failed = Callable[[TopicfoldError], None]
+"""Takes the news that the log gave up on one append, which may be in the log all the same."""
+
+
+class Log(Protocol):
+    """An ordered log of P partitions, shared by any number of nodes and processes.
+
+    Promises: records of one partition are read in one order by everybody, each offset once, none that is not
+    durable. Does not promise: that appends keep their order, arrive once, or arrive at all.
+    """
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions, fixed for the life of the log."""
+        ...
+
+    def append(self, partition: int, value: bytes, failed: Failed) -> None:
+        """Hand `value` over for appending to `partition`.
+
+        Returns at once. `failed` is called at most once, on the loop, if the log gave up; the record may be in
+        the log nevertheless. Nothing is called on success.
+
+        Raises:
+            LogUnavailable: not taken and never will be (closed, unreachable).
+            Overloaded: not taken, too many appends are waiting.
+            TooLarge: above the log's limit for a record.
+        """
+        ...
+
+    async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        """Return up to `limit` records of `partition` from `offset` on; empty at the end.
+
+        For opening, history and repair, not for following.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+        """
+        ...
+
+    async def start_offsets(self) -> Mapping[int, int]:
+        """Return per partition the first offset that still exists.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+        """
+        ...
+
+    async def end_offsets(self) -> Mapping[int, int]:
+        """Return per partition the next offset to be written, as of some moment after the call.
+
+        Every record whose append was acknowledged to anybody before the call lies below it.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+        """
+        ...
+
+    def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
+        """Start delivering all partitions from `positions` (next offset to read) on, for ever. Called once."""
+        ...
+
+    async def check_settings(self) -> Sequence[SettingProblem]:
+        """Return what is wrong with the log's settings now.
+
+        Raises:
+            LogUnavailable: the settings could not be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Stop reading and appending; end all threads. Waiting appends fail. May be called twice."""
+        ...

@@ -1,0 +1,122 @@
+"""Labels: short key-value pairs of a topic, and the rules they must keep.
+
+Keys are Kubernetes' qualified names, values any printable text. Rules are applied before an event is written,
+never when it is folded: an event that is in the log stays readable whatever the settings become.
+
+Source: Kubernetes `validation.IsQualifiedName`; PIP-451 (`allowedCustomLabelKeys`, `maxCustomLabelValueLength`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from topicfold.errors import InvalidLabels, InvalidRequest
+
+MAX_LABELS = 64
+MAX_VALUE_LENGTH = 128
+MAX_VALUE_BYTES = 512
+MAX_KEY_NAME_LENGTH = 63
+MAX_KEY_PREFIX_LENGTH = 253
+
+_KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_KEY_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRules:
+    """What labels a writer may set.
+
+    `allowed_keys` None allows any key. `max_value_length` counts code points; `max_labels` those of one topic.
+    """
+
+    allowed_keys: frozenset[str] | None = None
+    max_value_length: int = MAX_VALUE_LENGTH
+    max_labels: int = MAX_LABELS
+
+
+def check_labels(labels: Mapping[str, str], rules: LabelRules) -> None:
+    """Return if every label of a request keeps the rules.
+
+    Raises:
+        InvalidLabels: carries all violations, not only the first.
+    """
+    violations = [
+        {"path": f"labels.{key}", "reason": reason}
+        for key, value in labels.items()
+        for reason in (*_key_violations(key, rules), *_value_violations(value, rules))
+    ]
+    if len(labels) > rules.max_labels:
+        violations.append({"path": "labels", "reason": too_many(len(labels), rules)})
+    if violations:
+        raise InvalidLabels(violations)
+
+
+def too_many(count: int, rules: LabelRules) -> str:
+    """Return the sentence that says so."""
+    return f"{count} labels, at most {rules.max_labels} are allowed on a topic"
+
+
+def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
+    """Return the labels of a query parameter or option, given once or several times.
+
+    Given once: pairs `key:value` or `key=value` parted by commas; a backslash takes `,` `:` `=` `\\` literally.
+    Given several times: each text is one pair, its value taken as it stands, commas, colons and all.
+
+    >>> parse_pairs(["team:pay,tier=gold"], "custom-labels")
+    {'team': 'pay', 'tier': 'gold'}
+    >>> parse_pairs(["note:a,b", "team:pay"], "custom-labels")
+    {'note': 'a,b', 'team': 'pay'}
+
+    Raises:
+        InvalidRequest: names the pair that is none, or a key that is given two values.
+    """
+    pairs = [_pair(text, what) for text in texts] if len(texts) > 1 else [*_split(texts[0], what)] if texts else []
+    labels: dict[str, str] = {}
+    for key, value in pairs:
+        if labels.setdefault(key, value) != value:
+            raise InvalidRequest(f"{what}: key {key!r} is given two values, {labels[key]!r} and {value!r}")
+    return labels
+
+
+def _pair(text: str, what: str) -> tuple[str, str]:
+    """Return the pair parted by the first `:` or `=`; no key holds either."""
+    match = re.match(r"([^:=]+)[:=](.*)", text, re.DOTALL)
+    if not match:
+        raise InvalidRequest(
+            f"{what}: {text[:80]!r} is not a pair of key and value",
+            hint="Write key:value or key=value, several parted by commas.",
+        )
+    return match[1].strip(), match[2]
+
+
+def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
+    """Yield the pairs of a comma-parted text with backslash escapes."""
+    if not text.strip():
+        return
+    for piece in re.findall(r"(?:\\.|[^,\\]|\\$)+|(?<=,)(?=,|$)|^(?=,)", text, re.DOTALL):
+        key, value = _pair(piece, what)
+        yield key, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
+
+
+def _key_violations(key: str, rules: LabelRules) -> Iterable[str]:
+    prefix, slash, name = key.rpartition("/")
+    if not _KEY_NAME.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
+        yield (
+            f"a key is 1 to {MAX_KEY_NAME_LENGTH} of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit, "
+            "perhaps behind 'prefix/'"
+        )
+    elif slash and (not _KEY_PREFIX.fullmatch(prefix) or len(prefix) > MAX_KEY_PREFIX_LENGTH):
+        yield f"the part before '/' must be a lower-case DNS name of at most {MAX_KEY_PREFIX_LENGTH} characters"
+    elif rules.allowed_keys is not None and key not in rules.allowed_keys:
+        yield f"not among the allowed keys: {', '.join(sorted(rules.allowed_keys)) or '(none)'}"
+
+
+def _value_violations(value: str, rules: LabelRules) -> Iterable[str]:
+    if len(value) > rules.max_value_length:
+        yield f"the value has {len(value)} characters, at most {rules.max_value_length} are allowed"
+    elif len(value.encode("utf-8", "surrogatepass")) > MAX_VALUE_BYTES:
+        yield f"the value has more than {MAX_VALUE_BYTES} bytes"
+    if not value.isprintable():
+        yield "the value holds characters that cannot be printed"

@@ -1,0 +1,249 @@
+"""Names of tenants, namespaces and topics, and the Kafka topic a name stands for.
+
+Text from outside becomes a name here, once, at the edge (`parse_topic`, `parse_namespace`, `check_tenant`).
+Names read back from the log are only taken apart (`split_topic`): rules may grow stricter, the log does not.
+
+Source: Pulsar's TopicName and NamespaceName; Kafka's legal topic names (`Topic.validate`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from topicfold.errors import InvalidName
+
+MAX_PART_LENGTH = 64
+MAX_TOPIC_BYTES = 255
+MAX_KAFKA_NAME_LENGTH = 249
+DEFAULT_TENANT = "public"
+DEFAULT_NAMESPACE = "public/default"
+PERSISTENT = "persistent"
+NON_PERSISTENT = "non-persistent"
+DOMAINS = (PERSISTENT, NON_PERSISTENT)
+
+_PART = re.compile(r"[-=:.\w]+", re.ASCII)
+_KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_ENCODED_TWICE = re.compile(r"%[0-9A-Fa-f]{2}")
+_PARTITION_SUFFIX = re.compile(r"-partition-(0|[1-9][0-9]*)$")
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class TopicName(NamedTuple):
+    """A topic's full name.
+
+    >>> str(parse_topic("orders"))
+    'persistent://public/default/orders'
+    """
+
+    domain: str
+    tenant: str
+    namespace_part: str
+    local: str
+
+    @property
+    def namespace(self) -> str:
+        """The namespace as `tenant/namespace`."""
+        return f"{self.tenant}/{self.namespace_part}"
+
+    @property
+    def key(self) -> str:
+        """The name inside its namespace: the local part, behind its domain if that is not `persistent`.
+
+        A local part holds no slash, so the two forms never meet.
+        """
+        return self.local if self.domain == PERSISTENT else f"{self.domain}://{self.local}"
+
+    def __str__(self) -> str:
+        return f"{self.domain}://{self.tenant}/{self.namespace_part}/{self.local}"
+
+
+def topic_of_key(namespace: str, key: str) -> str:
+    """Return the full name of the topic that is called `key` inside `namespace` (see `TopicName.key`)."""
+    domain, separator, local = key.partition("://")
+    return f"{domain}://{namespace}/{local}" if separator else f"{PERSISTENT}://{namespace}/{key}"
+
+
+def parse_topic(text: str) -> TopicName:
+    """Return the name that `text` means: full, `tenant/namespace/topic`, or bare in `public/default`.
+
+    Raises:
+        InvalidName: says which rule it breaks.
+    """
+    domain, separator, path = text.partition("://")
+    if not separator:
+        domain, path = PERSISTENT, text
+    if domain not in DOMAINS:
+        raise InvalidName(
+            f"topic {_shown(text)}: the domain must be persistent or non-persistent, not {_shown(domain)}",
+            name=text,
+            hint="Write persistent://tenant/namespace/topic, tenant/namespace/topic or just topic.",
+        )
+    parts = path.split("/")
+    if len(parts) == 1 and not separator:
+        parts = [*DEFAULT_NAMESPACE.split("/"), path]
+    if len(parts) != 3:
+        raise InvalidName(
+            f"topic {_shown(text)}: expected tenant/namespace/topic, found {len(parts)} part(s)",
+            name=text,
+            hint="Write persistent://tenant/namespace/topic, tenant/namespace/topic or just topic.",
+        )
+    check_tenant(parts[0])
+    _check_part("namespace", parts[1])
+    check_local(parts[2])
+    return TopicName(domain, *parts)
+
+
+def parse_namespace(text: str) -> str:
+    """Return `text` if it is a namespace as `tenant/namespace`.
+
+    Raises:
+        InvalidName: says which rule it breaks.
+    """
+    parts = text.split("/")
+    if len(parts) != 2:
+        raise InvalidName(
+            f"namespace {_shown(text)}: expected tenant/namespace",
+            name=text,
+            hint=f"The default namespace is {DEFAULT_NAMESPACE}.",
+        )
+    check_tenant(parts[0])
+    _check_part("namespace", parts[1])
+    return text
+
+
+def check_tenant(text: str) -> str:
+    """Return `text` if it is a tenant's name.
+
+    Raises:
+        InvalidName: says which rule it breaks.
+    """
+    return _check_part("tenant", text)
+
+
+def check_local(text: str) -> str:
+    """Return `text` if it may be the last part of a topic's name, after exactly one percent-decoding.
+
+    Raises:
+        InvalidName: says which rule it breaks.
+    """
+    reason = _local_violation(text)
+    if reason:
+        raise InvalidName(f"topic {_shown(text)}: {reason}", name=text)
+    return text
+
+
+def partition_base(local: str) -> str | None:
+    """Return the partitioned topic's local name if `local` names one of its partitions.
+
+    >>> partition_base("orders-partition-3")
+    'orders'
+    """
+    match = _PARTITION_SUFFIX.search(local)
+    return local[: match.start()] if match and match.start() else None
+
+
+def split_topic(full: str) -> tuple[str, str] | None:
+    """Return (namespace, key) of a topic's full name as the log has it, or None where it is not one.
+
+    Only the shape is looked at; this rule is frozen, for verdicts depend on it.
+    """
+    domain, separator, path = full.partition("://")
+    parts = path.split("/")
+    if not separator or domain not in DOMAINS or len(parts) != 3 or not all(parts):
+        return None
+    local = parts[2]
+    return f"{parts[0]}/{parts[1]}", local if domain == PERSISTENT else f"{domain}://{local}"
+
+
+def is_namespace_shape(full: str) -> bool:
+    """Return whether `full` has the shape `tenant/namespace`; frozen, for verdicts depend on it."""
+    tenant, separator, rest = full.partition("/")
+    return bool(tenant and separator and rest and "/" not in rest)
+
+
+def kafka_name(name: TopicName) -> str:
+    """Return the Kafka topic that `name` stands for where its record names no other.
+
+    `topic` for `public/default`, else `tenant..namespace..topic`; two names never share a Kafka topic, because
+    only a name that `topic_of_kafka_name` gives back is accepted.
+
+    Raises:
+        InvalidName: the name needs an explicit Kafka name, or is too long for one.
+    """
+    in_default = name.namespace == DEFAULT_NAMESPACE
+    text = name.local if in_default else f"{name.tenant}..{name.namespace_part}..{name.local}"
+    if len(text.encode()) > MAX_KAFKA_NAME_LENGTH:
+        raise InvalidName(
+            f"topic {name}: its Kafka name would have {len(text.encode())} bytes, Kafka allows {MAX_KAFKA_NAME_LENGTH}",
+            name=str(name),
+            hint="Choose a shorter name.",
+        )
+    if topic_of_kafka_name(text) != name._replace(domain=PERSISTENT):
+        raise InvalidName(
+            f"topic {name}: a name that holds '..', or a part that starts or ends with '.' beside another, "
+            "has no Kafka name of its own",
+            name=str(name),
+            hint="Rename it, or give the Kafka topic's name explicitly.",
+        )
+    return text
+
+
+def topic_of_kafka_name(text: str) -> TopicName | None:
+    """Return the topic that a Kafka topic called `text` is by default, or None where that cannot be said.
+
+    >>> str(topic_of_kafka_name("acme..pay..orders"))
+    'persistent://acme/pay/orders'
+    """
+    parts = text.split("..")
+    if len(parts) == 1:
+        parts = [*DEFAULT_NAMESPACE.split("/"), text]
+    if len(parts) != 3 or not all(parts) or "/".join(parts[:2]) == DEFAULT_NAMESPACE and ".." in text:
+        return None
+    if not (_PART.fullmatch(parts[0]) and _PART.fullmatch(parts[1])):
+        return None
+    return TopicName(PERSISTENT, *parts)
+
+
+def is_kafka_name(text: str) -> bool:
+    """Return whether Kafka itself would take `text` as a topic's name."""
+    return bool(_KAFKA_NAME.fullmatch(text)) and len(text) <= MAX_KAFKA_NAME_LENGTH and text not in (".", "..")
+
+
+def _check_part(what: str, text: str) -> str:
+    if not _PART.fullmatch(text) or len(text) > MAX_PART_LENGTH or text in (".", ".."):
+        raise InvalidName(
+            f"{what} {_shown(text)}: expected 1 to {MAX_PART_LENGTH} of the characters A-Z a-z 0-9 _ - = : .",
+            name=text,
+        )
+    return text
+
+
+def _local_violation(text: str) -> str | None:
+    """Return what is wrong with a local topic name, or None."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return "not valid UTF-8"
+    if not text.strip():
+        return "empty"
+    if size > MAX_TOPIC_BYTES:
+        return f"{size} bytes, at most {MAX_TOPIC_BYTES} are allowed"
+    if text in (".", ".."):
+        return "'.' and '..' are no names"
+    if "/" in text or "\\" in text:
+        return "must not hold a slash or backslash"
+    if _ENCODED_TWICE.search(text):
+        return "looks percent-encoded twice"
+    if any(c in _BIDI or unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
+        return "must not hold control or text-direction characters"
+    if not unicodedata.is_normalized("NFC", text):
+        return "must be in Unicode normal form C"
+    return None
+
+
+def _shown(text: str, limit: int = 80) -> str:
+    """Return `text` quoted, escaped and cut for a message."""
+    shown = ascii(text) if any(not c.isprintable() for c in text) else repr(text)
+    return shown if len(shown) <= limit else shown[:limit] + "…"

@@ -1,0 +1,124 @@
+"""Updates: pure functions from a record to the next one, or to a refusal.
+
+An update is run again on the newer record whenever another node was first, so it must depend on nothing but its
+argument. `None` stands for a record that is not live, both in and out; an equal record means "unchanged".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from topicfold.model.events import Verdict
+from topicfold.model.labels import LabelRules, too_many
+from topicfold.model.records import Record, TenantRecord, TopicRecord, frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """A no: nothing is changed. `verdict` is what the log remembers, `reason` is for the one who asked."""
+
+    verdict: Verdict
+    reason: str
+
+
+Updater = Callable[[Record | None], Record | Refuse | None]
+
+
+def create(record: Record, what: str) -> Updater:
+    """Return the update that makes `record` live where nothing is."""
+
+    def update(old: Record | None) -> Record | Refuse:
+        return record if old is None else Refuse(Verdict.ALREADY_EXISTS, f"{what} exists already")
+
+    return update
+
+
+def ensure(record: Record) -> Updater:
+    """Return the update that makes `record` live unless something is."""
+    return lambda old: record if old is None else old
+
+
+def delete(missing: Refuse, refused: Callable[[], Refuse | None] = lambda: None) -> Updater:
+    """Return the update that ends a record; `refused` may say no at the moment of the update."""
+
+    def update(old: Record | None) -> Refuse | None:
+        return missing if old is None else refused()
+
+    return update
+
+
+def delete_topic(name: str, *, is_partitioned: bool | None) -> Updater:
+    """Return the update that ends a topic; `is_partitioned` None takes either kind."""
+
+    def update(old: Record | None) -> Refuse | None:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        if is_partitioned is not None and is_partitioned != bool(old.partitions):
+            return Refuse(Verdict.WRONG_KIND, f"topic {name} is {'not ' if is_partitioned else ''}partitioned")
+        return None
+
+    return update
+
+
+def grow_partitions(name: str, partitions: int) -> Updater:
+    """Return the update that raises a partitioned topic's number of partitions."""
+
+    def update(old: Record | None) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return Refuse(Verdict.WRONG_KIND, f"topic {name} does not exist or is not partitioned")
+        if not old.partitions:
+            return Refuse(Verdict.WRONG_KIND, f"topic {name} is not partitioned")
+        if partitions < old.partitions:
+            return Refuse(
+                Verdict.FEWER_PARTITIONS, f"topic {name} has {old.partitions} partitions, they cannot become fewer"
+            )
+        return replace(old, partitions=partitions)
+
+    return update
+
+
+def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updater:
+    """Return the update that sets or changes `labels` and keeps the others."""
+
+    def update(old: Record | None) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        merged = {**old.labels, **labels}
+        if len(merged) > rules.max_labels and len(merged) > len(old.labels):
+            return Refuse(Verdict.TOO_MANY_LABELS, f"topic {name} would have {too_many(len(merged), rules)}")
+        return replace(old, labels=frozen(merged))
+
+    return update
+
+
+def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
+    """Return the update that takes the labels called `keys` off, all of them for None; absent ones are no error."""
+
+    def update(old: Record | None) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        kept = {key: value for key, value in old.labels.items() if keys is not None and key not in keys}
+        return replace(old, labels=frozen(kept))
+
+    return update
+
+
+def replace_tenant(name: str, record: TenantRecord) -> Updater:
+    """Return the update that gives a tenant that exists this record."""
+    return lambda old: record if isinstance(old, TenantRecord) else tenant_missing(name)
+
+
+def topic_missing(name: str) -> Refuse:
+    """Return the refusal of an update of a topic that is not there."""
+    return Refuse(Verdict.TOPIC_NOT_FOUND, f"topic {name} not found")
+
+
+def namespace_missing(name: str) -> Refuse:
+    """Return the refusal of an update in a namespace that is not there."""
+    return Refuse(Verdict.NAMESPACE_NOT_FOUND, f"namespace {name} not found")
+
+
+def tenant_missing(name: str) -> Refuse:
+    """Return the refusal of an update of a tenant that is not there."""
+    return Refuse(Verdict.TENANT_NOT_FOUND, f"tenant {name} not found")

@@ -1,0 +1,69 @@
+"""What comes with a request, whoever carries it: who asks, on what conditions, until when."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import Enum
+
+from topicfold.model.events import Audit
+from topicfold.runtime.revision import Revision
+
+
+class Consistency(Enum):
+    """How new the state must be that answers a read."""
+
+    LOCAL = "local"
+    """Whatever is folded here, plus the request's minimum position."""
+    BARRIER = "barrier"
+    """Everything acknowledged before the request, by any node."""
+    LINEARIZABLE = "linearizable"
+    """The same, even where a broker that lost its leadership answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request's circumstances.
+
+    `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
+    clock. `minimum` None waits for nothing.
+    """
+
+    deadline: float
+    actor: str = ""
+    reason: str = ""
+    request_id: str = ""
+    method: str = ""
+    key: str | None = None
+    body: bytes = b""
+    if_match: str = ""
+    minimum: Revision | None = None
+    consistency: Consistency = Consistency.LOCAL
+
+    @property
+    def audit(self) -> Audit:
+        """Who and why, for the history."""
+        return Audit(self.actor, self.reason, self.request_id)
+
+    @property
+    def body_hash(self) -> bytes:
+        """Eight bytes that tell one body from another; zeros without a key."""
+        return bytes(8) if self.key is None else hashlib.blake2b(self.body, digest_size=8).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An answered write. `etag` is the record's after it; `revision` a position at which it is visible."""
+
+    etag: str
+    revision: Revision
+    operation: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The moment a read is answered from: `age_seconds` is how old it may be."""
+
+    revision: Revision
+    age_seconds: float

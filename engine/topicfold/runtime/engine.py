@@ -1,0 +1,185 @@
+"""The engine: one node's reader, tracker, updates and barriers over one log, started and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import structlog
+
+from topicfold.clock import random_id, wall_clock_ms
+from topicfold.errors import LogUnavailable, TopicfoldError, UnsafeLog, Wait
+from topicfold.log.codec import decode_labels
+from topicfold.log.identity import establish_identity
+from topicfold.log.port import Log, LogIdentity
+from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
+from topicfold.model.labels import LabelRules
+from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
+from topicfold.model.records import NamespaceRecord, Record, TenantRecord
+from topicfold.model.updates import ensure
+from topicfold.runtime.barrier import Barriers
+from topicfold.runtime.freshness import Freshness
+from topicfold.runtime.group import Target, Update
+from topicfold.runtime.reader import Reader
+from topicfold.runtime.readiness import Readiness
+from topicfold.runtime.revision import Revision
+from topicfold.runtime.tracker import Tracker
+from topicfold.runtime.updates import Updates
+from topicfold.state.fold import PartitionState
+from topicfold.state.operations import Operations
+
+_log = structlog.get_logger(__name__)
+
+TICK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What an engine is told. Ids and clocks come from here, so a test can make every run the same."""
+
+    label_rules: LabelRules = field(default_factory=LabelRules)
+    ready_timeout_seconds: float = 5.0
+    request_timeout_seconds: float = 15.0
+    stale_after_seconds: float = 10.0
+    new_id: Callable[[], bytes] = random_id
+    clock_ms: Callable[[], int] = wall_clock_ms
+    client_ring: int = CLIENT_RING
+    server_ring: int = SERVER_RING
+
+
+class Engine:
+    """One node. Make it with `Engine.start`; `stop` it once.
+
+    All parts are public to the service and the tests; only the reader changes `states`.
+    """
+
+    def __init__(self, log: Log, identity: LogIdentity, options: EngineOptions) -> None:
+        self.log = log
+        self.identity = identity
+        self.options = options
+        self.states = {
+            partition: PartitionState(
+                partition,
+                identity.partitions,
+                decode_labels=decode_labels,
+                operations=Operations(options.client_ring, options.server_ring),
+            )
+            for partition in range(identity.partitions)
+        }
+        self.tracker = Tracker()
+        listeners: list[Callable[..., None]] = []
+        self.reader = Reader(self.states, self.tracker, listeners)
+        self.freshness = Freshness(log, self.states, self.reader.faults)
+        self.readiness = Readiness(self.states, self.reader.faults)
+        self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
+        self.updates = Updates(
+            log, self.states, self.barriers, options.new_id, options.clock_ms, self.freshness.refuses_writes
+        )
+        listeners.append(self.updates.publish)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @classmethod
+    async def start(cls, log: Log, options: EngineOptions | None = None) -> Engine:
+        """Recognise `log`, or make it Topicfold's, and begin to fold it. Returns before it is folded.
+
+        Raises:
+            WrongLog: it is some other log.
+            UnsafeLog: its settings would lose events; the hint is the command that repairs them.
+            LogUnavailable: it does not answer.
+        """
+        options = options or EngineOptions()
+        for problem in await log.check_settings():
+            if problem.refuses_writes:
+                raise UnsafeLog(
+                    f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}", hint=problem.repair
+                )
+        identity = await establish_identity(log, options.new_id())
+        starts = await log.start_offsets()
+        engine = cls(log, identity, options)
+        for partition, state in engine.states.items():
+            if starts[partition]:
+                raise UnsafeLog(
+                    f"partition {partition} of the log begins at offset {starts[partition]}, not at 0",
+                    hint="Its beginning was deleted. Restore it, or start from a snapshot that covers it.",
+                )
+            state.position = starts[partition]
+        log.follow(starts, engine.reader.deliver, engine.reader.stop)
+        engine._tasks = [asyncio.create_task(engine._become_ready()), asyncio.create_task(engine._tick())]
+        return engine
+
+    async def stop(self) -> None:
+        """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
+        self.updates.close()
+        self.tracker.close()
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self.log.close()
+
+    def partition(self, name: str) -> int:
+        """Return the partition of the namespace (`tenant/namespace`) or tenant called `name`."""
+        return partition_of(name, self.identity.partitions)
+
+    def revision(self, partitions: Collection[int]) -> Revision:
+        """Return where `partitions` are folded up to now."""
+        return Revision(self.identity.incarnation, {each: self.states[each].position for each in partitions})
+
+    def target(self, kind: AggregateKind, name: str, namespace: str = "") -> Target:
+        """Return the target of updates of a tenant, a namespace, or a topic of `namespace`."""
+        owner = namespace if kind == AggregateKind.TOPIC else name
+        return Target(kind, name, owner if kind != AggregateKind.TENANT else "", self.partition(owner))
+
+    async def _become_ready(self) -> None:
+        """Open each partition once it is folded up to the end seen after the start."""
+        while True:
+            try:
+                ends = await self.barriers.ends()
+                break
+            except Wait as error:
+                self.freshness.on_unavailable(error)
+                await asyncio.sleep(TICK_SECONDS)
+        self.readiness.expect(ends)
+        await asyncio.gather(*(self._open(partition, end) for partition, end in ends.items()))
+        _log.info("ready", positions={partition: state.position for partition, state in self.states.items()})
+
+    async def _open(self, partition: int, end: int) -> None:
+        await self.tracker.wait_for(partition, end, self.states[partition].position, None)
+        first: tuple[tuple[AggregateKind, str, Record], ...] = (
+            (AggregateKind.TENANT, DEFAULT_TENANT, TenantRecord()),
+            (AggregateKind.NAMESPACE, DEFAULT_NAMESPACE, NamespaceRecord()),
+        )
+        for kind, name, record in first:
+            never_was = self.states[partition].current(kind, name).offset < 0
+            if self.partition(name) == partition and never_was:
+                await self._make(kind, name, record)
+        self.readiness.open(partition)
+
+    async def _make(self, kind: AggregateKind, name: str, record: Record) -> None:
+        """Make what exists from the first start; another node may be doing the same."""
+        update = Update(
+            self.target(kind, name),
+            Operation(self.options.new_id(), 0, False, bytes(8)),
+            ensure(record),
+            Audit("topicfold", "first start", ""),
+            asyncio.get_running_loop().create_future(),
+        )
+        deadline = asyncio.get_running_loop().time() + self.options.request_timeout_seconds
+        try:
+            await self.updates.submit(update, deadline)
+        except TopicfoldError as error:
+            _log.warning("not_made", name=name, reason=error.reason)
+
+    async def _tick(self) -> None:
+        """Each second: confirm the age of the state, look after the queues, check the log's settings."""
+        while True:
+            try:
+                await self.barriers.ends()
+            except LogUnavailable as error:
+                self.freshness.on_unavailable(error)
+            else:
+                await self.freshness.check_settings()
+            self.updates.tick()
+            await asyncio.sleep(TICK_SECONDS)

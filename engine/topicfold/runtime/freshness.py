@@ -1,0 +1,97 @@
+"""Freshness: how old the folded state may be, and whether the log takes writes now.
+
+The age of a partition is the time since the last moment at which it was known to be folded up to the log's end.
+Also holds what the last look at the log's settings found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, Wait
+from topicfold.log.port import Log, SettingProblem
+from topicfold.runtime.barrier import Ends
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+SETTINGS_EVERY_SECONDS = 60.0
+
+
+class Freshness:
+    """What is known of the log beyond what is folded."""
+
+    def __init__(self, log: Log, states: Mapping[int, PartitionState], faults: Mapping[int, TopicfoldError]) -> None:
+        self.problems: Sequence[SettingProblem] = ()
+        self.is_reachable = True
+        self._log = log
+        self._states = states
+        self._faults = faults
+        self._loop = asyncio.get_running_loop()
+        self._confirmed = dict.fromkeys(states, -math.inf)
+        self._awaited: dict[int, tuple[int, float]] = {}
+        self._settings_checked = -math.inf
+
+    def age_seconds(self, partition: int) -> float:
+        """Return how old the state of `partition` may be; infinite where it never caught up."""
+        awaited = self._awaited.get(partition)
+        if awaited is not None and self._states[partition].position >= awaited[0]:
+            self._confirmed[partition] = max(self._confirmed[partition], awaited[1])
+            del self._awaited[partition]
+        return max(0.0, self._loop.time() - self._confirmed[partition])
+
+    def on_ends(self, ends: Ends, asked: float) -> None:
+        """Note an answer to a query for the log's ends that was sent at `asked`."""
+        if not self.is_reachable:
+            _log.info("log_reachable")
+        self.is_reachable = True
+        for partition, end in ends.items():
+            self.age_seconds(partition)
+            if self._states[partition].position >= end:
+                self._confirmed[partition] = max(self._confirmed[partition], asked)
+                self._awaited.pop(partition, None)
+            elif partition not in self._awaited:
+                self._awaited[partition] = (end, asked)
+
+    def on_unavailable(self, error: TopicfoldError) -> None:
+        """Note that the log did not answer."""
+        if self.is_reachable:
+            _log.warning("log_unavailable", reason=error.reason)
+        self.is_reachable = False
+
+    def refuses_writes(self, partition: int) -> Wait | None:
+        """Return why nothing may be appended to `partition` now, None where all is well."""
+        fault = self._faults.get(partition)
+        if fault is not None:
+            return NotReady(f"partition {partition} has stopped: {fault.reason}", hint=fault.hint, partition=partition)
+        if not self.is_reachable:
+            return LogUnavailable("the log cannot be reached; the change is not applied")
+        for problem in self.problems:
+            if problem.refuses_writes:
+                return LogUnavailable(
+                    f"the log is unsafe to write to: {problem.setting} is {problem.found}, it must be {problem.wanted}",
+                    hint=problem.repair,
+                )
+        return None
+
+    async def check_settings(self) -> None:
+        """Look at the log's settings, if the last look is a minute old."""
+        if self._loop.time() - self._settings_checked < SETTINGS_EVERY_SECONDS:
+            return
+        try:
+            problems = await self._log.check_settings()
+        except LogUnavailable as error:
+            _log.warning("settings_not_checked", reason=error.reason)
+            return
+        self._settings_checked = self._loop.time()
+        if problems != self.problems:
+            for problem in problems:
+                _log.warning(
+                    "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
+                    refuses_writes=problem.refuses_writes, repair=problem.repair,
+                )  # fmt: skip
+        self.problems = problems

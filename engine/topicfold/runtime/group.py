@@ -1,0 +1,173 @@
+"""One group commit: the queued updates of an aggregate run in order into one event.
+
+Pure but for the updaters it calls. Each update sees what those before it in the group produced, its `If-Match`
+too; the last record of the row is the event's payload. An updater that raises fails alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from topicfold.errors import NewerSchema
+from topicfold.log import codec
+from topicfold.model.events import AggregateKind, Audit, Operation, Verdict
+from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord
+from topicfold.model.updates import Refuse, Updater, namespace_missing
+from topicfold.state.aggregate import Aggregate, Etag
+from topicfold.state.operations import Settled
+
+MAX_GROUP = 256
+
+
+class Target(NamedTuple):
+    """The aggregate that an update is about, and the partition it lives in. `namespace` is "" for tenants."""
+
+    kind: AggregateKind
+    name: str
+    namespace: str
+    partition: int
+
+
+@dataclass(slots=True, eq=False)
+class Update:
+    """One queued update.
+
+    `if_match` "" compares nothing, "*" wants a live record. `replaces_whole` may repair a record that cannot be
+    read. `alone` keeps it from sharing an event: namespaces' deletes. `in_attempt` is true while an undecided event
+    carries it, `is_fresh` once a barrier asked for after its arrival has passed. `waiters` counts who still wants
+    to know.
+    """
+
+    target: Target
+    operation: Operation
+    updater: Updater
+    audit: Audit
+    settled: asyncio.Future[Settled]
+    if_match: str = ""
+    replaces_whole: bool = False
+    alone: bool = False
+    require_empty: bool = False
+    in_attempt: bool = False
+    is_fresh: bool = False
+    waiters: int = 0
+    refusal: str = ""
+
+
+@dataclass(slots=True)
+class Group:
+    """What running a group came to: the updates that took part, each with its verdict, and the record after them."""
+
+    updates: list[Update] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    etags: list[Etag] = field(default_factory=list)
+    schema: int = 0
+    payload: bytes = b""
+    is_live: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether any update changed the record."""
+        return Verdict.CHANGED in self.verdicts
+
+    @property
+    def must_be_logged(self) -> bool:
+        """Whether an answer needs an accepted event.
+
+        A client's key does whatever the verdict is: the logged no kills every earlier attempt still in flight.
+        """
+        return self.changes or any(update.operation.by_client or update.in_attempt for update in self.updates)
+
+
+def run_group(target: Target, waiting: Sequence[Update], current: Aggregate, event_id: bytes) -> Group:
+    """Run the updates at the front of `waiting` that may share an event, on the aggregate `target` as it is now.
+
+    An update of a topic among those of its namespace is refused: it is there because the namespace is not live.
+    Updates whose updater raises, and those that a record of a newer schema bars, are failed and left out.
+    """
+    group = _run(target, waiting, current, event_id, checks_size=False)
+    if len(group.payload) > codec.MAX_PAYLOAD_BYTES:
+        group = _run(target, waiting, current, event_id, checks_size=True)
+    return group
+
+
+def _run(target: Target, waiting: Sequence[Update], current: Aggregate, event_id: bytes, *, checks_size: bool) -> Group:
+    group = Group(schema=current.payload_schema, payload=current.payload)
+    decoded: Record | None = None
+    readable = True
+    if current.is_live:
+        decoded = _DECODERS[target.kind](current.payload_schema, current.payload)
+        readable = decoded is not None
+    record, is_live, etag = decoded, current.is_live, current.etag
+    for update in waiting:
+        if update.alone and group.updates:
+            break
+        if update.settled.done():
+            continue
+        try:
+            if update.target.kind != target.kind:
+                verdict, new = _refuse(update, namespace_missing(target.name)), record
+            else:
+                verdict, new = _one(update, record, etag, current, readable=readable, is_live=is_live)
+        except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
+            update.settled.set_exception(error)
+            continue
+        if verdict is Verdict.CHANGED and checks_size and new and _is_too_large(new):
+            verdict = _refuse(update, Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB"))
+        group.updates.append(update)
+        group.verdicts.append(verdict)
+        if verdict is Verdict.CHANGED:
+            record, is_live, readable = new, new is not None, True
+            etag = Etag(event_id, len(group.updates))
+        group.etags.append(etag)
+        if update.alone or len(group.updates) == MAX_GROUP:
+            break
+    group.is_live = is_live
+    if group.changes:
+        group.schema, group.payload = (codec.PAYLOAD_SCHEMA, codec.encode_record(record)) if record else (0, b"")
+    return group
+
+
+def _one(
+    update: Update, record: Record | None, etag: Etag, current: Aggregate, *, readable: bool, is_live: bool
+) -> tuple[Verdict, Record | None]:
+    """Return the verdict on one update and the record after it."""
+    if current.payload_schema > codec.PAYLOAD_SCHEMA:
+        raise NewerSchema(f"{update.target.name} was written with payload schema {current.payload_schema}")
+    if update.if_match and is_live and update.if_match not in ("*", str(etag)):
+        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, f"the current version is {etag}")), record
+    if not readable and not update.replaces_whole:
+        return _refuse(
+            update, Refuse(Verdict.UNDECODABLE, f"the record of {update.target.name} cannot be read")
+        ), record
+    new = update.updater(record if readable else _BLANK[update.target.kind])
+    if isinstance(new, Refuse):
+        return _refuse(update, new), record
+    if readable and new == record:
+        return Verdict.UNCHANGED, record
+    return Verdict.CHANGED, new
+
+
+def _refuse(update: Update, refusal: Refuse) -> Verdict:
+    update.refusal = refusal.reason
+    return refusal.verdict
+
+
+def _is_too_large(record: Record) -> bool:
+    return len(codec.encode_record(record)) > codec.MAX_PAYLOAD_BYTES
+
+
+_BLANK: dict[AggregateKind, Record] = {
+    AggregateKind.TENANT: TenantRecord(),
+    AggregateKind.NAMESPACE: NamespaceRecord(),
+    AggregateKind.TOPIC: TopicRecord(),
+}
+"""What a whole-record replacement or a delete sees where the stored record cannot be read."""
+
+_DECODERS = {
+    AggregateKind.TENANT: codec.decode_tenant,
+    AggregateKind.NAMESPACE: codec.decode_namespace,
+    AggregateKind.TOPIC: codec.decode_topic,
+}

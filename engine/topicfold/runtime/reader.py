@@ -1,0 +1,89 @@
+"""The reader: folds what the log delivers, and tells others in a fixed order.
+
+For each batch: first all records are folded into the state, then the tracker, then the listeners are told of each
+change. A record has one exit: folded, or a fault that stops its partition; nothing is skipped. Runs on the loop,
+between awaits, so everybody else on the loop sees one cut of the log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
+from topicfold.log.codec import decode_event
+from topicfold.log.port import Entry
+from topicfold.runtime.tracker import Tracker
+from topicfold.state.change import Change, Outcome
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+Listener = Callable[[int, Change], None]
+"""Takes (partition, change), in log order, after the whole batch is folded. Must not raise or block."""
+
+
+class Reader:
+    """Folds every partition. `states` is for everybody to read and for nobody else to change."""
+
+    def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker, listeners: Sequence[Listener]) -> None:
+        self.states = states
+        self.faults: dict[int, TopicfoldError] = {}
+        self.counts: Counter[Outcome] = Counter()
+        self._tracker = tracker
+        self._listeners = listeners
+
+    def deliver(self, entries: Sequence[Entry]) -> None:
+        """Fold a batch. Records below the position are repetitions and are dropped; above it there is a gap."""
+        changes: list[tuple[int, Change]] = []
+        touched: set[int] = set()
+        for partition, offset, value in entries:
+            if partition in self.faults:
+                continue
+            state = self.states[partition]
+            if offset < state.position:
+                continue
+            if offset > state.position:
+                self.stop(
+                    LogGap(
+                        f"partition {partition}: expected offset {state.position}, found {offset}",
+                        partition=partition,
+                        expected=state.position,
+                        found=offset,
+                        hint="Records are missing. Restore the log, or start from a newer snapshot.",
+                    ),
+                    partition,
+                )
+                continue
+            try:
+                change = state.apply(offset, decode_event(value))
+            except TopicfoldError as error:
+                self.stop(error, partition)
+                continue
+            except Exception as error:
+                _log.exception("fold_failed", partition=partition, offset=offset)
+                self.stop(
+                    OperatorNeeded(f"folding failed at partition {partition} offset {offset}: {error}"), partition
+                )
+                continue
+            changes.append((partition, change))
+            touched.add(partition)
+        self._publish(changes, touched)
+
+    def stop(self, fault: TopicfoldError, partition: int | None) -> None:
+        """Stop one partition, or all of them for None. What is folded stays readable."""
+        for each in self.states if partition is None else (partition,):
+            if each not in self.faults:
+                self.faults[each] = fault
+                _log.error("partition_stopped", partition=each, reason=fault.reason)
+
+    def _publish(self, changes: Sequence[tuple[int, Change]], touched: set[int]) -> None:
+        for partition, change in changes:
+            self.counts[change.outcome] += 1
+            self._tracker.publish(change)
+            for listener in self._listeners:
+                listener(partition, change)
+        for partition in touched:
+            self._tracker.publish_position(partition, self.states[partition].position)

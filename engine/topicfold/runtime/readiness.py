@@ -1,0 +1,60 @@
+"""Readiness: which partitions are folded up to the end that the log had when this node started."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+from topicfold.errors import NotReady, TopicfoldError
+from topicfold.runtime.barrier import Ends
+from topicfold.state.fold import PartitionState
+
+
+class Readiness:
+    """A gate per partition. A namespace behind a closed one is "not ready", never empty."""
+
+    def __init__(self, states: Mapping[int, PartitionState], faults: Mapping[int, TopicfoldError]) -> None:
+        self._states = states
+        self._faults = faults
+        self._open = {partition: asyncio.Event() for partition in states}
+        self._ends: Ends = {}
+
+    def expect(self, ends: Ends) -> None:
+        """Take the ends that have to be folded before anything is ready."""
+        self._ends = ends
+
+    def open(self, partition: int) -> None:
+        """Say that `partition` is ready from now on."""
+        self._open[partition].set()
+
+    def is_ready(self, partition: int) -> bool:
+        """Return whether `partition` has caught up and has not stopped."""
+        return self._open[partition].is_set() and partition not in self._faults
+
+    def can_be_read(self, partition: int) -> bool:
+        """Return whether `partition` has caught up once; a stopped one stays readable, marked by its age."""
+        return self._open[partition].is_set()
+
+    async def wait(self, partitions: Collection[int], seconds: float) -> None:
+        """Return once all of `partitions` can be read.
+
+        Raises:
+            NotReady: one cannot within `seconds`; says how far it is or why it stopped.
+        """
+        for partition in partitions:
+            if self._open[partition].is_set():
+                continue
+            try:
+                async with asyncio.timeout(seconds if partition not in self._faults else 0):
+                    await self._open[partition].wait()
+            except TimeoutError:
+                raise NotReady(self.reason(partition), partition=partition) from None
+
+    def reason(self, partition: int) -> str:
+        """Return a sentence on why `partition` is not ready."""
+        fault = self._faults.get(partition)
+        if fault is not None:
+            return f"partition {partition} has stopped: {fault.reason}"
+        if partition not in self._ends:
+            return "the log has not said yet how long it is"
+        return f"partition {partition} is folded up to {self._states[partition].position} of {self._ends[partition]}"

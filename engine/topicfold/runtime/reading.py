@@ -1,0 +1,207 @@
+"""Reading: answers from what is folded, each from one cut of the log.
+
+`settle` waits until the state is as new as the request wants; what follows it on the loop without an await is one
+cut. Answers inside are numbers and sets; names are made here, at the edge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from topicfold.errors import LogUnavailable, NamespaceNotFound, PositionTimeout, TenantNotFound, TopicNotFound
+from topicfold.log import codec
+from topicfold.model.events import AggregateKind
+from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, topic_of_key
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime.asking import Asked, Consistency, Cut
+from topicfold.runtime.engine import Engine
+from topicfold.state.operations import Settled
+from topicfold.state.topic_table import TopicTable
+
+BARRIER_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """A live topic. `record` is None where its stored record cannot be read."""
+
+    name: str
+    etag: str
+    record: TopicRecord | None
+
+
+class Reading:
+    """The reads of one node. All methods but `settle` answer at once, from what is folded."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def settle(self, partitions: Collection[int], asked: Asked) -> Cut:
+        """Return once the state of `partitions` is as new as `asked` wants.
+
+        A barrier for a GET gives up after `BARRIER_SECONDS`: the answer then says how old it may be.
+
+        Raises:
+            NotReady: a partition is not folded yet.
+            PositionTimeout: the minimum position, or a linearizable barrier, was not reached in time.
+            LogUnavailable: a linearizable read cannot be had.
+        """
+        engine = self._engine
+        await engine.readiness.wait(partitions, engine.options.ready_timeout_seconds)
+        if asked.minimum is not None:
+            for partition, position in asked.minimum.positions.items():
+                await engine.tracker.wait_for(partition, position, engine.states[partition].position, asked.deadline)
+        if asked.consistency is Consistency.LINEARIZABLE:
+            await engine.barriers.wait_linearizable(partitions, asked.deadline)
+        elif asked.consistency is Consistency.BARRIER and engine.freshness.is_reachable:
+            await self._pass(partitions)
+        return Cut(
+            engine.revision(partitions).merged(asked.minimum),
+            max(engine.freshness.age_seconds(partition) for partition in partitions),
+        )
+
+    def topic(self, name: TopicName) -> TopicView:
+        """Return a live topic.
+
+        Raises:
+            NamespaceNotFound, TopicNotFound: it is not there.
+        """
+        number = self._table(name.namespace).numbers.get(name.key)
+        table = self._table(name.namespace)
+        if number is None or number not in table.live:
+            raise TopicNotFound(f"topic {name} not found", name=str(name))
+        return _view(name.namespace, table, number)
+
+    def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
+        """Return a live topic's labels and its ETag.
+
+        Raises:
+            NamespaceNotFound, TopicNotFound: it is not there.
+        """
+        table = self._table(name.namespace)
+        number = table.numbers.get(name.key)
+        if number is None or number not in table.live:
+            raise TopicNotFound(f"topic {name} not found", name=str(name))
+        return table.labels(number), str(table.row(number).etag)
+
+    def topics(self, namespace: str, labels: Mapping[str, str]) -> list[TopicView]:
+        """Return the live topics of `namespace` that bear all of `labels`, sorted by name.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+        """
+        table = self._table(namespace)
+        numbers = sorted(table.matching(labels), key=table.keys.__getitem__)
+        return [_view(namespace, table, number) for number in numbers]
+
+    def topic_names(
+        self, namespace: str, labels: Mapping[str, str], domain: str | None, *, only_partitioned: bool = False
+    ) -> list[str]:
+        """Return full names of live topics as Pulsar lists them, sorted.
+
+        A partitioned topic is listed as its partitions; with `only_partitioned` just the partitioned ones are,
+        by their own names. `domain` None lists both domains.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+        """
+        names: list[str] = []
+        table = self._table(namespace)
+        for number in table.matching(labels):
+            key = table.keys[number]
+            if domain is not None and domain != (NON_PERSISTENT if "://" in key else PERSISTENT):
+                continue
+            topic = codec.decode_topic(*_payload(table, number))
+            partitions = topic.partitions if topic else 0
+            name = topic_of_key(namespace, key)
+            if only_partitioned:
+                names += [name] if partitions else []
+            elif partitions:
+                names += [f"{name}-partition-{index}" for index in range(partitions)]
+            else:
+                names.append(name)
+        return sorted(names)
+
+    def all_labels(self, namespace: str) -> dict[str, list[str]]:
+        """Return every label key of a namespace with its values, sorted.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+        """
+        return self._table(namespace).index.all_labels()
+
+    def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
+        """Return a live namespace's record and ETag; an unreadable record counts as an empty one.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+        """
+        self._table(name)
+        owner = self._engine.states[self._engine.partition(name)].namespaces[name]
+        return codec.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
+
+    def namespaces(self, tenant: str) -> list[str]:
+        """Return the live namespaces of a tenant, sorted.
+
+        Raises:
+            TenantNotFound: there is no such tenant.
+        """
+        names = sorted(name for name in self._namespace_names() if name.startswith(f"{tenant}/"))
+        if not names and tenant not in self.tenants():
+            raise TenantNotFound(f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {tenant}")
+        return names
+
+    def tenant(self, name: str) -> tuple[TenantRecord, str]:
+        """Return a tenant's record and ETag; one that exists through its namespaces alone has an empty record.
+
+        Raises:
+            TenantNotFound: there is no such tenant.
+        """
+        owner = self._engine.states[self._engine.partition(name)].current(AggregateKind.TENANT, name)
+        if not owner.is_live:
+            self.namespaces(name)
+            return TenantRecord(), str(owner.etag)
+        return codec.decode_tenant(owner.payload_schema, owner.payload) or TenantRecord(), str(owner.etag)
+
+    def tenants(self) -> list[str]:
+        """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
+        recorded = {name for state in self._engine.states.values() for name, t in state.tenants.items() if t.is_live}
+        return sorted(recorded | {name.partition("/")[0] for name in self._namespace_names()})
+
+    def operation(self, partition: int, operation_id: bytes) -> Settled | None:
+        """Return what became of an operation, None where it has not been seen within the ring's horizon."""
+        return self._engine.states[partition].operations.get(operation_id)
+
+    async def _pass(self, partitions: Collection[int]) -> None:
+        deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
+        try:
+            await self._engine.barriers.wait(partitions, deadline)
+        except (LogUnavailable, PositionTimeout):
+            return
+
+    def _table(self, namespace: str) -> TopicTable:
+        table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
+        if table is None:
+            raise NamespaceNotFound(
+                f"namespace {namespace} not found", name=namespace, hint=f"topicfold namespaces create {namespace}"
+            )
+        return table
+
+    def _namespace_names(self) -> Iterator[str]:
+        return (name for state in self._engine.states.values() for name in state.topics)
+
+
+def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
+    row = table.row(number)
+    return TopicView(
+        topic_of_key(namespace, table.keys[number]),
+        str(row.etag),
+        codec.decode_topic(row.payload_schema, row.payload),
+    )
+
+
+def _payload(table: TopicTable, number: int) -> tuple[int, bytes]:
+    row = table.row(number)
+    return row.payload_schema, row.payload

@@ -1,0 +1,90 @@
+"""The tracker: completes whoever waits for something to be folded.
+
+Waits are for a position of a partition or for one event. Waiters are completed by the reader, in the step that
+follows the fold; when the tracker is closed they fail, they are never completed then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import defaultdict
+from itertools import count
+
+from topicfold.errors import NotReady, PositionTimeout
+from topicfold.state.change import Change
+
+
+class Tracker:
+    """Who waits for what, on one loop."""
+
+    def __init__(self) -> None:
+        self._positions: defaultdict[int, list[tuple[int, int, asyncio.Future[None]]]] = defaultdict(list)
+        self._events: dict[bytes, asyncio.Future[None]] = {}
+        self._order = count()
+        self._closed: NotReady | None = None
+
+    async def wait_for(self, partition: int, position: int, reached: int, deadline: float | None) -> None:
+        """Return once the fold of `partition` has passed `position`; `reached` is where it is now.
+
+        Says nothing about watchers, who may lag. `deadline` is a time of the loop's clock, None for ever.
+
+        Raises:
+            PositionTimeout: budget spent; carries `wanted` and `reached`.
+            NotReady: the engine stopped; the write may still become visible after a restart.
+
+        Source: session guarantees, Terry et al. 1994.
+        """
+        if reached >= position:
+            return
+        future = self._new_future()
+        heapq.heappush(self._positions[partition], (position, next(self._order), future))
+        try:
+            async with asyncio.timeout_at(deadline):
+                await future
+        except TimeoutError:
+            raise PositionTimeout(
+                f"partition {partition} has not been folded up to {position} in time",
+                partition=partition,
+                wanted=position,
+                reached=reached,
+            ) from None
+
+    def expect_event(self, event_id: bytes) -> asyncio.Future[None]:
+        """Return a future that is done once the event of that id is folded, whatever came of it.
+
+        Ask before the event is appended. Who no longer waits cancels it.
+
+        Raises:
+            NotReady: the engine stopped; the future fails with the same if it stops later.
+        """
+        future = self._events[event_id] = self._new_future()
+        future.add_done_callback(lambda _: self._events.pop(event_id, None))
+        return future
+
+    def publish(self, change: Change) -> None:
+        """Complete those who wait for this record's event."""
+        if self._events and change.event is not None:
+            future = self._events.get(change.event.event_id)
+            if future is not None and not future.done():
+                future.set_result(None)
+
+    def publish_position(self, partition: int, position: int) -> None:
+        """Complete those who wait for a position of `partition` up to `position`."""
+        waiting = self._positions.get(partition)
+        while waiting and waiting[0][0] <= position:
+            future = heapq.heappop(waiting)[2]
+            if not future.done():
+                future.set_result(None)
+
+    def close(self) -> None:
+        """Fail everybody who waits, now and later."""
+        self._closed = NotReady("this node is stopping", hint="Send the request to another node.")
+        for future in [*(f for heap in self._positions.values() for _, _, f in heap), *self._events.values()]:
+            if not future.done():
+                future.set_exception(self._closed)
+
+    def _new_future(self) -> asyncio.Future[None]:
+        if self._closed:
+            raise self._closed
+        return asyncio.get_running_loop().create_future()

@@ -1,0 +1,74 @@
+"""The header state of one aggregate: what verdicts, digests and answers need to know of it."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import NamedTuple
+
+from topicfold.model.events import GENESIS
+
+_HASHED = struct.Struct(">B?HH16s16s16sH")
+_DIGEST_MODULUS = 1 << 128
+
+
+class Etag(NamedTuple):
+    """Which update last changed a record: the event that carried it, and its place in that event from 1 on.
+
+    Folded apart from the version: events that change nothing leave it.
+    """
+
+    event_id: bytes
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.event_id.hex()}.{self.place}"
+
+
+NO_ETAG = Etag(GENESIS, 0)
+
+
+class Aggregate(NamedTuple):
+    """One tenant, namespace or topic at one position.
+
+    `version` is the id of the last accepted event; it stays when the record dies (a tombstone), so that nothing
+    late can land on a successor. `incarnation` is set for namespaces only: the id of the put that made it live.
+    `payload` is empty unless `is_live`. `offset` is where the last accepted event lies, −1 for none.
+    """
+
+    version: bytes
+    is_live: bool
+    etag: Etag
+    payload_schema: int
+    payload: bytes
+    offset: int
+    incarnation: bytes = GENESIS
+
+
+ABSENT = Aggregate(GENESIS, False, NO_ETAG, 0, b"", -1)
+
+
+def hash_of(kind: int, name: str, aggregate: Aggregate) -> int:
+    """Return the 128-bit hash of an aggregate's header state and raw bytes; digests are sums of these."""
+    raw = name.encode()
+    digest = hashlib.blake2b(
+        _HASHED.pack(
+            kind,
+            aggregate.is_live,
+            aggregate.payload_schema,
+            aggregate.etag.place,
+            aggregate.version,
+            aggregate.etag.event_id,
+            aggregate.incarnation,
+            len(raw),
+        ),
+        digest_size=16,
+    )
+    digest.update(raw)
+    digest.update(aggregate.payload)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def add_hashes(total: int, new: int, old: int = 0) -> int:
+    """Return the digest sum `total` with `new` put in the place of `old`."""
+    return (total + new - old) % _DIGEST_MODULUS

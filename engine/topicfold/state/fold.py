@@ -1,0 +1,201 @@
+"""The fold of one partition: its state, and the step that a record makes.
+
+Only the reader calls `apply`, in the order of offsets. Everything else reads. The step changes a record, its labels,
+all indexes, the rings and the digest together, so whatever reads between two steps sees one cut of the log.
+
+    >>> state = PartitionState(0, 1, decode_labels=lambda schema, payload: {})
+    >>> state.apply(0, None).outcome
+    <Outcome.GARBAGE: 'garbage'>
+    >>> state.position
+    1
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from topicfold.errors import LevelUnsupported
+from topicfold.model.events import (
+    GENESIS,
+    REQUIRE_EMPTY,
+    SUPPORTED_LEVEL,
+    AggregateKind,
+    Event,
+    Kind,
+    Verdict,
+    partition_of,
+)
+from topicfold.model.names import is_namespace_shape, split_topic
+from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
+from topicfold.state.change import GARBAGE, Change, Outcome
+from topicfold.state.operations import Operations, Settled
+from topicfold.state.topic_table import DecodeLabels, TopicTable
+from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
+
+
+class PartitionState:
+    """All that a prefix of one partition means.
+
+    `position` is the next offset to fold. `namespaces` and `tenants` hold live and dead ones; `topics` has a table
+    for each live namespace.
+    """
+
+    def __init__(
+        self,
+        partition: int,
+        partitions: int,
+        *,
+        decode_labels: DecodeLabels,
+        operations: Operations | None = None,
+    ) -> None:
+        self.partition = partition
+        self.partitions = partitions
+        self.position = 0
+        self.level = 1
+        self.tenants: dict[str, Aggregate] = {}
+        self.namespaces: dict[str, Aggregate] = {}
+        self.topics: dict[str, TopicTable] = {}
+        self.operations = operations or Operations()
+        self._decode_labels = decode_labels
+        self._digest_sum = 0
+
+    def apply(self, offset: int, event: Event | None) -> Change:
+        """Fold the record at `offset`; `event` is None for garbage.
+
+        Never raises for anything a record can hold, except at a level this version does not know: then nothing
+        has changed and the record must not be passed.
+
+        Raises:
+            LevelUnsupported: the record raises the level beyond `SUPPORTED_LEVEL`.
+
+        Cost: O(payload + labels that differ); O(topics) for the end of a namespace.
+        """
+        change = GARBAGE if event is None else self._step(offset, event)
+        self.position = offset + 1
+        return change
+
+    def current(self, kind: int, name: str) -> Aggregate:
+        """Return the aggregate called `name`, as full as it is known: absent, dead or live."""
+        if kind == AggregateKind.TOPIC:
+            place = split_topic(name)
+            table = self.topics.get(place[0]) if place else None
+            return table.get(place[1]) if place and table is not None else ABSENT
+        return (self.tenants if kind == AggregateKind.TENANT else self.namespaces).get(name, ABSENT)
+
+    def digest(self) -> bytes:
+        """Return 16 bytes that are equal on all nodes at equal positions, and nowhere else.
+
+        Covers header state and raw bytes of every aggregate, level and rings. Cost: O(namespaces + rings).
+        """
+        total = self._digest_sum
+        for table in self.topics.values():
+            total = add_hashes(total, table.digest_sum)
+        digest = hashlib.blake2b(total.to_bytes(16, "big"), digest_size=16)
+        digest.update(self.level.to_bytes(2, "big"))
+        digest.update(self.operations.by_client.digest())
+        digest.update(self.operations.by_server.digest())
+        return digest.digest()
+
+    @property
+    def own_digest_sum(self) -> int:
+        """The digest sum of tenants and namespaces, without topics."""
+        return self._digest_sum
+
+    def _step(self, offset: int, event: Event) -> Change:
+        if event.level != self.level:
+            return Change(Outcome.NO_OP, event)
+        if event.kind == Kind.LEVEL:
+            if self.level + 1 > SUPPORTED_LEVEL:
+                raise LevelUnsupported(
+                    f"partition {self.partition} moves to level {self.level + 1} at offset {offset}; "
+                    f"this version knows level {SUPPORTED_LEVEL}",
+                    partition=self.partition,
+                    offset=offset,
+                )
+            self.level += 1
+            return Change(Outcome.ACCEPTED, event)
+        if event.kind not in (Kind.PUT, Kind.DELETE):
+            return Change(Outcome.NO_OP, event)
+        if event.aggregate_kind == AggregateKind.TOPIC:
+            return self._topic_event(offset, event)
+        if event.aggregate_kind == AggregateKind.NAMESPACE and is_namespace_shape(event.name):
+            return self._owner_event(offset, event, self.namespaces)
+        if event.aggregate_kind == AggregateKind.TENANT and event.name and "/" not in event.name:
+            return self._owner_event(offset, event, self.tenants)
+        return Change(Outcome.NO_OP, event)
+
+    def _topic_event(self, offset: int, event: Event) -> Change:
+        place = split_topic(event.name)
+        if place is None:
+            return Change(Outcome.NO_OP, event)
+        namespace_name, key = place
+        namespace = self.namespaces.get(namespace_name)
+        if namespace is None:
+            mine = self._belongs(namespace_name)
+            return Change(Outcome.REJECTED if mine else Outcome.NO_OP, event)
+        table = self.topics.get(namespace_name)
+        if table is None or not topic_event_is_accepted(event, namespace, table, key):
+            return Change(Outcome.REJECTED, event)
+        settled, etag = self._settle(event, table.get(key).etag)
+        table.put(event.name, key, _after(event, offset, etag))
+        return Change(Outcome.ACCEPTED, event, settled)
+
+    def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
+        """Fold an event of a namespace or tenant."""
+        old = owners.get(event.name)
+        if old is None:
+            if not self._belongs(event.name):
+                return Change(Outcome.NO_OP, event)
+            old = ABSENT
+        if not event_is_accepted(event, old):
+            return Change(Outcome.REJECTED, event)
+        is_namespace = event.aggregate_kind == AggregateKind.NAMESPACE
+        if is_namespace and event.kind == Kind.DELETE and event.flags & REQUIRE_EMPTY and self._has_topics(event.name):
+            settled, _ = self._settle(event, old.etag, verdict=Verdict.NOT_EMPTY)
+            new = old._replace(version=event.event_id, offset=offset)
+        else:
+            settled, etag = self._settle(event, old.etag)
+            new = _after(event, offset, etag)
+            if is_namespace and new.is_live:
+                new = new._replace(incarnation=old.incarnation if old.is_live else event.event_id)
+        owners[event.name] = new
+        kind = event.aggregate_kind
+        old_hash = 0 if old is ABSENT else hash_of(kind, event.name, old)
+        self._digest_sum = add_hashes(self._digest_sum, hash_of(kind, event.name, new), old_hash)
+        if is_namespace and new.incarnation != old.incarnation:
+            self._turn_over(event.name, new.is_live)
+        return Change(Outcome.ACCEPTED, event, settled)
+
+    def _turn_over(self, namespace: str, is_live: bool) -> None:
+        """Begin or end a namespace's life: its topics and their tombstones go with it."""
+        if is_live:
+            self.topics[namespace] = TopicTable(self._decode_labels)
+        else:
+            del self.topics[namespace]
+
+    def _settle(
+        self, event: Event, etag: Etag, verdict: int | None = None
+    ) -> tuple[tuple[tuple[bytes, Settled], ...], Etag]:
+        """Remember the event's operations; return their outcomes and the record's ETag after all of them."""
+        settled = []
+        for place, operation in enumerate(event.operations, 1):
+            found = operation.verdict if verdict is None else verdict
+            if found == Verdict.CHANGED:
+                etag = Etag(event.event_id, place)
+            self.operations.add(operation, found, etag)
+            settled.append((operation.id, Settled(found, etag, operation.body_hash)))
+        return tuple(settled), etag
+
+    def _has_topics(self, namespace: str) -> bool:
+        table = self.topics.get(namespace)
+        return table is not None and len(table) > 0
+
+    def _belongs(self, name: str) -> bool:
+        return partition_of(name, self.partitions) == self.partition
+
+
+def _after(event: Event, offset: int, etag: Etag) -> Aggregate:
+    """Return the aggregate that an accepted event leaves, incarnation aside."""
+    if event.kind == Kind.DELETE:
+        return Aggregate(event.event_id, False, etag, 0, b"", offset, GENESIS)
+    return Aggregate(event.event_id, True, etag, event.payload_schema, event.payload, offset, GENESIS)

@@ -1,0 +1,136 @@
+"""The label index of a namespace: key → value → postings, and each topic's labels as numbers of pairs.
+
+A pair (key, value) is interned once and numbered while some topic bears it; a topic's labels are the
+concatenated numbers of its pairs. Postings, unions per key and pair numbers change in one call, from (old, new).
+
+Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+
+from pyroaring import BitMap
+
+from topicfold.state.postings import Postings
+
+NO_LABELS = b""
+
+
+class LabelIndex:
+    """Which topics bear which labels.
+
+    >>> index = LabelIndex()
+    >>> ids = index.replace(4, NO_LABELS, {"team": "pay"})
+    >>> list(index.having_all({"team": "pay"})), index.labels(ids)
+    ([4], {'team': 'pay'})
+    """
+
+    __slots__ = ("_free", "_keys", "_pairs", "_postings", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[str, int]] = {}
+        self._keys: dict[str, Postings] = {}
+        self._pairs: list[tuple[str, str]] = []
+        self._postings: list[Postings] = []
+        self._free: list[int] = []
+
+    def replace(self, number: int, old: bytes, labels: Mapping[str, str]) -> bytes:
+        """Give topic `number`, which bore `old`, these labels instead; return them as pair numbers.
+
+        Cost: O(labels that differ); unchanged pairs are not touched.
+        """
+        new = array("I", [self._intern(key, value) for key, value in labels.items()])
+        before = array("I", old)
+        kept = set(before).intersection(new) if before else ()
+        for pair in new:
+            if pair not in kept:
+                self._postings[pair].add(number)
+                self._keys[self._pairs[pair][0]].add(number)
+        for pair in before:
+            if pair not in kept:
+                self._remove(pair, number, labels)
+        return new.tobytes() if new else NO_LABELS
+
+    def labels(self, ids: bytes) -> dict[str, str]:
+        """Return the labels that a topic's pair numbers stand for, in the order they were given."""
+        pairs = self._pairs
+        return dict([pairs[pair] for pair in array("I", ids)])
+
+    def having(self, key: str, value: str) -> Postings | None:
+        """Return the topics that bear `key` with `value`, None for none. Not to be changed. Cost: O(1)."""
+        pair = self._values.get(key, {}).get(value)
+        return None if pair is None else self._postings[pair]
+
+    def having_key(self, key: str) -> Postings | None:
+        """Return the topics that bear `key`, None for none. Not to be changed. Cost: O(1)."""
+        return self._keys.get(key)
+
+    def having_all(self, labels: Mapping[str, str]) -> BitMap:
+        """Return the topics that bear every one of `labels` (at least one must be given), as a set of its own.
+
+        Cost: the smallest postings first, so O(smallest) array or bitmap steps.
+        """
+        found: list[Postings] = []
+        for key, value in labels.items():
+            postings = self.having(key, value)
+            if postings is None:
+                return BitMap()
+            found.append(postings)
+        found.sort(key=len)
+        result = found[0].bitmap()
+        for postings in found[1:]:
+            result = result & postings.bitmap()
+        return BitMap(result) if len(found) == 1 else result
+
+    def all_labels(self, among: BitMap | None = None) -> dict[str, list[str]]:
+        """Return every key with its values, both sorted; with `among`, only what those topics bear."""
+        return {
+            key: sorted(
+                value
+                for value, pair in values.items()
+                if among is None or self._postings[pair].bitmap().intersect(among)
+            )
+            for key, values in sorted(self._values.items())
+        }
+
+    def postings_by_pair(self) -> Iterable[tuple[str, str, Postings]]:
+        """Yield (key, value, postings) of every pair that some topic bears."""
+        for key, values in self._values.items():
+            for value, pair in values.items():
+                yield key, value, self._postings[pair]
+
+    def postings_by_key(self) -> Iterable[tuple[str, Postings]]:
+        """Yield (key, topics that bear it with any value)."""
+        return self._keys.items()
+
+    def _intern(self, key: str, value: str) -> int:
+        values = self._values.get(key)
+        if values is None:
+            values = self._values[key] = {}
+            self._keys[key] = Postings()
+        pair = values.get(value)
+        if pair is None:
+            if self._free:
+                pair = self._free.pop()
+                self._pairs[pair], self._postings[pair] = (key, value), Postings()
+            else:
+                pair = len(self._pairs)
+                self._pairs.append((key, value))
+                self._postings.append(Postings())
+            values[value] = pair
+        return pair
+
+    def _remove(self, pair: int, number: int, labels: Mapping[str, str]) -> None:
+        """Take `number` out of a pair it no longer bears; forget the pair and the key if they are empty now."""
+        key, value = self._pairs[pair]
+        postings = self._postings[pair]
+        postings.discard(number)
+        if key not in labels:
+            self._keys[key].discard(number)
+        if not len(postings):
+            del self._values[key][value]
+            self._free.append(pair)
+            if not self._values[key]:
+                del self._values[key], self._keys[key]

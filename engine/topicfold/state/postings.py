@@ -1,0 +1,73 @@
+"""Postings: a set of topic numbers, small or large.
+
+Below `SMALL_LIMIT` members a sorted array, above it a roaring bitmap; the switch back happens at half the limit, so
+a set that moves around the limit does not flap.
+
+Source: PIP-451's key → value → topics; roaring bitmaps, Lemire et al. 2016.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from pyroaring import BitMap
+
+SMALL_LIMIT = 128
+
+
+class Postings:
+    """A mutable set of uint32.
+
+    >>> p = Postings(); p.add(7); p.add(3); list(p)
+    [3, 7]
+    """
+
+    __slots__ = ("_members",)
+
+    def __init__(self) -> None:
+        self._members: array[int] | BitMap = array("I")
+
+    def add(self, number: int) -> None:
+        """Add `number`. Cost: O(log n) and a move of at most `SMALL_LIMIT` numbers."""
+        members = self._members
+        if isinstance(members, BitMap):
+            members.add(number)
+            return
+        index = bisect_left(members, number)
+        if index < len(members) and members[index] == number:
+            return
+        members.insert(index, number)
+        if len(members) > SMALL_LIMIT:
+            self._members = BitMap(members)
+
+    def discard(self, number: int) -> None:
+        """Remove `number` if it is there. Cost: as `add`."""
+        members = self._members
+        if isinstance(members, BitMap):
+            members.discard(number)
+            if len(members) < SMALL_LIMIT // 2:
+                self._members = array("I", members)
+            return
+        index = bisect_left(members, number)
+        if index < len(members) and members[index] == number:
+            del members[index]
+
+    def bitmap(self) -> BitMap:
+        """Return the members as a bitmap that must not be changed. Cost: O(1) when large."""
+        members = self._members
+        return members if isinstance(members, BitMap) else BitMap(members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._members)
+
+    def __contains__(self, number: int) -> bool:
+        members = self._members
+        if isinstance(members, BitMap):
+            return number in members
+        index = bisect_left(members, number)
+        return index < len(members) and members[index] == number
