@@ -27,6 +27,7 @@ import google_crc32c
 
 from topicfold.model.events import AggregateKind, Audit, AuditTrail, Event, Operation
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
+from topicfold.state.topic_table import Indexed
 
 MAGIC = b"TFE1"
 PAYLOAD_SCHEMA = 1
@@ -168,13 +169,12 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     )
 
 
-def decode_labels(schema: int, payload: bytes) -> Mapping[str, str] | None:
-    """Return the labels of the topic in `payload`, or None where `decode_topic` would: what the fold indexes."""
+def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
+    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if fields is None or fields["partitions"] < 0:
         return None
-    labels: Mapping[str, str] = fields["local"]["customLabels"]
-    return labels
+    return Indexed(fields["local"]["customLabels"], fields["partitions"])
 
 
 def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:

@@ -199,7 +199,7 @@ def topic_of_kafka_name(text: str) -> TopicName | None:
     parts = text.split("..")
     if len(parts) == 1:
         parts = [*DEFAULT_NAMESPACE.split("/"), text]
-    if len(parts) != 3 or not all(parts) or "/".join(parts[:2]) == DEFAULT_NAMESPACE and ".." in text:
+    if len(parts) != 3 or not all(parts) or ("/".join(parts[:2]) == DEFAULT_NAMESPACE and ".." in text):
         return None
     if not (_PART.fullmatch(parts[0]) and _PART.fullmatch(parts[1])):
         return None

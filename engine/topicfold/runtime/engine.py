@@ -11,7 +11,7 @@ import structlog
 
 from topicfold.clock import random_id, wall_clock_ms
 from topicfold.errors import LogUnavailable, TopicfoldError, UnsafeLog, Wait
-from topicfold.log.codec import decode_labels
+from topicfold.log.codec import decode_indexed
 from topicfold.log.identity import establish_identity
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
@@ -63,7 +63,7 @@ class Engine:
             partition: PartitionState(
                 partition,
                 identity.partitions,
-                decode_labels=decode_labels,
+                decode=decode_indexed,
                 operations=Operations(options.client_ring, options.server_ring),
             )
             for partition in range(identity.partitions)

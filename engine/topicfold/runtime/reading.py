@@ -113,8 +113,7 @@ class Reading:
             key = table.keys[number]
             if domain is not None and domain != (NON_PERSISTENT if "://" in key else PERSISTENT):
                 continue
-            topic = codec.decode_topic(*_payload(table, number))
-            partitions = topic.partitions if topic else 0
+            partitions = table.partitions.get(number, 0)
             name = topic_of_key(namespace, key)
             if only_partitioned:
                 names += [name] if partitions else []
@@ -200,8 +199,3 @@ def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
         str(row.etag),
         codec.decode_topic(row.payload_schema, row.payload),
     )
-
-
-def _payload(table: TopicTable, number: int) -> tuple[int, bytes]:
-    row = table.row(number)
-    return row.payload_schema, row.payload

@@ -17,15 +17,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.port import Log
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
-from topicfold.model.names import split_topic
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.group import Group, Target, Update, run_group
+from topicfold.runtime.update_queue import Base, UpdateQueue
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
@@ -33,46 +32,8 @@ from topicfold.state.operations import Settled
 
 RESEND_AFTER_SECONDS = 12.0
 RETRY_AFTER_SECONDS = 0.05
-YIELD_SECONDS = 0.012
-WINS_BEFORE_YIELD = 4
-MAX_WAITING = 10_000
 BARRIER_SECONDS = 5.0
-
-
-@dataclass(slots=True)
-class _Base:
-    """What events were written against: they are decided when the aggregate moves off it."""
-
-    level: int
-    incarnation: bytes
-    version: bytes
-
-
-@dataclass(slots=True, eq=False)
-class _Queue:
-    """The waiting updates of one aggregate, and the undecided events on its current version.
-
-    `latest` is the event not yet given up; `event_ids` all of this base. `carried` are updates in `latest`.
-    """
-
-    target: Target
-    waiting: deque[Update] = field(default_factory=deque)
-    base: _Base | None = None
-    event_ids: set[bytes] = field(default_factory=set)
-    latest: bytes | None = None
-    sent_at: float = 0.0
-    carried: list[Update] = field(default_factory=list)
-    wins: int = 0
-    saw_rivals: bool = False
-    rests_until: float = 0.0
-    timer: asyncio.TimerHandle | None = None
-    refreshing: asyncio.Task[None] | None = None
-
-    def moved_from(self, incarnation: bytes) -> bool:
-        """Whether undecided events of a topic were written for another life of its namespace than this."""
-        return (
-            self.target.kind == AggregateKind.TOPIC and self.base is not None and self.base.incarnation != incarnation
-        )
+MAX_WAITING = 10_000
 
 
 class Updates:
@@ -94,10 +55,10 @@ class Updates:
         self._new_id = new_id
         self._clock_ms = clock_ms
         self._refuses_writes = refuses_writes
-        self._queues: dict[tuple[int, str], _Queue] = {}
+        self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self._by_operation: dict[bytes, Update] = {}
         self._own: dict[bytes, None] = {}
-        self._due: dict[_Queue, None] = {}
+        self._due: dict[UpdateQueue, None] = {}
         self._loop = asyncio.get_running_loop()
         self._closed = False
 
@@ -125,13 +86,15 @@ class Updates:
             raise self._expired(update) from None
         finally:
             update.waiters -= 1
+            if update.settled.done():
+                self._unlist(update)
 
     def publish(self, partition: int, change: Change) -> None:
         """Settle what this change decides, and run the queues it sets free once the reader's batch is done."""
         event = change.event
         if event is None or change.outcome is Outcome.NO_OP:
             return
-        self._own_seen(change)
+        self._own_seen(event, change.outcome)
         if change.outcome is Outcome.REJECTED:
             return
         for operation_id, settled in change.settled:
@@ -156,7 +119,7 @@ class Updates:
         now = self._loop.time()
         for queue in list(self._queues.values()):
             if queue.latest is not None and now - queue.sent_at > RESEND_AFTER_SECONDS:
-                self._give_up(queue, queue.latest)
+                self._append_failed(queue, queue.latest)
             elif queue.latest is None:
                 self._make_due(queue)
 
@@ -180,15 +143,13 @@ class Updates:
         state = self._states[update.target.partition]
         operation = update.operation
         known = state.operations.get(operation.id)
+        if known is not None:
+            _check_body(operation.body_hash, known.body_hash)
+            update.settled.set_result(known)
+            return update
         twin = self._by_operation.get(operation.id)
-        if known is not None or twin is not None:
-            body_hash = known.body_hash if known is not None else twin.operation.body_hash  # type: ignore[union-attr]
-            if body_hash != operation.body_hash:
-                raise KeyReused("this Idempotency-Key was used before with another request body")
-            if known is not None:
-                update.settled.set_result(known)
-                return update
-            assert twin is not None
+        if twin is not None:
+            _check_body(operation.body_hash, twin.operation.body_hash)
             return twin
         queue = self._queue(update.target)
         if len(queue.waiting) >= MAX_WAITING:
@@ -198,14 +159,14 @@ class Updates:
         self._run(queue)
         return update
 
-    def _queue(self, target: Target) -> _Queue:
+    def _queue(self, target: Target) -> UpdateQueue:
         key = (int(target.kind), target.name)
         queue = self._queues.get(key)
         if queue is None:
-            queue = self._queues[key] = _Queue(target)
+            queue = self._queues[key] = UpdateQueue(target)
         return queue
 
-    def _run(self, queue: _Queue) -> None:
+    def _run(self, queue: UpdateQueue) -> None:
         """Append the next event of `queue`, if nothing is outstanding and somebody waits."""
         self._drop_left(queue)
         if queue.latest is not None or self._closed:
@@ -235,13 +196,13 @@ class Updates:
         event_id = self._new_id()
         group = run_group(target, queue.waiting, current, event_id)
         if group.must_be_logged:
-            self._append(queue, group, event_id, current, _Base(state.level, incarnation, current.version))
+            self._append(queue, group, event_id, current, Base(state.level, incarnation, current.version))
         elif group.updates:
             self._answer_fresh(queue, group)
         else:
             self._run(queue)
 
-    def _append(self, queue: _Queue, group: Group, event_id: bytes, current: Aggregate, base: _Base) -> None:
+    def _append(self, queue: UpdateQueue, group: Group, event_id: bytes, current: Aggregate, base: Base) -> None:
         target = queue.target
         is_put = group.is_live
         requires_empty = not is_put and group.updates[-1].require_empty and group.changes
@@ -268,7 +229,7 @@ class Updates:
             )
         )
         try:
-            self._log.append(target.partition, value, lambda error: self._append_failed(queue, event_id, error))
+            self._log.append(target.partition, value, lambda _: self._append_failed(queue, event_id))
         except Wait:
             self._later(queue, RETRY_AFTER_SECONDS)
             return
@@ -278,57 +239,24 @@ class Updates:
             self._make_due(queue)
             return
         self._remember_own(event_id)
-        if queue.base is None:
-            queue.base = base
-        queue.event_ids.add(event_id)
-        queue.latest = event_id
-        queue.sent_at = self._loop.time()
-        queue.carried = group.updates
-        taken = set(map(id, group.updates))
-        for update in group.updates:
-            update.in_attempt = True
-        queue.waiting = deque(update for update in queue.waiting if id(update) not in taken)
+        queue.sent(event_id, base, group.updates, self._loop.time())
 
-    def _append_failed(self, queue: _Queue, event_id: bytes, error: TopicfoldError) -> None:
-        """Hear that the log gave up, which says nothing about the outcome."""
+    def _append_failed(self, queue: UpdateQueue, event_id: bytes) -> None:
+        """Hear that the log gave up on an event, which says nothing about its outcome: try again on the same base."""
         if queue.latest == event_id:
-            self._give_up(queue, event_id)
+            queue.give_up()
+            self._later(queue, RETRY_AFTER_SECONDS)
 
-    def _give_up(self, queue: _Queue, event_id: bytes) -> None:
-        """Stop waiting for one event, undecided as it is; its updates go into the next on the same base."""
-        queue.latest = None
-        self._requeue(queue)
-        self._later(queue, RETRY_AFTER_SECONDS)
-
-    def _decide(self, queue: _Queue, successor: bytes | None) -> None:
-        """Take note that the base is superseded by `successor` (None: the namespace ended, or the level rose)."""
-        won = successor is not None and successor in queue.event_ids
-        if won and queue.saw_rivals:
-            queue.wins += 1
-            if queue.wins >= WINS_BEFORE_YIELD:
-                queue.wins, queue.saw_rivals = 0, False
-                queue.rests_until = self._loop.time() + YIELD_SECONDS
-        elif not won:
-            queue.wins, queue.rests_until = 0, 0.0
-        queue.base = None
-        queue.latest = None
-        queue.event_ids.clear()
-        self._requeue(queue)
-        for update in queue.waiting:
-            update.in_attempt = False
+    def _decide(self, queue: UpdateQueue, successor: bytes | None) -> None:
+        queue.decide(successor, self._loop.time())
         self._make_due(queue)
 
-    def _decide_all(self, concerns: Callable[[_Queue], bool]) -> None:
+    def _decide_all(self, concerns: Callable[[UpdateQueue], bool]) -> None:
         for queue in self._queues.values():
             if queue.base is not None and concerns(queue):
                 self._decide(queue, None)
 
-    def _requeue(self, queue: _Queue) -> None:
-        """Put the updates of the last event that are not settled back at the front, in their order."""
-        queue.waiting.extendleft(update for update in reversed(queue.carried) if not update.settled.done())
-        queue.carried = []
-
-    def _answer_fresh(self, queue: _Queue, group: Group) -> None:
+    def _answer_fresh(self, queue: UpdateQueue, group: Group) -> None:
         """Answer those noes that a barrier has made fresh; have one made for the others."""
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):
             if update.is_fresh:
@@ -339,20 +267,21 @@ class Updates:
         elif not queue.waiting:
             self._forget(queue)
 
-    async def _refresh(self, queue: _Queue, updates: list[Update]) -> None:
+    async def _refresh(self, queue: UpdateQueue, updates: list[Update]) -> None:
         """Make `updates` fresh by a barrier; without one their answer is that the log is unavailable."""
         try:
             await self._barriers.wait([queue.target.partition], self._loop.time() + BARRIER_SECONDS)
         except Wait as error:
             for update in updates:
-                if not update.settled.done() and not update.in_attempt:
+                if not update.in_attempt:
                     self._fail(update, LogUnavailable(f"cannot tell for sure: {error.reason}"))
-        for update in updates:
-            update.is_fresh = True
+        else:
+            for update in updates:
+                update.is_fresh = True
         queue.refreshing = None
         self._run(queue)
 
-    def _refuse_in_namespace(self, queue: _Queue) -> None:
+    def _refuse_in_namespace(self, queue: UpdateQueue) -> None:
         """Hand a topic's updates to the queue of its namespace, which is not live: their refusal is logged there."""
         target = queue.target
         owner = self._queue(Target(AggregateKind.NAMESPACE, target.namespace, target.namespace, target.partition))
@@ -361,7 +290,7 @@ class Updates:
         self._forget(queue)
         self._make_due(owner)
 
-    def _return_strangers(self, queue: _Queue, incarnation: bytes) -> None:
+    def _return_strangers(self, queue: UpdateQueue, incarnation: bytes) -> None:
         """Give updates of topics that wait here back to their topics, the namespace being live."""
         if queue.target.kind != AggregateKind.NAMESPACE or incarnation == GENESIS:
             return
@@ -373,7 +302,7 @@ class Updates:
                 home.waiting.append(update)
                 self._make_due(home)
 
-    def _make_due(self, queue: _Queue) -> None:
+    def _make_due(self, queue: UpdateQueue) -> None:
         """Run `queue` when the current callback is over, together with all others that are due."""
         if not self._due:
             self._loop.call_soon(self._run_due)
@@ -384,7 +313,7 @@ class Updates:
         for queue in due:
             self._run(queue)
 
-    def _later(self, queue: _Queue, seconds: float) -> None:
+    def _later(self, queue: UpdateQueue, seconds: float) -> None:
         if queue.timer is not None:
             queue.timer.cancel()
         queue.timer = self._loop.call_later(seconds, self._run, queue)
@@ -392,15 +321,20 @@ class Updates:
     def _settle(self, update: Update, settled: Settled) -> None:
         if not update.settled.done():
             update.settled.set_result(settled)
-        self._by_operation.pop(update.operation.id, None)
+        self._unlist(update)
 
     def _fail(self, update: Update, error: TopicfoldError) -> None:
         if not update.settled.done():
             update.settled.set_exception(error)
             update.settled.exception()
-        self._by_operation.pop(update.operation.id, None)
+        self._unlist(update)
 
-    def _refuse_all(self, queue: _Queue, refusal: Wait) -> None:
+    def _unlist(self, update: Update) -> None:
+        """Let the operation id go, unless a later update bears it now."""
+        if self._by_operation.get(update.operation.id) is update:
+            del self._by_operation[update.operation.id]
+
+    def _refuse_all(self, queue: UpdateQueue, refusal: Wait) -> None:
         """Fail what is in no undecided event; the rest waits for better times or its deadline."""
         for update in queue.waiting:
             if not update.in_attempt:
@@ -409,27 +343,22 @@ class Updates:
         if not queue.waiting:
             self._forget(queue)
 
-    def _drop_left(self, queue: _Queue) -> None:
+    def _drop_left(self, queue: UpdateQueue) -> None:
         """Drop updates that are settled or that nobody waits for any more."""
-        kept = deque[Update]()
-        for update in queue.waiting:
-            if update.settled.done() or update.waiters == 0 and update.operation.id not in self._by_operation:
-                self._by_operation.pop(update.operation.id, None)
-            else:
-                kept.append(update)
-        queue.waiting = kept
+        queue.keep(lambda update: not update.settled.done() and self._by_operation.get(update.operation.id) is update)
 
-    def _forget(self, queue: _Queue) -> None:
+    def _forget(self, queue: UpdateQueue) -> None:
         """Drop an idle queue. An undecided event of it may still land: at most one on its base does."""
-        if queue.refreshing is None and queue.latest is None:
-            self._queues.pop((int(queue.target.kind), queue.target.name), None)
+        key = (int(queue.target.kind), queue.target.name)
+        if queue.refreshing is None and queue.latest is None and self._queues.get(key) is queue:
+            del self._queues[key]
             if queue.timer is not None:
                 queue.timer.cancel()
 
     def _expired(self, update: Update) -> TopicfoldError:
         """Return what to tell a waiter whose time is up; with the last of them the update leaves its queue."""
         if update.waiters == 1:
-            self._by_operation.pop(update.operation.id, None)
+            self._unlist(update)
         operation = operation_text(update.target.partition, update.operation.id)
         if update.in_attempt:
             return OutcomeUnknown(
@@ -453,13 +382,11 @@ class Updates:
         if len(self._own) > MAX_WAITING:
             del self._own[next(iter(self._own))]
 
-    def _own_seen(self, change: Change) -> None:
+    def _own_seen(self, event: Event, outcome: Outcome) -> None:
         """Note a rival's rejected event on an aggregate we write to; only they tell that somebody starves."""
-        event = change.event
-        assert event is not None
         if event.event_id in self._own:
             del self._own[event.event_id]
-        elif change.outcome is Outcome.REJECTED:
+        elif outcome is Outcome.REJECTED:
             queue = self._queues.get((event.aggregate_kind, event.name))
             if queue is not None:
                 queue.saw_rivals = True
@@ -470,8 +397,6 @@ def operation_text(partition: int, operation_id: bytes) -> str:
     return f"{partition}-{operation_id.hex()}"
 
 
-def target_of_topic(name: str, partition: int) -> Target:
-    """Return the target of updates of the topic with that full name."""
-    place = split_topic(name)
-    assert place is not None
-    return Target(AggregateKind.TOPIC, name, place[0], partition)
+def _check_body(body_hash: bytes, before: bytes) -> None:
+    if body_hash != before:
+        raise KeyReused("this Idempotency-Key was used before with another request body")

@@ -3,7 +3,7 @@
 Only the reader calls `apply`, in the order of offsets. Everything else reads. The step changes a record, its labels,
 all indexes, the rings and the digest together, so whatever reads between two steps sees one cut of the log.
 
-    >>> state = PartitionState(0, 1, decode_labels=lambda schema, payload: {})
+    >>> state = PartitionState(0, 1, decode=lambda schema, payload: None)
     >>> state.apply(0, None).outcome
     <Outcome.GARBAGE: 'garbage'>
     >>> state.position
@@ -29,7 +29,7 @@ from topicfold.model.names import is_namespace_shape, split_topic
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import GARBAGE, Change, Outcome
 from topicfold.state.operations import Operations, Settled
-from topicfold.state.topic_table import DecodeLabels, TopicTable
+from topicfold.state.topic_table import DecodeIndexed, TopicTable
 from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 
 
@@ -45,7 +45,7 @@ class PartitionState:
         partition: int,
         partitions: int,
         *,
-        decode_labels: DecodeLabels,
+        decode: DecodeIndexed,
         operations: Operations | None = None,
     ) -> None:
         self.partition = partition
@@ -56,7 +56,7 @@ class PartitionState:
         self.namespaces: dict[str, Aggregate] = {}
         self.topics: dict[str, TopicTable] = {}
         self.operations = operations or Operations()
-        self._decode_labels = decode_labels
+        self._decode = decode
         self._digest_sum = 0
 
     def apply(self, offset: int, event: Event | None) -> Change:
@@ -169,7 +169,7 @@ class PartitionState:
     def _turn_over(self, namespace: str, is_live: bool) -> None:
         """Begin or end a namespace's life: its topics and their tombstones go with it."""
         if is_live:
-            self.topics[namespace] = TopicTable(self._decode_labels)
+            self.topics[namespace] = TopicTable(self._decode)
         else:
             del self.topics[namespace]
 

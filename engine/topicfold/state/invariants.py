@@ -34,7 +34,7 @@ def _violations(state: PartitionState) -> Iterator[str]:
 
 
 def _table_violations(namespace: str, table: TopicTable) -> Iterator[str]:
-    expected = TopicTable(table._decode_labels)
+    expected = table.emptied()
     for number, key in enumerate(table.keys):
         name = topic_of_key(namespace, key)
         expected.put(name, key, table.row(number))
@@ -46,6 +46,8 @@ def _table_violations(namespace: str, table: TopicTable) -> Iterator[str]:
         yield "the numbers are not those of the keys"
     if expected.live != table.live or expected.undecodable != table.undecodable:
         yield "the sets of live or undecodable topics differ from the rows"
+    if expected.partitions != table.partitions:
+        yield "the numbers of partitions are not those of the records"
     if expected.digest_sum != table.digest_sum:
         yield "the digest sum is not that of the rows"
     if _by_pair(expected) != _by_pair(table):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from pyroaring import BitMap
 
@@ -20,27 +21,45 @@ from topicfold.state.label_index import NO_LABELS, LabelIndex
 _ROW = struct.Struct("<16s16sHHq16s")
 _HASH_AT = 44
 
-DecodeLabels = Callable[[int, bytes], Mapping[str, str] | None]
-"""Takes a payload's schema number and bytes; returns the labels, None where they cannot be read."""
+
+class Indexed(NamedTuple):
+    """What of a topic's record is indexed: its labels, and its partitions (0 for a plain topic)."""
+
+    labels: Mapping[str, str]
+    partitions: int
+
+
+DecodeIndexed = Callable[[int, bytes], Indexed | None]
+"""Takes a payload's schema number and bytes; returns what is indexed of it, None where it cannot be read."""
+
+_NOTHING = Indexed({}, 0)
 
 
 class TopicTable:
-    """The topics of a namespace and their indexes. Only the fold changes it."""
+    """The topics of a namespace and their indexes. Only the fold changes it.
 
-    __slots__ = ("_decode_labels", "_labels", "_payloads", "_rows", "digest_sum", "index", "keys", "live", "numbers",
-                 "undecodable")  # fmt: skip
+    `partitions` holds the number of partitions of the partitioned topics, and of no other.
+    """
 
-    def __init__(self, decode_labels: DecodeLabels) -> None:
-        self._decode_labels = decode_labels
+    __slots__ = ("_decode", "_labels", "_payloads", "_rows", "digest_sum", "index", "keys", "live", "numbers",
+                 "partitions", "undecodable")  # fmt: skip
+
+    def __init__(self, decode: DecodeIndexed) -> None:
+        self._decode = decode
         self.numbers: dict[str, int] = {}
         self.keys: list[str] = []
         self.live = BitMap()
         self.undecodable = BitMap()
+        self.partitions: dict[int, int] = {}
         self.index = LabelIndex()
         self.digest_sum = 0
         self._rows = bytearray()
         self._payloads: list[bytes] = []
         self._labels: list[bytes] = []
+
+    def emptied(self) -> TopicTable:
+        """Return an empty table that reads payloads as this one does."""
+        return TopicTable(self._decode)
 
     def version(self, key: str) -> bytes:
         """Return the current version of the topic called `key`, GENESIS where there never was one."""
@@ -70,15 +89,19 @@ class TopicTable:
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(_ROW.size))
-        labels = self._decode_labels(topic.payload_schema, topic.payload) if topic.is_live else {}
-        if labels is None:
+        indexed = self._decode(topic.payload_schema, topic.payload) if topic.is_live else _NOTHING
+        if indexed is None:
             self.undecodable.add(number)
-            labels = {}
+            indexed = _NOTHING
         elif self.undecodable:
             self.undecodable.discard(number)
+        if indexed.partitions:
+            self.partitions[number] = indexed.partitions
+        elif self.partitions:
+            self.partitions.pop(number, None)
         old_labels = self._labels[number]
-        if labels or old_labels:
-            self._labels[number] = self.index.replace(number, old_labels, labels)
+        if indexed.labels or old_labels:
+            self._labels[number] = self.index.replace(number, old_labels, indexed.labels)
         if topic.is_live:
             self.live.add(number)
         else:
