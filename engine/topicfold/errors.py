@@ -8,6 +8,7 @@
     │   ├── TooLarge           body, record or header above its limit
     │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, OperationNotFound
     │   ├── WrongKind          partitioned where plain was meant, or the other way round
+    │   ├── FewerPartitions    partitions can only become more
     │   ├── KeyReused          an Idempotency-Key that was used with another body
     │   └── Forbidden          the guard at the door refused it
     ├── Reread                 somebody else was first; read again and decide anew
@@ -126,6 +127,12 @@ class WrongKind(FixRequest):
     """A partitioned topic where a plain one was meant, or the other way round."""
 
     code = "wrong_kind"
+
+
+class FewerPartitions(FixRequest):
+    """Partitions can only become more."""
+
+    code = "fewer_partitions"
 
 
 class KeyReused(FixRequest):

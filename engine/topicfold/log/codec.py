@@ -226,6 +226,7 @@ def _fields(kind: AggregateKind, schema: int, payload: bytes) -> dict[str, Any] 
     return _read(_payload_schema(kind, schema), payload)
 
 
+@cache
 def _payload_schema(kind: AggregateKind, number: int) -> Any:
     return _schema(f"{kind.name.lower()}-{number}")
 

@@ -95,7 +95,7 @@ def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
     """Yield the pairs of a comma-parted text with backslash escapes."""
     if not text.strip():
         return
-    for piece in re.findall(r"(?:\\.|[^,\\]|\\$)+|(?<=,)(?=,|$)|^(?=,)", text, re.DOTALL):
+    for piece in re.findall(r",((?:\\.|[^,\\]|\\\Z)*)", "," + text, re.DOTALL):
         key, value = _pair(piece, what)
         yield key, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
 

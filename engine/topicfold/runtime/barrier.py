@@ -23,6 +23,9 @@ _T = TypeVar("_T")
 
 Ends = Mapping[int, int]
 
+RECORD_SECONDS = 5.0
+"""After this a barrier record counts as lost, so that the next can be sent."""
+
 
 class Barriers:
     """Shared end-offset queries, and barrier records for those who ask for more."""
@@ -84,29 +87,38 @@ class Barriers:
             PositionTimeout: it did not come back by `deadline`.
         """
         for partition in partitions:
-            before = self._records.get(partition)
-            if before is not None:
-                await asyncio.wait([before])
-            task = self._records.get(partition)
-            if task is None or task is before:
-                task = self._records[partition] = _start(self._append(partition, deadline))
-            await asyncio.shield(task)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._record_after_now(partition)
+            except TimeoutError:
+                raise PositionTimeout("the barrier record has not come back in time", partition=partition) from None
 
-    async def _append(self, partition: int, deadline: float) -> None:
+    async def _record_after_now(self, partition: int) -> None:
+        before = self._records.get(partition)
+        if before is not None:
+            await asyncio.wait([before])
+        task = self._records.get(partition)
+        if task is None or task is before:
+            task = self._records[partition] = _start(self._append(partition))
+        await asyncio.shield(task)
+
+    async def _append(self, partition: int) -> None:
         event_id = self._new_id()
-        folded = self._tracker.expect_event(event_id)
+        folded = self._tracker.expect_event(partition, event_id)
         level = self._states[partition].level
         barrier = Event(level, Kind.BARRIER, 0, event_id, AggregateKind.NONE, "", 0, GENESIS, GENESIS, (), 0, b"", b"")
-        self._log.append(
-            partition,
-            encode_event(barrier),
-            lambda error: None if folded.done() else folded.set_exception(error),
-        )
         try:
-            async with asyncio.timeout_at(deadline):
+            self._log.append(
+                partition,
+                encode_event(barrier),
+                lambda error: None if folded.done() else folded.set_exception(error),
+            )
+            async with asyncio.timeout(RECORD_SECONDS):
                 await folded
         except TimeoutError:
             raise PositionTimeout("the barrier record has not come back in time", partition=partition) from None
+        finally:
+            folded.cancel()
 
     async def _query(self) -> Ends:
         asked = asyncio.get_running_loop().time()

@@ -20,6 +20,8 @@ from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.operations import Settled
 
 MAX_GROUP = 256
+MAX_AUDIT_BYTES = 128 * 1024
+"""A group that carries this much about who and why takes no more, so that its event stays below the log's limit."""
 
 
 class Target(NamedTuple):
@@ -37,8 +39,8 @@ class Update:
 
     `if_match` "" compares nothing, "*" wants a live record. `replaces_whole` may repair a record that cannot be
     read. `alone` keeps it from sharing an event: namespaces' deletes. `in_attempt` is true while an undecided event
-    carries it, `is_fresh` once a barrier asked for after its arrival has passed. `waiters` counts who still wants
-    to know.
+    carries it, `is_fresh` once a barrier asked for after its arrival has passed. `waiters` are those
+    who still want to know.
     """
 
     target: Target
@@ -52,13 +54,15 @@ class Update:
     require_empty: bool = False
     in_attempt: bool = False
     is_fresh: bool = False
-    waiters: int = 0
+    waiters: list[asyncio.Future[None]] = field(default_factory=list)
     refusal: str = ""
 
 
 @dataclass(slots=True)
 class Group:
-    """What running a group came to: the updates that took part, each with its verdict, and the record after them."""
+    """What running a group came to: the updates that took part, each with its verdict, and the record after them.
+
+    `record` is None where it is not live, or could not be read."""
 
     updates: list[Update] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -66,6 +70,7 @@ class Group:
     schema: int = 0
     payload: bytes = b""
     is_live: bool = False
+    record: Record | None = None
 
     @property
     def changes(self) -> bool:
@@ -81,24 +86,42 @@ class Group:
         return self.changes or any(update.operation.by_client or update.in_attempt for update in self.updates)
 
 
-def run_group(target: Target, waiting: Sequence[Update], current: Aggregate, event_id: bytes) -> Group:
+def run_group(
+    target: Target,
+    waiting: Sequence[Update],
+    current: Aggregate,
+    event_id: bytes,
+    decoded: Record | None = None,
+) -> Group:
     """Run the updates at the front of `waiting` that may share an event, on the aggregate `target` as it is now.
 
     An update of a topic among those of its namespace is refused: it is there because the namespace is not live.
+    `decoded` is the current record where the caller has it at hand.
     Updates whose updater raises, and those that a record of a newer schema bars, are failed and left out.
     """
-    group = _run(target, waiting, current, event_id, checks_size=False)
+    try:
+        group = _run(target, waiting, current, event_id, decoded, checks_each=False)
+    except Exception:  # noqa: BLE001 -- a record cannot be written; the second run finds whose and fails that alone
+        return _run(target, waiting, current, event_id, decoded, checks_each=True)
     if len(group.payload) > codec.MAX_PAYLOAD_BYTES:
-        group = _run(target, waiting, current, event_id, checks_size=True)
+        return _run(target, waiting, current, event_id, decoded, checks_each=True)
     return group
 
 
-def _run(target: Target, waiting: Sequence[Update], current: Aggregate, event_id: bytes, *, checks_size: bool) -> Group:
+def _run(
+    target: Target,
+    waiting: Sequence[Update],
+    current: Aggregate,
+    event_id: bytes,
+    decoded: Record | None,
+    *,
+    checks_each: bool,
+) -> Group:
     group = Group(schema=current.payload_schema, payload=current.payload)
-    decoded: Record | None = None
+    audit_bytes = 0
     readable = True
     if current.is_live:
-        decoded = _DECODERS[target.kind](current.payload_schema, current.payload)
+        decoded = decoded or _DECODERS[target.kind](current.payload_schema, current.payload)
         readable = decoded is not None
     record, is_live, etag = decoded, current.is_live, current.etag
     for update in waiting:
@@ -111,20 +134,21 @@ def _run(target: Target, waiting: Sequence[Update], current: Aggregate, event_id
                 verdict, new = _refuse(update, namespace_missing(target.name)), record
             else:
                 verdict, new = _one(update, record, etag, current, readable=readable, is_live=is_live)
+            if checks_each and verdict is Verdict.CHANGED and new and _is_too_large(new):
+                verdict = _refuse(update, Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB"))
         except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
             update.settled.set_exception(error)
             continue
-        if verdict is Verdict.CHANGED and checks_size and new and _is_too_large(new):
-            verdict = _refuse(update, Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB"))
         group.updates.append(update)
         group.verdicts.append(verdict)
         if verdict is Verdict.CHANGED:
             record, is_live, readable = new, new is not None, True
             etag = Etag(event_id, len(group.updates))
         group.etags.append(etag)
-        if update.alone or len(group.updates) == MAX_GROUP:
+        audit_bytes += 4 * sum(map(len, update.audit))
+        if update.alone or len(group.updates) == MAX_GROUP or audit_bytes > MAX_AUDIT_BYTES:
             break
-    group.is_live = is_live
+    group.is_live, group.record = is_live, record
     if group.changes:
         group.schema, group.payload = (codec.PAYLOAD_SCHEMA, codec.encode_record(record)) if record else (0, b"")
     return group
@@ -145,6 +169,8 @@ def _one(
     new = update.updater(record if readable else _BLANK[update.target.kind])
     if isinstance(new, Refuse):
         return _refuse(update, new), record
+    if update.if_match and not is_live:
+        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, f"there is no {update.target.name} now")), record
     if readable and new == record:
         return Verdict.UNCHANGED, record
     return Verdict.CHANGED, new

@@ -82,7 +82,7 @@ class Reader:
     def _publish(self, changes: Sequence[tuple[int, Change]], touched: set[int]) -> None:
         for partition, change in changes:
             self.counts[change.outcome] += 1
-            self._tracker.publish(change)
+            self._tracker.publish(partition, change)
             for listener in self._listeners:
                 listener(partition, change)
         for partition in touched:

@@ -68,8 +68,8 @@ class Reading:
         Raises:
             NamespaceNotFound, TopicNotFound: it is not there.
         """
-        number = self._table(name.namespace).numbers.get(name.key)
         table = self._table(name.namespace)
+        number = table.numbers.get(name.key)
         if number is None or number not in table.live:
             raise TopicNotFound(f"topic {name} not found", name=str(name))
         return _view(name.namespace, table, number)

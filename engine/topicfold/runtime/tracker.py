@@ -14,13 +14,17 @@ from itertools import count
 from topicfold.errors import NotReady, PositionTimeout
 from topicfold.state.change import Change
 
+_SWEEP_AT = 64
+"""Waiters who gave up are swept out once so many wait, then whenever twice as many do as were left."""
+
 
 class Tracker:
     """Who waits for what, on one loop."""
 
     def __init__(self) -> None:
         self._positions: defaultdict[int, list[tuple[int, int, asyncio.Future[None]]]] = defaultdict(list)
-        self._events: dict[bytes, asyncio.Future[None]] = {}
+        self._events: dict[tuple[int, bytes], asyncio.Future[None]] = {}
+        self._sweep_at: defaultdict[int, int] = defaultdict(lambda: _SWEEP_AT)
         self._order = count()
         self._closed: NotReady | None = None
 
@@ -38,7 +42,12 @@ class Tracker:
         if reached >= position:
             return
         future = self._new_future()
-        heapq.heappush(self._positions[partition], (position, next(self._order), future))
+        waiting = self._positions[partition]
+        if len(waiting) >= self._sweep_at[partition]:
+            waiting[:] = [each for each in waiting if not each[2].done()]
+            heapq.heapify(waiting)
+            self._sweep_at[partition] = 2 * len(waiting) + _SWEEP_AT
+        heapq.heappush(waiting, (position, next(self._order), future))
         try:
             async with asyncio.timeout_at(deadline):
                 await future
@@ -50,22 +59,23 @@ class Tracker:
                 reached=reached,
             ) from None
 
-    def expect_event(self, event_id: bytes) -> asyncio.Future[None]:
-        """Return a future that is done once the event of that id is folded, whatever came of it.
+    def expect_event(self, partition: int, event_id: bytes) -> asyncio.Future[None]:
+        """Return a future that is done once the event of that id is folded in `partition`, whatever came of it.
 
-        Ask before the event is appended. Who no longer waits cancels it.
+        A copy of it in another partition says nothing of this one. Ask before the event is appended. Who no longer
+        waits cancels it.
 
         Raises:
             NotReady: the engine stopped; the future fails with the same if it stops later.
         """
-        future = self._events[event_id] = self._new_future()
-        future.add_done_callback(lambda _: self._events.pop(event_id, None))
+        future = self._events[partition, event_id] = self._new_future()
+        future.add_done_callback(lambda _: self._events.pop((partition, event_id), None))
         return future
 
-    def publish(self, change: Change) -> None:
+    def publish(self, partition: int, change: Change) -> None:
         """Complete those who wait for this record's event."""
         if self._events and change.event is not None:
-            future = self._events.get(change.event.event_id)
+            future = self._events.get((partition, change.event.event_id))
             if future is not None and not future.done():
                 future.set_result(None)
 

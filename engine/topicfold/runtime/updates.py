@@ -22,6 +22,7 @@ from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.port import Log
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
+from topicfold.model.records import Record
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.group import Group, Target, Update, run_group
 from topicfold.runtime.update_queue import Base, UpdateQueue
@@ -34,6 +35,7 @@ RESEND_AFTER_SECONDS = 12.0
 RETRY_AFTER_SECONDS = 0.05
 BARRIER_SECONDS = 5.0
 MAX_WAITING = 10_000
+REMEMBERED_RECORDS = 1_024
 
 
 class Updates:
@@ -58,6 +60,7 @@ class Updates:
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self._by_operation: dict[bytes, Update] = {}
         self._own: dict[bytes, None] = {}
+        self._written: dict[bytes, Record] = {}
         self._due: dict[UpdateQueue, None] = {}
         self._loop = asyncio.get_running_loop()
         self._closed = False
@@ -76,18 +79,23 @@ class Updates:
             TopicfoldError: whatever the updater raised.
         """
         update = self._joined(update)
-        if update.settled.done():
-            return update.settled.result()
-        update.waiters += 1
+        if not update.settled.done():
+            await self._lapse_or_settle(update, deadline)
+        if not update.settled.done():
+            raise self._expired(update)
+        self._unlist(update)
+        return update.settled.result()
+
+    async def _lapse_or_settle(self, update: Update, deadline: float) -> None:
+        """Return once `update` is settled or it is `deadline`. (A shield and a time-out cost 9 µs more.)"""
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        update.waiters.append(waiter)
+        timer = self._loop.call_at(deadline, _wake, waiter)
         try:
-            async with asyncio.timeout_at(deadline):
-                return await asyncio.shield(update.settled)
-        except TimeoutError:
-            raise self._expired(update) from None
+            await waiter
         finally:
-            update.waiters -= 1
-            if update.settled.done():
-                self._unlist(update)
+            timer.cancel()
+            update.waiters.remove(waiter)
 
     def publish(self, partition: int, change: Change) -> None:
         """Settle what this change decides, and run the queues it sets free once the reader's batch is done."""
@@ -100,7 +108,7 @@ class Updates:
         for operation_id, settled in change.settled:
             update = self._by_operation.get(operation_id)
             if update is not None:
-                self._settle(update, settled)
+                self._answer(update, settled)
         if event.kind == Kind.LEVEL:
             self._decide_all(lambda queue: queue.target.partition == partition)
             return
@@ -128,8 +136,7 @@ class Updates:
         self._closed = True
         for update in list(self._by_operation.values()):
             if not update.settled.done():
-                update.settled.set_exception(self._stopping(update))
-                update.settled.exception()
+                self._fail(update, self._stopping(update))
         for queue in self._queues.values():
             if queue.refreshing:
                 queue.refreshing.cancel()
@@ -194,7 +201,9 @@ class Updates:
             self._forget(queue)
             return
         event_id = self._new_id()
-        group = run_group(target, queue.waiting, current, event_id)
+        group = run_group(target, queue.waiting, current, event_id, self._written.get(current.version))
+        if len(group.updates) < len(queue.waiting):
+            self._wake_failed(queue)
         if group.must_be_logged:
             self._append(queue, group, event_id, current, Base(state.level, incarnation, current.version))
         elif group.updates:
@@ -238,7 +247,7 @@ class Updates:
                 self._fail(update, error)
             self._make_due(queue)
             return
-        self._remember_own(event_id)
+        self._remember_own(event_id, group.record)
         queue.sent(event_id, base, group.updates, self._loop.time())
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes) -> None:
@@ -318,16 +327,36 @@ class Updates:
             queue.timer.cancel()
         queue.timer = self._loop.call_later(seconds, self._run, queue)
 
+    def _answer(self, update: Update, settled: Settled) -> None:
+        """Settle `update` by what the log says of its operation id, which another body may have been first to use."""
+        try:
+            _check_body(update.operation.body_hash, settled.body_hash)
+        except KeyReused as error:
+            self._fail(update, error)
+        else:
+            self._settle(update, settled)
+
     def _settle(self, update: Update, settled: Settled) -> None:
         if not update.settled.done():
             update.settled.set_result(settled)
         self._unlist(update)
+        for waiter in update.waiters:
+            _wake(waiter)
 
     def _fail(self, update: Update, error: TopicfoldError) -> None:
         if not update.settled.done():
             update.settled.set_exception(error)
             update.settled.exception()
         self._unlist(update)
+        for waiter in update.waiters:
+            _wake(waiter)
+
+    def _wake_failed(self, queue: UpdateQueue) -> None:
+        """Wake those whose updater has raised."""
+        for update in queue.waiting:
+            if update.settled.done():
+                for waiter in update.waiters:
+                    _wake(waiter)
 
     def _unlist(self, update: Update) -> None:
         """Let the operation id go, unless a later update bears it now."""
@@ -357,7 +386,7 @@ class Updates:
 
     def _expired(self, update: Update) -> TopicfoldError:
         """Return what to tell a waiter whose time is up; with the last of them the update leaves its queue."""
-        if update.waiters == 1:
+        if not update.waiters:
             self._unlist(update)
         operation = operation_text(update.target.partition, update.operation.id)
         if update.in_attempt:
@@ -377,10 +406,15 @@ class Updates:
         owner = self._states[partition].namespaces.get(namespace)
         return owner.incarnation if owner is not None and owner.is_live else GENESIS
 
-    def _remember_own(self, event_id: bytes) -> None:
+    def _remember_own(self, event_id: bytes, record: Record | None) -> None:
+        """Remember which events are ours, and what the next update on them need not decode again."""
         self._own[event_id] = None
         if len(self._own) > MAX_WAITING:
             del self._own[next(iter(self._own))]
+        if record is not None:
+            self._written[event_id] = record
+            if len(self._written) > REMEMBERED_RECORDS:
+                del self._written[next(iter(self._written))]
 
     def _own_seen(self, event: Event, outcome: Outcome) -> None:
         """Note a rival's rejected event on an aggregate we write to; only they tell that somebody starves."""
@@ -395,6 +429,11 @@ class Updates:
 def operation_text(partition: int, operation_id: bytes) -> str:
     """Return the public form of an operation id; it names its partition."""
     return f"{partition}-{operation_id.hex()}"
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _check_body(body_hash: bytes, before: bytes) -> None:

@@ -1,0 +1,68 @@
+"""Arguments and options that several commands take, and how their text is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.completion import complete_namespaces, complete_tenants, complete_topics
+from topicfold.errors import InvalidRequest
+from topicfold.model.labels import parse_pairs
+
+Topic = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPIC",
+        help="persistent://tenant/namespace/topic, tenant/namespace/topic, or a name in public/default.",
+        autocompletion=complete_topics,
+    ),
+]
+Namespace = Annotated[
+    str, typer.Argument(metavar="NAMESPACE", help="tenant/namespace.", autocompletion=complete_namespaces)
+]
+Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="A tenant.", autocompletion=complete_tenants)]
+Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
+KafkaSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kafka-setting",
+        "--server-setting",
+        metavar="KEY=VALUE",
+        help="A setting of librdkafka, say security.protocol=SSL; repeatable.",
+    ),
+]
+
+
+def read_labels(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Return the labels that an option, given once or several times, names.
+
+    Raises:
+        InvalidRequest: a text is no pair, or there is none.
+    """
+    labels = parse_pairs(list(texts or ()), option)
+    if not labels and texts:
+        raise InvalidRequest(f"{option}: no labels in {texts[0]!r}", hint="Write key=value, several parted by commas.")
+    return labels
+
+
+def read_words(texts: Sequence[str] | None) -> list[str]:
+    """Return the words of an option that takes several, parted by commas or given again."""
+    return [word.strip() for text in texts or () for word in text.split(",") if word.strip()]
+
+
+def read_settings(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Return settings `KEY=VALUE`, each text one of them, the value taken as it stands.
+
+    Raises:
+        InvalidRequest: a text is none.
+    """
+    settings: dict[str, str] = {}
+    for text in texts or ():
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise InvalidRequest(f"{option}: {key.strip()!r} has no value", hint="Write KEY=VALUE.")
+        settings[key.strip()] = value
+    return settings

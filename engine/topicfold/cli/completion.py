@@ -1,0 +1,80 @@
+"""Completion of names that only the server knows. It never fails or prints, and takes at most a second."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import typer
+
+from topicfold.cli.config import resolve_config
+from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
+
+_SECONDS = 1.0
+_MAX_NAMES = 200
+_MAX_QUESTIONS = 20
+
+
+def complete_tenants(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the tenants that begin so."""
+    return _answered(ctx, lambda client: _beginning(client.list_tenants(), incomplete))
+
+
+def complete_namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the namespaces that begin so."""
+    return _answered(ctx, lambda client: _namespaces(client, incomplete))
+
+
+def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the topics that begin so, in the form that was begun: bare, with its namespace, or in full."""
+
+    def ask(client: Client) -> list[str]:
+        scheme = f"{PERSISTENT}://"
+        prefix = scheme if incomplete.startswith(scheme) else ""
+        begun = incomplete.removeprefix(prefix)
+        if "/" not in begun and not prefix:
+            prefix, namespaces = f"{scheme}{DEFAULT_NAMESPACE}/", [DEFAULT_NAMESPACE]
+            full = prefix + begun
+        else:
+            full = scheme + begun
+            namespaces = _namespaces(client, "/".join(begun.split("/")[:2]))
+            prefix = "" if prefix else scheme
+        names = [topic.name for topic in client.find_topics(namespaces).topics] if namespaces else []
+        return [name.removeprefix(prefix) for name in _beginning(names, full)]
+
+    return _answered(ctx, ask)
+
+
+def _namespaces(client: Client, begun: str) -> list[str]:
+    tenant, is_whole, _ = begun.partition("/")
+    tenants = [tenant] if is_whole else _beginning(client.list_tenants(), tenant)[:_MAX_QUESTIONS]
+    return _beginning((name for tenant in tenants for name in client.list_namespaces(tenant)), begun)
+
+
+def _beginning(names: Iterable[str], begun: str) -> list[str]:
+    return [name for name in names if name.startswith(begun)][:_MAX_NAMES]
+
+
+def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[str]:
+    """Return what `ask` finds out within the time, or nothing."""
+    found: list[str] = []
+    url = ctx.params.get("url") or ctx.find_root().params.get("url")
+
+    def run() -> None:
+        from topicfold.client import Client, RetryRule
+
+        try:
+            server = resolve_config({"url": url})["url"]
+            with Client(server, timeout_seconds=_SECONDS, retry=RetryRule(max_attempts=1)) as client:
+                found.extend(ask(client))
+        except Exception:  # noqa: BLE001, S110 - a boundary: the shell shows nothing rather than an error
+            pass
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(_SECONDS)
+    return list(found)

@@ -1,0 +1,52 @@
+"""`topicfold config`: which settings are in force, and where each comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+from topicfold.cli.command import command, new_app
+from topicfold.cli.session import Session
+
+app = new_app()
+
+ShowOrigin = Annotated[bool, typer.Option("--show-origin", help="Say where each value comes from.")]
+
+_SECRET = re.compile("password|secret|token|credential|jaas|private", re.IGNORECASE)
+_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
+
+
+@command(app, "view")
+def view(session: Session, show_origin: ShowOrigin = False) -> None:
+    """Show the settings in force: flags before TOPICFOLD_* before the file before defaults. Secrets are masked.
+
+    \b
+    Example:
+      topicfold config view --show-origin
+    """
+    config = session.config
+    found = {name: (setting.value, setting.origin) for name, setting in config.settings.items()}
+    found |= {f"server.{name}": (value, str(config.file)) for name, value in _flattened(config.server).items()}
+    shown = {name: (_masked(name, value), origin) for name, (value, origin) in found.items()}
+    header = ("SETTING", "VALUE", "ORIGIN") if show_origin else ("SETTING", "VALUE")
+    rows = [(name, str(value), origin)[: len(header)] for name, (value, origin) in shown.items()]
+    data = {
+        name: {"value": value, "origin": origin} if show_origin else value for name, (value, origin) in shown.items()
+    }
+    session.output.show(data, list(shown), header, rows)
+
+
+def _flattened(table: dict[str, Any] | Any, prefix: str = "") -> dict[str, Any]:
+    """Return the entries of nested tables under dotted names, so that each can be masked by its own."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= _flattened(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _masked(name: str, value: Any) -> Any:
+    if _SECRET.search(name):
+        return "****"
+    return _USER_IN_URL.sub("****@", value) if isinstance(value, str) else value

@@ -1,0 +1,110 @@
+"""`topicfold import kafka`: topic records for the topics of a Kafka cluster, as often as one likes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli.arguments import KafkaSettings, read_settings
+from topicfold.cli.command import command, new_app
+from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.progress import progress
+from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.client.kafka_import import Failed, ImportPlan, New
+
+app = new_app()
+
+Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="The cluster's bootstrap servers.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Report only, make nothing.")]
+
+_METADATA_SECONDS = 10.0
+
+
+@command(app, "kafka")
+def import_kafka(
+    session: Session, bootstrap: Bootstrap, kafka_setting: KafkaSettings = None, dry_run: DryRun = False
+) -> None:
+    """Make a topic record for each topic of a Kafka cluster. Kafka itself is never changed.
+
+    Run it again at any time: it reports what is new, already there, gone from Kafka, or has another number of
+    partitions there. Records are made, never deleted or changed.
+
+    A Kafka topic 'tenant..namespace..topic' becomes tenant/namespace/topic (tenant and namespace are made if
+    missing), any other one public/default/NAME. Left out: names that start with '__', and '_schemas'.
+
+    \b
+    Examples:
+      topicfold import kafka --bootstrap localhost:9092 --dry-run
+      topicfold import kafka --bootstrap broker:9093 --kafka-setting security.protocol=SSL -o json
+    """
+    from topicfold.client.kafka_cluster import list_kafka_topics
+    from topicfold.client.kafka_import import missing_namespaces, plan_import, read_target
+
+    settings = read_settings(kafka_setting, "--kafka-setting")
+    kafka_topics = list_kafka_topics(bootstrap, settings, min(session.config["timeout_seconds"], _METADATA_SECONDS))
+    target = read_target(session.client)
+    plan = plan_import(kafka_topics, target.topics)
+    namespaces = missing_namespaces(plan.new, target.namespaces)
+    made, refused = (plan.new, ()) if dry_run else _make(session, plan, namespaces)
+    failed = (*plan.failed, *refused)
+    _show(session, plan, made, failed, namespaces)
+    done = "would import" if dry_run else "imported"
+    differing = sum(topic.has_other_partitions for topic in plan.present)
+    session.output.note(
+        f"{done} {len(made)} new; {len(plan.present)} already there, {len(plan.gone)} gone from Kafka, "
+        f"{differing} with other partitions, {len(failed)} failed, {len(plan.left_out)} internal left out"
+    )
+    if failed:
+        raise typer.Exit(ExitCode.PARTLY_FAILED)
+
+
+def _make(
+    session: Session, plan: ImportPlan, namespaces: tuple[str, ...]
+) -> tuple[tuple[New, ...], tuple[Failed, ...]]:
+    """Make the plan's records; return those made and those refused, each in order of names."""
+    from topicfold.client.kafka_import import Failed, New, make_namespaces, make_records
+
+    outcomes = list[New | Failed]()
+    make_namespaces(session.client, namespaces)
+    is_shown = session.config["progress"] and not session.output.is_quiet
+    with progress("import kafka", len(plan.new), is_shown) as step:
+        for outcome in make_records(session.client, plan.new):
+            outcomes.append(outcome)
+            step()
+    outcomes.sort(key=lambda outcome: outcome.kafka_name)
+    made = tuple(outcome for outcome in outcomes if isinstance(outcome, New))
+    return made, tuple(outcome for outcome in outcomes if isinstance(outcome, Failed))
+
+
+def _show(
+    session: Session, plan: ImportPlan, made: tuple[New, ...], failed: tuple[Failed, ...], namespaces: tuple[str, ...]
+) -> None:
+    differing = [topic for topic in plan.present if topic.has_other_partitions]
+    rows = [
+        *(("new", topic.name, topic.kafka_name, f"{topic.partitions} partitions") for topic in made),
+        *(
+            (
+                "differs",
+                t.name,
+                t.kafka_name,
+                f"{t.recorded_partitions} partitions recorded, {t.kafka_partitions} in Kafka",
+            )
+            for t in differing
+        ),
+        *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
+        *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
+    ]
+    data = {
+        "new": [asdict(topic) for topic in made],
+        "namespaces": list(namespaces),
+        "present": [topic.name for topic in plan.present],
+        "differing": [asdict(topic) for topic in differing],
+        "gone": list(plan.gone),
+        "failed": [asdict(failure) for failure in failed],
+        "leftOut": [topic.kafka_name for topic in plan.left_out],
+    }
+    session.output.show(data, [topic.name for topic in made], ("STATE", "TOPIC", "KAFKA TOPIC", "DETAIL"), rows)

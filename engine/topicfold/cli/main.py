@@ -1,0 +1,137 @@
+"""The command `topicfold`: all commands together, and the boundary where no traceback passes.
+
+Nothing heavy is imported here: `--help` costs little more than Typer. A group of commands is imported when one of
+them is asked for, and the client, the server or Kafka's library when a command runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from topicfold import __version__
+from topicfold.cli import serve, version
+from topicfold.cli.command import SHARED_OPTIONS, new_app
+from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.output import Output
+
+PROGRAM = "topicfold"
+
+# Name, module and help of each group of commands.
+_GROUPS: Mapping[str, tuple[str, str]] = {
+    "topics": ("topicfold.cli.topics", "Create, find, label and delete topics."),
+    "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; see labels."),
+    "tenants": ("topicfold.cli.tenants", "Create, change, list and delete tenants."),
+    "operations": ("topicfold.cli.operations", "See what became of a change."),
+    "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
+    "config": ("topicfold.cli.config_view", "See the settings in force."),
+}
+
+_HELP = """Labels and policies for Kafka topics.
+
+\b
+First steps:
+  topicfold serve
+  topicfold topics create orders
+  topicfold topics set-custom-labels orders --labels team=pay,tier=gold
+  topicfold topics list --custom-labels team:pay
+
+Settings come from flags, then TOPICFOLD_URL, _OUTPUT, _COLOR, _TIMEOUT_SECONDS, _QUIET and _PROGRESS, then the file
+topicfold/config.toml in the XDG configuration directory (or the one TOPICFOLD_CONFIG names), then defaults.
+'topicfold config view --show-origin' shows them.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = get_command(app).main(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _usage(error)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return _reader_gone()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ExitCode.FAILED
+    except Exception as error:  # noqa: BLE001 - the outermost boundary
+        return _unexpected(error, is_debugged="--debug" in given)
+    return code if isinstance(code, int) else ExitCode.OK
+
+
+class _LazyGroup(TyperGroup):
+    """The root: knows its groups by name and help, and imports the one that is asked for."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the real group into the place of its stand-in, then go on as always."""
+        if args and args[0] in _GROUPS:
+            module, summary = _GROUPS[args[0]]
+            group = get_command(import_module(module).app)
+            group.help = summary
+            self.commands[args[0]] = group
+        return super().resolve_command(ctx, args)
+
+
+def _root(**_: object) -> None:
+    """Take the shared options; each command looks them up."""
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        sys.stdout.write(f"{PROGRAM} {__version__}\n")
+        raise typer.Exit
+
+
+def _new_app() -> typer.Typer:
+    asked = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")]
+    shown = inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=asked)
+    _root.__signature__ = inspect.Signature([*SHARED_OPTIONS, shown])  # type: ignore[attr-defined]
+    root = new_app(_HELP, has_completion=True)
+    root.callback(cls=_LazyGroup)(_root)
+    serve.add_to(root)
+    version.add_to(root)
+    for name, (_, summary) in _GROUPS.items():
+        root.add_typer(new_app(summary), name=name)
+    return root
+
+
+def _usage(error: typer.TyperException) -> int:
+    """Say what was wrong with the command line, and where its help is."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else PROGRAM
+    _plain_output().failure(error.format_message(), f"{path} --help")
+    return error.exit_code
+
+
+def _unexpected(error: Exception, is_debugged: bool) -> int:
+    if is_debugged:
+        import traceback
+
+        traceback.print_exception(error)
+    hint = "" if is_debugged else "Run it again with --debug to see where."
+    _plain_output().failure(f"unexpected {type(error).__name__}: {error}", hint)
+    return ExitCode.FAILED
+
+
+def _reader_gone() -> int:
+    """Keep the interpreter from complaining, when it closes stdout, that nobody reads it any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.FAILED
+
+
+def _plain_output() -> Output:
+    return Output(OutputFormat.TABLE, ColorMode.AUTO, is_quiet=False)
+
+
+app = _new_app()

@@ -1,0 +1,62 @@
+"""`topicfold namespaces`: make, list and delete namespaces, and see the labels in use in one."""
+
+from __future__ import annotations
+
+from topicfold.cli.arguments import Force, Namespace, Tenant
+from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.session import Session
+from topicfold.model.names import DEFAULT_TENANT
+
+app = new_app()
+
+
+@command(app, "create", CREATION_OPTIONS)
+def create(session: Session, namespace: Namespace) -> None:
+    """Create a namespace in a tenant that exists.
+
+    \b
+    Example:
+      topicfold namespaces create acme/pay
+    """
+    session.show_change("created", namespace, session.client.create_namespace(namespace, **session.changes))
+
+
+@command(app, "list")
+def list_namespaces(session: Session, tenant: Tenant = DEFAULT_TENANT) -> None:
+    """List the namespaces of a tenant.
+
+    \b
+    Example:
+      topicfold namespaces list acme
+    """
+    names = session.client.list_namespaces(tenant)
+    session.output.show(list(names), names, ("NAMESPACE",), [(name,) for name in names])
+
+
+@command(app, "delete", CHANGE_OPTIONS)
+def delete(session: Session, namespace: Namespace, force: Force = False) -> None:
+    """Delete a namespace; with --force its topics, too.
+
+    \b
+    Example:
+      topicfold namespaces delete acme/pay
+    """
+    written = session.client.delete_namespace(namespace, force=force, **session.changes)
+    session.show_change("deleted", namespace, written)
+
+
+def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
+    """List the labels in use in a namespace: each key with its values.
+
+    \b
+    Example:
+      topicfold namespaces list-topic-custom-labels public/default
+    """
+    labels = session.client.namespace_labels(namespace)
+    rows = [(key, ",".join(values)) for key, values in labels.items()]
+    session.output.show({key: list(values) for key, values in labels.items()}, list(labels), ("KEY", "VALUES"), rows)
+
+
+command(app, "list-topic-custom-labels")(list_topic_custom_labels)
+# PIP-451 spells it so.
+command(app, "list-topic-custome-labels", hidden=True)(list_topic_custom_labels)

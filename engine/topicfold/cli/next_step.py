@@ -1,0 +1,49 @@
+"""What to type next after a failure: the server's hints speak HTTP, these speak the command line.
+
+Only where one command is the likely next step; elsewhere the error's own hint stands.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from topicfold.errors import InvalidName, TopicfoldError
+from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
+
+_NEXT_STEP: Mapping[str, str] = {
+    "tenant_not_found": "topicfold tenants create {tenant}",
+    "namespace_not_found": "topicfold namespaces create {namespace}",
+    "topic_not_found": "topicfold topics list {namespace}",
+    "operation_not_found": "",
+    "server_unreachable": "start one with 'topicfold serve', or name another with --url",
+    "outcome_unknown": "topicfold operations get {operation}",
+    "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
+    "precondition_failed": "topicfold topics get {topic}, then try again with its ETag",
+}
+
+
+def next_step(error: TopicfoldError, given: Mapping[str, Any]) -> str:
+    """Return the hint for people who ran a command with the arguments `given`; the error's own if we have no better."""
+    template = _NEXT_STEP.get(error.code)
+    if template is None:
+        return error.hint
+    words = {key: shlex.quote(str(value)) for key, value in _words(given, error.values).items() if value}
+    try:
+        return template.format_map(words)
+    except KeyError:
+        return error.hint
+
+
+def _words(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a hint may name: what the command was given, and what follows from it."""
+    words = {**values, **given}
+    if topic := given.get("topic"):
+        try:
+            words["namespace"] = parse_topic(topic).namespace
+        except InvalidName:
+            words["namespace"] = DEFAULT_NAMESPACE
+    if namespace := words.get("namespace"):
+        words.setdefault("tenant", str(namespace).split("/")[0])
+    return words

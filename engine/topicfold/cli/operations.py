@@ -1,0 +1,28 @@
+"""`topicfold operations`: what became of a change whose outcome was not known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.command import command, new_app
+from topicfold.cli.session import Session
+
+app = new_app()
+
+OperationId = Annotated[str, typer.Argument(metavar="ID", help="The operation, as the failed command named it.")]
+
+
+@command(app, "get")
+def get(session: Session, operation: OperationId) -> None:
+    """Show whether a change is applied. `applied` and `refused` are final, `not_seen` is not: ask again later.
+
+    \b
+    Example:
+      topicfold operations get 0f3c5a7e9b1d4f608a2c4e6f80a1b3c5
+    """
+    found = session.client.get_operation(operation)
+    rows = [(field, str(value)) for field, value in asdict(found).items() if value is not None]
+    session.output.show(asdict(found), [found.state], ("FIELD", "VALUE"), rows)

@@ -1,0 +1,95 @@
+"""`topicfold tenants`: make, change, list and delete tenants."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.arguments import Force, Tenant, read_words
+from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.session import Session
+
+app = new_app()
+
+Roles = Annotated[list[str] | None, typer.Option("--admin-roles", "-r", metavar="R1,R2", help="Who administers it.")]
+Clusters = Annotated[
+    list[str] | None, typer.Option("--allowed-clusters", "-c", metavar="C1,C2", help="Where it may live.")
+]
+
+
+@command(app, "create", CREATION_OPTIONS)
+def create(session: Session, tenant: Tenant, admin_roles: Roles = None, allowed_clusters: Clusters = None) -> None:
+    """Create a tenant.
+
+    \b
+    Example:
+      topicfold tenants create acme --admin-roles ops
+    """
+    roles, clusters = read_words(admin_roles), read_words(allowed_clusters)
+    written = session.client.create_tenant(tenant, admin_roles=roles, allowed_clusters=clusters, **session.changes)
+    session.show_change("created", tenant, written)
+
+
+@command(app, "update", CHANGE_OPTIONS)
+def update(session: Session, tenant: Tenant, admin_roles: Roles = None, allowed_clusters: Clusters = None) -> None:
+    """Change a tenant; what is not given stays.
+
+    \b
+    Example:
+      topicfold tenants update acme --admin-roles ops,sre
+    """
+    old = session.client.get_tenant(tenant)
+    # What stays was read a moment ago: if somebody changed it since, the change is refused and not lost.
+    written = session.client.update_tenant(
+        tenant,
+        admin_roles=old.admin_roles if admin_roles is None else read_words(admin_roles),
+        allowed_clusters=old.allowed_clusters if allowed_clusters is None else read_words(allowed_clusters),
+        if_match=session.changes.get("if_match") or old.etag,
+        reason=session.changes.get("reason"),
+        idempotency_key=session.changes.get("idempotency_key"),
+    )
+    session.show_change("updated", tenant, written)
+
+
+@command(app, "get")
+def get(session: Session, tenant: Tenant) -> None:
+    """Show a tenant.
+
+    \b
+    Example:
+      topicfold tenants get acme
+    """
+    found = session.client.get_tenant(tenant)
+    rows = [
+        ("name", found.name),
+        ("admin roles", ",".join(found.admin_roles)),
+        ("allowed clusters", ",".join(found.allowed_clusters)),
+        ("etag", found.etag),
+    ]
+    session.output.show(asdict(found), [found.name], ("FIELD", "VALUE"), rows)
+
+
+@command(app, "list")
+def list_tenants(session: Session) -> None:
+    """List all tenants.
+
+    \b
+    Example:
+      topicfold tenants list -o name
+    """
+    names = session.client.list_tenants()
+    session.output.show(list(names), names, ("TENANT",), [(name,) for name in names])
+
+
+@command(app, "delete", CHANGE_OPTIONS)
+def delete(session: Session, tenant: Tenant, force: Force = False) -> None:
+    """Delete a tenant; with --force its namespaces and topics, too.
+
+    \b
+    Example:
+      topicfold tenants delete acme
+    """
+    written = session.client.delete_tenant(tenant, force=force, **session.changes)
+    session.show_change("deleted", tenant, written)

@@ -1,0 +1,209 @@
+"""`topicfold topics`: make, list and delete topics, and label them. Names of commands are Pulsar's and PIP-451's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.arguments import Namespace, Partitions, Topic, read_labels, read_words
+from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.output import labels_text
+from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
+from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace, parse_topic
+
+app = new_app()
+
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--custom-labels",
+        "--custome-labels",
+        metavar="K1:V1,K2:V2",
+        help="Only topics that bear all of these labels; repeat it for values that hold commas.",
+    ),
+]
+NewLabels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="K=V,K=V", help="Labels; repeat it for values that hold commas."),
+]
+LabelKeys = Annotated[list[str] | None, typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.")]
+
+
+@command(app, "create", CREATION_OPTIONS)
+def create(session: Session, topic: Topic) -> None:
+    """Create a topic that is not partitioned.
+
+    \b
+    Examples:
+      topicfold topics create orders
+      topicfold topics create acme/pay/orders --reason "new service"
+    """
+    _create(session, topic, partitions=0)
+
+
+@command(app, "create-partitioned-topic", CREATION_OPTIONS)
+def create_partitioned_topic(session: Session, topic: Topic, partitions: Partitions) -> None:
+    """Create a partitioned topic.
+
+    \b
+    Example:
+      topicfold topics create-partitioned-topic orders --partitions 12
+    """
+    _create(session, topic, partitions)
+
+
+@command(app, "update-partitioned-topic", CHANGE_OPTIONS)
+def update_partitioned_topic(session: Session, topic: Topic, partitions: Partitions) -> None:
+    """Give a partitioned topic more partitions.
+
+    \b
+    Example:
+      topicfold topics update-partitioned-topic orders --partitions 24
+    """
+    written = session.client.grow_topic(topic, partitions, **session.changes)
+    session.show_change("updated", str(parse_topic(topic)), written)
+
+
+@command(app, "list")
+def list_topics(session: Session, namespace: Namespace = DEFAULT_NAMESPACE, custom_labels: Filter = None) -> None:
+    """List the topics of a namespace, with their labels.
+
+    \b
+    Examples:
+      topicfold topics list
+      topicfold topics list acme/pay --custom-labels team:pay,tier:gold
+      topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
+    """
+    labels = read_labels(custom_labels, "--custom-labels")
+    _catch_up(session, parse_namespace(namespace))
+    topics = session.client.find_topics([namespace], labels=labels).topics
+    session.output.show(
+        [asdict(topic) for topic in topics],
+        [topic.name for topic in topics],
+        ("TOPIC", "PARTITIONS", "LABELS"),
+        [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
+    )
+
+
+@command(app, "get")
+def get(session: Session, topic: Topic) -> None:
+    """Show a topic: labels, partitions, the Kafka topic it stands for, and its ETag.
+
+    \b
+    Example:
+      topicfold topics get orders -o json
+    """
+    _catch_up(session, parse_topic(topic).namespace)
+    found = session.client.get_topic(topic)
+    rows = [
+        ("name", found.name),
+        ("labels", labels_text(found.labels)),
+        ("partitions", str(found.partitions)),
+        ("kafka name", found.kafka_name or ""),
+        ("properties", labels_text(found.properties)),
+        ("etag", found.etag),
+    ]
+    session.output.show(asdict(found), [found.name], ("FIELD", "VALUE"), rows)
+
+
+@command(app, "delete", CHANGE_OPTIONS)
+def delete(session: Session, topic: Topic) -> None:
+    """Delete a topic that is not partitioned.
+
+    \b
+    Example:
+      topicfold topics delete orders --reason "service retired"
+    """
+    written = session.client.delete_plain_topic(topic, **session.changes)
+    session.show_change("deleted", str(parse_topic(topic)), written)
+
+
+@command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
+def delete_partitioned_topic(session: Session, topic: Topic) -> None:
+    """Delete a partitioned topic with all its partitions.
+
+    \b
+    Example:
+      topicfold topics delete-partitioned-topic orders
+    """
+    written = session.client.delete_partitioned_topic(topic, **session.changes)
+    session.show_change("deleted", str(parse_topic(topic)), written)
+
+
+@command(app, "set-custom-labels", CHANGE_OPTIONS)
+def set_custom_labels(session: Session, topic: Topic, labels: NewLabels) -> None:
+    """Set labels of a topic; those that are not named stay.
+
+    \b
+    Examples:
+      topicfold topics set-custom-labels orders --labels team=pay,tier=gold
+      topicfold topics set-custom-labels orders --labels 'note=a,b' --labels team=pay
+      topicfold topics set-custom-labels orders --labels tier=gold --if-match ETAG --reason SLA
+    """
+    pairs = read_labels(labels, "--labels")
+    written = session.client.set_labels(topic, pairs, **session.changes)
+    session.show_change(f"set {labels_text(pairs)} on", str(parse_topic(topic)), written)
+
+
+@command(app, "get-custom-labels")
+def get_custom_labels(session: Session, topic: Topic) -> None:
+    """Show the labels of a topic.
+
+    \b
+    Example:
+      topicfold topics get-custom-labels orders
+    """
+    labels = session.client.get_labels(topic)
+    session.output.show(labels, sorted(labels), ("KEY", "VALUE"), sorted(labels.items()))
+
+
+@command(app, "remove-custom-labels", CHANGE_OPTIONS)
+def remove_custom_labels(
+    session: Session,
+    topic: Topic,
+    labels: LabelKeys = None,
+    all_labels: Annotated[bool, typer.Option("--all", help="Remove every label.")] = False,
+) -> None:
+    """Remove labels from a topic, by their keys or all of them.
+
+    \b
+    Examples:
+      topicfold topics remove-custom-labels orders --labels tier,note
+      topicfold topics remove-custom-labels orders --all
+    """
+    if (keys := _keys_or_all(labels, all_labels)) is None:
+        written = session.client.remove_all_labels(topic, **session.changes)
+    else:
+        written = session.client.remove_labels(topic, keys, **session.changes)
+    removed = "all labels" if keys is None else ",".join(keys)
+    session.show_change(f"removed {removed} from", str(parse_topic(topic)), written)
+
+
+def _keys_or_all(texts: list[str] | None, all_labels: bool) -> list[str] | None:
+    """Return the keys of labels to remove, None for all.
+
+    Raises:
+        InvalidRequest: neither or both are given.
+    """
+    keys = read_words(texts)
+    if bool(keys) == all_labels:
+        raise InvalidRequest("remove-custom-labels takes either keys or --all", hint="Write --labels K1,K2 or --all.")
+    return keys or None
+
+
+def _create(session: Session, topic: str, partitions: int) -> None:
+    created = session.client.create_topic(topic, partitions=partitions, **session.changes)
+    session.output.show(asdict(created), [created.name], (), ())
+    session.output.note(f"created {created.name}")
+
+
+def _catch_up(session: Session, namespace: str) -> None:
+    """Make the following reads of `namespace` see all that was written before now, on whatever node.
+
+    A read under `/admin/v2` waits for a barrier, and the client carries its position on; reads under `/api/v1`
+    alone may be a moment old. A namespace that is missing is found out here, too.
+    """
+    session.client.get_namespace(namespace)

@@ -1,0 +1,106 @@
+"""What the client answers with: frozen values, read from the JSON of the REST API.
+
+Reading raises KeyError, TypeError or ValueError where the JSON is not of the expected shape; members that are not
+known are left out, so that newer servers may add some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A change that was applied. `operation` names it for ever, `position` is where it can be read."""
+
+    operation: str
+    position: str
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant as it is set up."""
+
+    name: str
+    admin_roles: tuple[str, ...]
+    allowed_clusters: tuple[str, ...]
+    etag: str
+
+    @classmethod
+    def of(cls, name: str, body: Mapping[str, Any], etag: str) -> Self:
+        """Return the tenant `name` that `body` describes."""
+        return cls(name, tuple(body["adminRoles"]), tuple(body["allowedClusters"]), etag)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`."""
+
+    name: str
+    labels: Mapping[str, str]
+    partitions: int
+    kafka_name: str | None
+    properties: Mapping[str, str]
+    etag: str
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Return the topic that `body` describes."""
+        return cls(
+            name=body["name"],
+            labels=dict(body["labels"]),
+            partitions=int(body["partitions"]),
+            kafka_name=body.get("kafkaName"),
+            properties=dict(body["properties"]),
+            etag=body["etag"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Topics that were found, sorted by name, as they were at `position`.
+
+    `age_seconds` says how long ago the server last knew that it had seen the end of the log; None if it did not say.
+    """
+
+    topics: tuple[Topic, ...]
+    position: str
+    age_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What became of a change. `applied` and `refused` are final, `not_seen` holds as of position `as_of` only.
+
+    `code` is that of the refusal.
+    """
+
+    id: str
+    state: Literal["applied", "refused", "not_seen"]
+    etag: str | None
+    code: str | None
+    as_of: str
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Return the operation that `body` describes."""
+        return cls(body["operation"], body["state"], body.get("etag"), body.get("code"), body["asOf"])
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVersion:
+    """The server's version, and all that it says about itself beside."""
+
+    version: str
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the server serves, and its own report of each part."""
+
+    is_ready: bool
+    report: Mapping[str, Any]

@@ -1,0 +1,141 @@
+"""One call, from the first attempt to its answer: what to send, when to try again, when to give up. No I/O.
+
+A sender drives `conversation`: it performs each `Attempt` and hands back what came of it, and sleeps each `Pause`.
+A change is sent again only under the Idempotency-Key of its first attempt, so it is applied at most once.
+
+Source: httpx's `Auth.auth_flow` (a generator that yields requests); AWS "Exponential Backoff and Jitter".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from topicfold.client.calls import Answer, Call
+from topicfold.client.errors import AnswerLost, ServerUnreachable
+from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
+from topicfold.wire import headers
+from topicfold.wire.problems import error_of
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """How often and after what time a call is tried again; delays double from the first one and are jittered."""
+
+    max_attempts: int = 5
+    first_delay_seconds: float = 0.1
+    max_delay_seconds: float = 2.0
+
+    def delay_seconds(self, attempt: int) -> float:
+        """Return how long to wait after attempt number `attempt`, counted from 1."""
+        delay = min(self.first_delay_seconds * 2.0 ** (attempt - 1), self.max_delay_seconds)
+        return delay * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, guards nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Send the call with these headers, and be back within `timeout_seconds`."""
+
+    headers: tuple[tuple[bytes, bytes], ...]
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait before the next attempt."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """What became of an attempt without an answer; `was_sent` unless it surely never reached a server."""
+
+    reason: str
+    was_sent: bool
+
+
+Outcome = Answer | NoAnswer | None
+Conversation = Generator[Attempt | Pause, Outcome, Answer]
+
+
+def conversation(
+    call: Call[Any], *, url: str, position: str, timeout_seconds: float, rule: RetryRule, clock: Callable[[], float]
+) -> Conversation:
+    """Yield attempts and pauses; return the answer.
+
+    Every `Attempt` is to be answered by sending an Answer or NoAnswer, every `Pause` by sending None.
+    `position` may be empty. Once one attempt of a change has an unknown outcome, giving up says so, whatever
+    came after: a later 503 speaks of its own attempt only.
+
+    Raises:
+        TopicfoldError: the server's refusal, or the last failure when attempts or time are spent.
+    """
+    deadline = clock() + timeout_seconds
+    unknown: OutcomeUnknown | None = None
+    sent = _headers(call, position)
+    for number in count(1):
+        match (yield Attempt(sent, max(deadline - clock(), 0.001))):
+            case Answer() as answer:
+                error, wait_seconds = _refusal(call, url, answer), _retry_after_seconds(answer)
+                if error is None:
+                    return answer
+            case NoAnswer() as silence:
+                error, wait_seconds = _silence(call, url, silence), 0.0
+            case None:
+                raise TypeError("an Attempt is answered with what came of it")
+        if isinstance(error, OutcomeUnknown) and (unknown is None or error.values.get("operation")):
+            unknown = error
+        if not _may_pass(error):
+            raise error
+        pause = max(rule.delay_seconds(number), wait_seconds)
+        if number == rule.max_attempts or clock() + pause >= deadline:
+            raise unknown or error
+        yield Pause(pause)
+    raise AssertionError("the loop has no end of its own")
+
+
+def _refusal(call: Call[Any], url: str, answer: Answer) -> TopicfoldError | None:
+    """Return the error that `answer` is, or None if it is none."""
+    if answer.status < 300 or answer.status in call.accepts:
+        return None
+    error = error_of(answer.body if isinstance(answer.body, Mapping) else {}, answer.status)
+    # A proxy's own 502 or 504 says nothing about the server behind it.
+    if call.is_change and type(error) is Wait and answer.status in (502, 504):
+        return _lost(call, url, error.reason)
+    return error
+
+
+def _silence(call: Call[Any], url: str, silence: NoAnswer) -> TopicfoldError:
+    """Return the error that having no answer is."""
+    if call.is_change and silence.was_sent:
+        return _lost(call, url, silence.reason)
+    return ServerUnreachable(f"no answer from {url}: {silence.reason}", url=url)
+
+
+def _lost(call: Call[Any], url: str, reason: str) -> AnswerLost:
+    return AnswerLost(
+        f"no answer from {url}: {reason}; the change may or may not be applied",
+        url=url,
+        idempotency_key=call.headers.get(headers.IDEMPOTENCY_KEY, ""),
+    )
+
+
+def _may_pass(error: TopicfoldError) -> bool:
+    """Return whether the same request may do better in a moment. Waiting heals neither of the two exceptions."""
+    return isinstance(error, (Wait, OutcomeUnknown)) and not isinstance(error, (NewerSchema, PositionTimeout))
+
+
+def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
+    sent = dict(call.headers)
+    if position:
+        sent[headers.MIN_POSITION] = position
+    return tuple((name.encode(), value.encode()) for name, value in sent.items())
+
+
+def _retry_after_seconds(answer: Answer) -> float:
+    text = answer.headers.get(headers.RETRY_AFTER.lower(), "")
+    return float(text) if text.isdecimal() else 0.0

@@ -1,0 +1,65 @@
+"""Errors that only a client can meet: no answer, or one that is not Topicfold's, or a part that is not installed.
+
+TopicfoldError
+├── Wait
+│   ├── ServerUnreachable   the request did not reach a server, or changes nothing
+│   └── ClusterUnreachable  a Kafka cluster does not answer
+├── OutcomeUnknown
+│   └── AnswerLost          a change was sent and no answer came
+├── UnexpectedAnswer        something else listens there
+└── OperatorNeeded
+    └── ExtraMissing        an optional part of the package is not installed
+"""
+
+from __future__ import annotations
+
+from topicfold.errors import OperatorNeeded, OutcomeUnknown, TopicfoldError, Wait
+
+
+class ServerUnreachable(Wait):
+    """No server answered, and nothing was changed by asking; `values` hold `url`."""
+
+    code = "server_unreachable"
+    default_hint = "Check the URL, and that the server runs (`topicfold serve`)."
+
+
+class ClusterUnreachable(Wait):
+    """A Kafka cluster does not answer; `values` hold `bootstrap`."""
+
+    code = "cluster_unreachable"
+    default_hint = "Check the bootstrap servers, and the security settings that the cluster asks for."
+
+
+class AnswerLost(OutcomeUnknown):
+    """A change was sent and no answer came: it may or may not be applied, now or later.
+
+    Its operation's id is unknown too (""). `values` hold `url` and `idempotency_key`: sent again with that key, the
+    change is applied at most once.
+    """
+
+    code = "answer_lost"
+
+    def __init__(self, reason: str, *, url: str, idempotency_key: str) -> None:
+        super().__init__(reason, operation="")
+        self.hint = f"Send it again with the Idempotency-Key {idempotency_key}: it is applied at most once."
+        self.values = {**self.values, "url": url, "idempotency_key": idempotency_key}
+
+
+class UnexpectedAnswer(TopicfoldError):
+    """What answered does not speak Topicfold's protocol; `values` hold `url` and `status`."""
+
+    code = "unexpected_answer"
+    default_hint = "Check that the URL is that of a Topicfold server."
+
+
+class ExtraMissing(OperatorNeeded):
+    """An optional part of the package is not installed; the hint is the command that installs it."""
+
+    code = "extra_missing"
+
+    def __init__(self, what: str, *extras: str) -> None:
+        super().__init__(
+            f"{what} needs packages that are not installed",
+            hint=f"pip install 'topicfold[{','.join(extras)}]'",
+            extras=list(extras),
+        )

@@ -1,0 +1,60 @@
+"""What Kafka's errors mean in our words."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError, KafkaException
+
+from topicfold.errors import LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
+from topicfold.log.codec import MAX_EVENT_BYTES
+
+_LOST = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
+_GONE = {
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_ID,
+    KafkaError.INCONSISTENT_TOPIC_ID,
+}
+_DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError._AUTHENTICATION,
+}
+_PASSING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+}
+_TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
+
+
+def translated(error: KafkaError) -> TopicfoldError:
+    """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`."""
+    code, text = error.code(), error.str()
+    if code in _LOST:
+        return LogGap(f"Kafka no longer has the records to go on with: {text}", hint="Start from a newer snapshot.")
+    if code in _GONE:
+        return WrongLog(f"the log's topic is gone: {text}", hint="Restore it; a new one of that name is another log.")
+    if code in _DENIED:
+        return LogUnavailable(f"Kafka refuses: {text}", hint="Allow Read, Write, Describe and DescribeConfigs.")
+    if code in _TOO_LARGE:
+        return TooLarge(f"Kafka refuses the event as too large: {text}", limit=MAX_EVENT_BYTES)
+    return LogUnavailable(f"Kafka: {text}")
+
+
+def unanswered(error: KafkaError) -> LogUnavailable:
+    """Return the error of a question that Kafka did not answer, whatever the cause."""
+    fault = translated(error)
+    return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)
+
+
+def is_passing(error: KafkaError) -> bool:
+    """Return whether the same question may be answered in a moment, as when a topic has just been made or moved."""
+    return error.code() in _PASSING
+
+
+def error_in(exception: KafkaException) -> KafkaError:
+    """Return the error that `exception` carries."""
+    error: KafkaError = exception.args[0]
+    return error

@@ -1,0 +1,144 @@
+"""The thread that reads the log's topic and hands batches to the loop.
+
+Waits with `poll` and drains with `consume(n, 0)`: `consume(n, t)` would wait out `t` for a full batch.
+Invariant: per partition every offset is handed over once and in order; a missing one stops the partition.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
+from topicfold.log.kafka_errors import translated
+from topicfold.log.port import Deliver, Entry, Fault
+
+_POLL_SECONDS = 0.1
+_BATCH = 1_000
+_MAX_BACKLOG = 8_000
+"""Entries on their way to the loop before the thread stops reading ahead: replaying needs no more memory than this."""
+_FULL_SECONDS = 0.001
+_GONE_SECONDS = 2.0
+
+
+class KafkaFollower:
+    """Follows all partitions of one topic from given positions on, in a thread of its own."""
+
+    def __init__(self, settings: Mapping[str, Any], topic: str, deliver: Deliver, fault: Fault) -> None:
+        """Make a follower; nothing is read before `start`.
+
+        Raises:
+            KafkaException: librdkafka does not like the settings.
+        """
+        self._consumer = Consumer({**settings, "error_cb": self._suspect})
+        self._topic = topic
+        self._deliver = deliver
+        self._fault = fault
+        self._loop = asyncio.get_running_loop()
+        self._positions: dict[int, int] = {}
+        self._handed_out = 0
+        self._taken = 0
+        self._is_stopping = False
+        self._gone_since: float | None = None
+        self._thread = threading.Thread(target=self._run, name="topicfold-kafka-follow", daemon=True)
+
+    def start(self, positions: Mapping[int, int]) -> None:
+        """Start reading at `positions`."""
+        self._positions = dict(positions)
+        self._consumer.assign([TopicPartition(self._topic, number, at) for number, at in positions.items()])
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return once the thread has ended. Blocks up to 0.1 s; nothing is delivered after the call."""
+        self._is_stopping = True
+        self._thread.join()
+        self._consumer.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._is_stopping:
+                if self._handed_out - self._taken >= _MAX_BACKLOG:
+                    time.sleep(_FULL_SECONDS)
+                    continue
+                if self._gone_since is not None:
+                    self._look_for_topic(self._gone_since)
+                first = self._consumer.poll(_POLL_SECONDS)
+                if first is not None:
+                    self._hand_out([first, *self._consumer.consume(_BATCH, 0)])
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+
+    def _hand_out(self, messages: Sequence[Message]) -> None:
+        """Hand over the entries of `messages`, then the faults met among them."""
+        batch: list[Entry] = []
+        faults: list[tuple[TopicfoldError, int]] = []
+        positions = self._positions
+        for message in messages:
+            partition, offset = message.partition(), message.offset()
+            expected = None if partition is None else positions.get(partition)
+            if partition is None or expected is None:
+                continue
+            if offset == expected and message.error() is None:
+                positions[partition] = offset + 1
+                batch.append(Entry(partition, offset, message.value() or b""))
+            elif fault := _fault_of(message, expected):
+                del positions[partition]
+                self._consumer.pause([TopicPartition(self._topic, partition)])
+                faults.append((fault, partition))
+        if batch:
+            self._handed_out += len(batch)
+            self._loop.call_soon_threadsafe(self._take, batch)
+        for fault, partition in faults:
+            self._loop.call_soon_threadsafe(self._fault, fault, partition)
+
+    def _suspect(self, error: KafkaError) -> None:
+        """Note that the topic may be gone; called within `poll`. Other errors pass, or come with a message."""
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and self._gone_since is None:
+            self._gone_since = time.monotonic()
+
+    def _look_for_topic(self, gone_since: float) -> None:
+        """Stop everything where the topic is still gone after a while: a broker that starts may not know it yet."""
+        if time.monotonic() < gone_since + _GONE_SECONDS:
+            return
+        self._gone_since = None
+        try:
+            error = self._consumer.list_topics(self._topic, timeout=_POLL_SECONDS).topics[self._topic].error
+        except KafkaException:
+            return
+        if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            self._positions.clear()
+            self._loop.call_soon_threadsafe(self._fault, translated(error), None)
+
+    def _take(self, batch: list[Entry]) -> None:
+        """Deliver on the loop."""
+        self._taken += len(batch)
+        if not self._is_stopping:
+            self._deliver(batch)
+
+
+def _fault_of(message: Message, expected: int) -> TopicfoldError | None:
+    """Return why `message` stops its partition, or None where it does not.
+
+    The end of a partition behind `expected` means records nobody may read, as a transaction leaves them: a reader
+    that waits for the end would wait for ever.
+    """
+    error = message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        fault = translated(error)
+        return fault if isinstance(fault, OperatorNeeded) else None
+    partition, offset = message.partition(), message.offset()
+    if offset is None or offset <= expected:
+        return None
+    return LogGap(
+        f"partition {partition} goes on at {offset} where record {expected} was expected",
+        hint="Somebody trimmed, compacted or wrote transactions to the topic. Start from a newer snapshot.",
+        partition=partition,
+        expected=expected,
+        found=offset,
+    )

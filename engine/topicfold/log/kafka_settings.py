@@ -1,0 +1,108 @@
+"""The settings that keep a log on Kafka safe: the clients' ours, the topic's checked.
+
+Every one answers a way to lose, reorder or duplicate events; tests assert each.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from topicfold.errors import BadSetting
+from topicfold.log.port import SettingProblem
+
+SAFE_MESSAGE_BYTES = 1_048_588
+"""Kafka's own default for the largest record batch."""
+
+_CLIENT: Mapping[str, str | int | bool] = {
+    "client.id": "topicfold",
+    "allow.auto.create.topics": False,
+    "socket.nagle.disable": True,
+    "reconnect.backoff.max.ms": 1_000,
+    "enable.metrics.push": False,
+}
+PRODUCER: Mapping[str, str | int | bool] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "linger.ms": 0,
+    "delivery.timeout.ms": 10_000,
+    "delivery.report.only.error": True,
+    "queue.buffering.max.messages": 10_000,
+    "queue.buffering.max.kbytes": 131_072,
+}
+CONSUMER: Mapping[str, str | int | bool] = {
+    "group.id": "topicfold-assigns-itself",
+    "auto.offset.reset": "error",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "isolation.level": "read_committed",
+    "check.crcs": True,
+    "enable.partition.eof": True,
+    "fetch.wait.max.ms": 100,
+    "fetch.min.bytes": 1,
+    "fetch.error.backoff.ms": 50,
+    "fetch.queue.backoff.ms": 10,
+}
+_TOPIC: Mapping[str, str] = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "max.message.bytes": str(SAFE_MESSAGE_BYTES),
+    "unclean.leader.election.enable": "false",
+    "message.timestamp.type": "LogAppendTime",
+}
+_REFUSING = {"cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes"}
+
+
+def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every client of `bootstrap` is given: ours, and `extra` such as security.
+
+    Raises:
+        BadSetting: `extra` names a setting that is pinned.
+    """
+    taken = sorted({"bootstrap.servers", "message.max.bytes", *_CLIENT, *PRODUCER, *CONSUMER} & extra.keys())
+    if taken:
+        raise BadSetting(
+            f"kafka.{taken[0]} may not be set: Topicfold needs its own value", hint="Leave it out.", settings=taken
+        )
+    logger = logging.getLogger("topicfold.kafka")
+    return {**_CLIENT, **extra, "bootstrap.servers": bootstrap, "logger": logger}
+
+
+def new_topic(brokers: int) -> tuple[int, dict[str, str]]:
+    """Return the replication factor and the configuration to make the log's topic with on that many brokers."""
+    replicas = min(3, brokers)
+    return replicas, {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
+
+
+def topic_problems(bootstrap: str, topic: str, configuration: Mapping[str, str], replicas: int) -> list[SettingProblem]:
+    """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition."""
+    wanted = {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
+    alter = f"kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics --entity-name {topic}"
+    problems = [
+        SettingProblem(name, found, value, name in _REFUSING, f"{alter} --add-config {name}={value}")
+        for name, value in wanted.items()
+        if (found := configuration.get(name, value)) != value and not _is_more(name, found, value)
+    ]
+    if replicas < 3:
+        repair = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
+        problems.append(SettingProblem("replication.factor", str(replicas), "3", refuses_writes=False, repair=repair))
+    return problems
+
+
+def unreadable(bootstrap: str, topic: str, reason: str) -> SettingProblem:
+    """Return the problem that the configuration of `topic` may not be read."""
+    return SettingProblem(
+        "configuration",
+        f"may not be read ({reason})",
+        "DescribeConfigs allowed",
+        refuses_writes=False,
+        repair=f"kafka-acls.sh --bootstrap-server {bootstrap} --add --allow-principal User:NAME "
+        f"--operation DescribeConfigs --topic {topic}",
+    )
+
+
+def _is_more(name: str, found: str, wanted: str) -> bool:
+    """Return whether a larger number than asked for was found where larger is safer."""
+    return name in {"max.message.bytes", "min.insync.replicas"} and int(found) >= int(wanted)

@@ -1,0 +1,129 @@
+"""The topic that holds a log: found or made, and checked. Blocking; called in a thread.
+
+Nothing here writes to a topic that exists: a wrong setting is reported with the command that repairs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._topic import TopicDescription
+from confluent_kafka.cimpl import NewTopic
+
+from topicfold.errors import LogUnavailable
+from topicfold.log.kafka_errors import error_in, unanswered
+from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, new_topic, topic_problems, unreadable
+from topicfold.log.port import SettingProblem
+
+_ANSWER_SECONDS = 5.0
+_CREATE_SECONDS = 15.0
+_PAUSE_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTopic:
+    """A topic as it was when the log was opened; `id` is Kafka's own, another one means another topic."""
+
+    name: str
+    id: str
+    partitions: int
+    max_message_bytes: int
+
+
+class KafkaTopics:
+    """Asks a cluster about topics."""
+
+    def __init__(self, settings: Mapping[str, Any], bootstrap: str) -> None:
+        """Make a client; nothing is sent.
+
+        Raises:
+            KafkaException: librdkafka does not like the settings.
+        """
+        self._admin = AdminClient(dict(settings))
+        self._bootstrap = bootstrap
+
+    def open(self, name: str, partitions: int) -> KafkaTopic:
+        """Return the topic called `name`; where there is none, make it with `partitions`.
+
+        Raises:
+            LogUnavailable: Kafka did not answer, or may not be asked.
+        """
+        try:
+            described = self._describe(name) or self._create(name, partitions)
+            try:
+                limit = int(self._configuration(name)["max.message.bytes"])
+            except KafkaException:
+                limit = SAFE_MESSAGE_BYTES
+        except KafkaException as error:
+            raise unanswered(error_in(error)) from error
+        return KafkaTopic(name, str(described.topic_id), len(described.partitions), limit)
+
+    def problems(self, topic: KafkaTopic) -> list[SettingProblem]:
+        """Return what is wrong with `topic` now.
+
+        Raises:
+            LogUnavailable: Kafka did not answer.
+        """
+        try:
+            described = self._describe(topic.name)
+        except KafkaException as error:
+            raise unanswered(error_in(error)) from error
+        if described is None or str(described.topic_id) != topic.id or len(described.partitions) != topic.partitions:
+            return [_replaced(topic, described)]
+        replicas = min(len(partition.replicas) for partition in described.partitions)
+        try:
+            return topic_problems(self._bootstrap, topic.name, self._configuration(topic.name), replicas)
+        except KafkaException as error:
+            if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise unanswered(error_in(error)) from error
+            return [unreadable(self._bootstrap, topic.name, error_in(error).str())]
+
+    def _describe(self, name: str) -> TopicDescription | None:
+        """Return the topic's description, None where Kafka says that there is none."""
+        try:
+            futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=_ANSWER_SECONDS)
+            described: TopicDescription = futures[name].result()
+            return described
+        except KafkaException as error:
+            if error_in(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
+
+    def _create(self, name: str, partitions: int) -> TopicDescription:
+        """Make the topic, or find that somebody else just did; return it once every partition has a leader."""
+        cluster = self._admin.describe_cluster(request_timeout=_ANSWER_SECONDS).result()
+        replicas, configuration = new_topic(len(cluster.nodes))
+        wanted = NewTopic(name, partitions, replicas, config=configuration)
+        try:
+            self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()
+        except KafkaException as error:
+            if error_in(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+        deadline = time.monotonic() + _CREATE_SECONDS
+        while time.monotonic() < deadline:
+            described = self._describe(name)
+            if described and all(partition.leader for partition in described.partitions):
+                return described
+            time.sleep(_PAUSE_SECONDS)
+        raise LogUnavailable(f"topic {name} was made, but has partitions without a leader")
+
+    def _configuration(self, name: str) -> dict[str, str]:
+        resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+        future = self._admin.describe_configs([resource], request_timeout=_ANSWER_SECONDS)[resource]
+        return {entry.name: entry.value for entry in future.result().values()}
+
+
+def _replaced(topic: KafkaTopic, found: TopicDescription | None) -> SettingProblem:
+    return SettingProblem(
+        "topic",
+        f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
+        f"topic {topic.id} with {topic.partitions} partitions",
+        refuses_writes=True,
+        repair=f"Restore the topic {topic.name}: another one of that name is another log.",
+    )

@@ -1,0 +1,164 @@
+"""A log in memory, for tests and trials: several nodes of one process and one loop share a `MemoryStore`.
+
+What is appended is in the log at once, for every handle; delivery comes in a later turn of the loop. No threads,
+no clock: the same calls in the same order give the same deliveries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from topicfold.errors import LogGap, LogUnavailable, TooLarge
+from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+
+_BATCH = 1_000
+
+
+class MemoryStore:
+    """The records themselves: they outlive the handles, as a file outlives its processes."""
+
+    def __init__(self, partitions: int = 8) -> None:
+        self.entries: tuple[list[Entry], ...] = tuple([] for _ in range(partitions))
+        self._followers: list[MemoryLog] = []
+
+    def append(self, partition: int, value: bytes) -> None:
+        """Add `value` to the end of `partition` and tell the followers."""
+        entries = self.entries[partition]
+        entries.append(Entry(partition, len(entries), value))
+        for follower in self._followers:
+            follower.wake()
+
+    def join(self, follower: MemoryLog) -> None:
+        """Wake `follower` after every append from now on."""
+        self._followers.append(follower)
+
+    def leave(self, follower: MemoryLog) -> None:
+        """Wake `follower` no longer; nothing happens where it never joined."""
+        if follower in self._followers:
+            self._followers.remove(follower)
+
+
+class MemoryLog:
+    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`.
+
+    >>> store = MemoryStore(partitions=1)
+    >>> MemoryLog(store).append(0, b"first", print)
+    >>> store.entries[0]
+    [Entry(partition=0, offset=0, value=b'first')]
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._positions: dict[int, int] = {}
+        self._deliver: Deliver | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_woken = False
+        self._is_closed = False
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions of the store."""
+        return len(self._store.entries)
+
+    def append(self, partition: int, value: bytes, failed: Failed) -> None:
+        """Append `value`; it can be read by every handle when this returns. Never calls `failed`.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+            TooLarge: above `MAX_EVENT_BYTES`.
+        """
+        self._require_open()
+        if len(value) > MAX_EVENT_BYTES:
+            raise TooLarge(f"an event of {len(value)} bytes is above {MAX_EVENT_BYTES}", limit=MAX_EVENT_BYTES)
+        self._store.append(partition, value)
+
+    async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        """Return up to `limit` records of `partition` from `offset` on.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        return self._store.entries[partition][offset : offset + limit]
+
+    async def start_offsets(self) -> Mapping[int, int]:
+        """Return zeros: nothing is ever trimmed.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        return dict.fromkeys(range(self.partitions), 0)
+
+    async def end_offsets(self) -> Mapping[int, int]:
+        """Return per partition the next offset to be written.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        return {partition: len(entries) for partition, entries in enumerate(self._store.entries)}
+
+    def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
+        """Deliver from `positions` on; a position beyond the end is a fault of its partition.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        self._loop = asyncio.get_running_loop()
+        self._deliver = deliver
+        for partition, position in positions.items():
+            end = len(self._store.entries[partition])
+            if position <= end:
+                self._positions[partition] = position
+                continue
+            gap = LogGap(
+                f"partition {partition} ends at {end}, before {position}",
+                partition=partition,
+                expected=position,
+                found=end,
+            )
+            self._loop.call_soon(fault, gap, partition)
+        self._store.join(self)
+        self.wake()
+
+    async def check_settings(self) -> Sequence[SettingProblem]:
+        """Return nothing: there are no settings.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        return ()
+
+    async def close(self) -> None:
+        """Stop delivering; the store stays."""
+        self._is_closed = True
+        self._store.leave(self)
+
+    def wake(self) -> None:
+        """Deliver what is new in the loop's next turn."""
+        if self._loop is not None and not self._is_woken:
+            self._is_woken = True
+            self._loop.call_soon(self._deliver_next)
+
+    def _deliver_next(self) -> None:
+        self._is_woken = False
+        if self._is_closed or self._deliver is None:
+            return
+        batch: list[Entry] = []
+        for partition, position in self._positions.items():
+            batch += self._store.entries[partition][position : position + _BATCH - len(batch)]
+        if not batch:
+            return
+        for entry in batch:
+            self._positions[entry.partition] = entry.offset + 1
+        self.wake()
+        self._deliver(batch)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise LogUnavailable("the log is closed")

@@ -1,0 +1,122 @@
+"""The log in a SQLite file: the default, for one machine and any number of processes on it.
+
+This is the side of the loop; `sqlite_worker` is the thread, `sqlite_file` the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from topicfold.errors import LogUnavailable, Overloaded, TooLarge
+from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite_worker import Append, Follow, SqliteWorker
+
+_ANSWER_SECONDS = 10.0
+_MAX_WAITING = 10_000
+
+T = TypeVar("T")
+
+
+class SqliteLog:
+    """A log in a SQLite file; keeps the promises of `topicfold.log.port.Log`."""
+
+    @classmethod
+    async def open(cls, path: str | Path, partitions: int = 8) -> SqliteLog:
+        """Open the log at `path`, made with `partitions` where there is none; an existing one keeps its number.
+
+        Raises:
+            BadSetting: the SQLite library is too old, or the path cannot hold a file.
+            WrongLog: the file is something else, damaged, or of a newer format.
+            LogUnavailable: the file is locked or its disk full.
+        """
+        worker = SqliteWorker(Path(path), partitions, asyncio.get_running_loop())
+        return cls(await worker.start(), worker)
+
+    def __init__(self, partitions: int, worker: SqliteWorker) -> None:
+        self._partitions = partitions
+        self._worker = worker
+        self._is_closed = False
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions stored in the file."""
+        return self._partitions
+
+    def append(self, partition: int, value: bytes, failed: Failed) -> None:
+        """Hand `value` to the thread; it is on the disk before anybody reads it.
+
+        Raises:
+            LogUnavailable: the log is closed.
+            Overloaded: 10,000 appends are waiting.
+            TooLarge: above `MAX_EVENT_BYTES`.
+        """
+        self._require_open()
+        if len(value) > MAX_EVENT_BYTES:
+            raise TooLarge(f"an event of {len(value)} bytes is above {MAX_EVENT_BYTES}", limit=MAX_EVENT_BYTES)
+        if self._worker.waiting >= _MAX_WAITING:
+            raise Overloaded(f"{_MAX_WAITING} appends are waiting for the disk")
+        self._worker.put(Append(partition, value, failed))
+
+    async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
+
+        Raises:
+            LogUnavailable: closed, locked, or no answer in time.
+        """
+        return await self._ask(lambda file: file.read(partition, offset, limit))
+
+    async def start_offsets(self) -> Mapping[int, int]:
+        """Return per partition the first offset that still exists.
+
+        Raises:
+            LogUnavailable: closed, locked, or no answer in time.
+        """
+        return await self._ask(lambda file: {number: bound.start for number, bound in enumerate(file.bounds())})
+
+    async def end_offsets(self) -> Mapping[int, int]:
+        """Return per partition the next offset to be written, whichever process writes it.
+
+        Raises:
+            LogUnavailable: closed, locked, or no answer in time.
+        """
+        return await self._ask(lambda file: {number: bound.end for number, bound in enumerate(file.bounds())})
+
+    def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
+        """Start delivering from `positions` on; a missing record is a fault of its partition only.
+
+        Raises:
+            LogUnavailable: the log is closed.
+        """
+        self._require_open()
+        self._worker.put(Follow(dict(positions), deliver, fault))
+
+    async def check_settings(self) -> Sequence[SettingProblem]:
+        """Return nothing: a file has no settings that others could change.
+
+        Raises:
+            LogUnavailable: the log is closed.
+        """
+        self._require_open()
+        return ()
+
+    async def close(self) -> None:
+        """Commit what waits, deliver nothing more, and end the thread."""
+        self._is_closed = True
+        await self._worker.stop()
+
+    async def _ask(self, question: Callable[[SqliteFile], T]) -> T:
+        self._require_open()
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return await self._worker.ask(question)
+        except TimeoutError as error:
+            raise LogUnavailable(f"the log did not answer within {_ANSWER_SECONDS:.0f} s") from error
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise LogUnavailable("the log is closed")

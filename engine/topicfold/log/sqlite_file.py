@@ -1,0 +1,240 @@
+"""The SQLite file that holds a log: how one is made, recognised, written and read. Blocking; one thread uses it.
+
+Invariant: offsets come from a stored counter, never from the rows, so a deleted row's offset is never used again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
+from topicfold.log.port import Entry
+
+APPLICATION_ID = int.from_bytes(b"TFLG", "big")
+FORMAT = 1
+OLDEST_SQLITE = (3, 51, 3)
+"""Before it, two connections that write at once can damage a file in WAL mode.
+
+Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
+"""
+
+_BUSY_SECONDS = 2.0
+_BUSY_STEP_SECONDS = 0.0005
+_BATCH_BYTES = 4 * 1024 * 1024
+_SCHEMA = """
+CREATE TABLE partitions(
+    partition INTEGER PRIMARY KEY,
+    start_offset INTEGER NOT NULL DEFAULT 0,
+    next_offset INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE records(
+    partition INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY(partition, offset)
+) WITHOUT ROWID;
+"""
+
+_SELECT = "SELECT partition, offset, value FROM records WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?"
+
+
+class Bounds(NamedTuple):
+    """The first offset of a partition that still exists, and the next to be written."""
+
+    start: int
+    end: int
+
+
+class SqliteFile:
+    """One connection to a log's file.
+
+    A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
+    open. Every method raises what `translated` makes of SQLite's errors.
+    """
+
+    def __init__(self, path: Path, partitions: int) -> None:
+        """Open the log at `path`; where there is none, make one of `partitions` that only its owner may read.
+
+        Raises:
+            BadSetting: the SQLite library is too old, or the path cannot hold a file.
+            WrongLog: the file is something else, or of a newer format.
+            LogUnavailable: the file is locked or its disk full.
+        """
+        require_safe_sqlite(apsw.sqlite_lib_version())
+        target = _created(path)
+        try:
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+            self._connection = apsw.Connection(str(target), flags=flags)
+            self._connection.set_busy_handler(_waiter())
+            try:
+                self._prepare(path, partitions)
+            except BaseException:
+                self._connection.close()
+                raise
+        except apsw.Error as error:
+            raise translated(error, path) from error
+        self._path = path
+        self.partitions = len(self.bounds())
+
+    def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
+        """Append all of `records` in one transaction and return them with their offsets.
+
+        All are in the log or none is, except where the commit itself fails: then nobody knows.
+        """
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                ends = [bound.end for bound in self._select_bounds()]
+                entries = []
+                for partition, value in records:
+                    entries.append(Entry(partition, ends[partition], value))
+                    ends[partition] += 1
+                self._connection.executemany("INSERT INTO records VALUES (?, ?, ?)", entries)
+                self._connection.executemany(
+                    "UPDATE partitions SET next_offset = ? WHERE partition = ?",
+                    [(ends[partition], partition) for partition in {entry.partition for entry in entries}],
+                )
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+        return entries
+
+    def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""
+        entries, size = [], 0
+        try:
+            for row in self._connection.execute(_SELECT, (partition, offset, limit)):
+                entries.append(Entry._make(row))
+                size += len(row[2])
+                if size >= _BATCH_BYTES:
+                    break
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+        return entries
+
+    def bounds(self) -> list[Bounds]:
+        """Return the bounds of every partition, by its number."""
+        try:
+            return self._select_bounds()
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+
+    def version(self) -> int:
+        """Return a number that changes when another connection has committed. Cost: 3 µs."""
+        try:
+            version: int = self._connection.execute("PRAGMA data_version").get
+            return version
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+
+    def close(self) -> None:
+        """Close the file; the last one to do so folds the write-ahead log into it."""
+        self._connection.close()
+
+    def _select_bounds(self) -> list[Bounds]:
+        return [
+            Bounds._make(row)
+            for row in self._connection.execute("SELECT start_offset, next_offset FROM partitions ORDER BY partition")
+        ]
+
+    def _prepare(self, path: Path, partitions: int) -> None:
+        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it."""
+        if not self._is_ours(path):
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                if not self._is_ours(path):
+                    self._connection.execute(_SCHEMA)
+                    self._connection.executemany(
+                        "INSERT INTO partitions(partition) VALUES (?)", [(number,) for number in range(partitions)]
+                    )
+                    self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._connection.execute("COMMIT")
+        self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _is_ours(self, path: Path) -> bool:
+        application: int = self._connection.execute("PRAGMA application_id").get
+        version: int = self._connection.execute("PRAGMA user_version").get
+        tables: int = self._connection.execute("SELECT count(*) FROM sqlite_schema").get
+        if (application, version, tables) == (0, 0, 0):
+            return False
+        if application != APPLICATION_ID:
+            raise WrongLog(f"{path} is a SQLite database, but not a log of Topicfold", hint="Name another file.")
+        if version != FORMAT:
+            raise WrongLog(f"{path} has format {version}, this version knows {FORMAT}", hint="Upgrade this node.")
+        return True
+
+
+def require_safe_sqlite(version: str) -> None:
+    """Return if a SQLite library of `version` may have several writers on one file.
+
+    Raises:
+        BadSetting: it is older than `OLDEST_SQLITE`.
+    """
+    if tuple(int(part) for part in version.split(".")[:3]) < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        raise BadSetting(
+            f"SQLite {version} can damage a log that two processes write; {wanted} is the first that cannot",
+            hint=f"pip install 'apsw>={wanted}.0'",
+        )
+
+
+def translated(error: apsw.Error, path: Path) -> TopicfoldError:
+    """Return our own error for one of SQLite's."""
+    match error:
+        case apsw.NotADBError():
+            return WrongLog(f"{path} is not a SQLite database", hint="Name another file.")
+        case apsw.CorruptError():
+            return WrongLog(f"{path} is damaged: {error}", hint="Restore it from a copy.")
+        case apsw.FullError():
+            return LogUnavailable(f"the disk of {path} is full", hint="Make room; the log goes on by itself.")
+        case apsw.BusyError() | apsw.LockedError():
+            return LogUnavailable(f"{path} is locked by another process")
+        case _:
+            return LogUnavailable(f"{path}: {error}")
+
+
+def _waiter() -> Callable[[int], bool]:
+    """Return a busy handler that retries at a short, steady pace: SQLite's own backs off to 100 ms."""
+    deadline = 0.0
+
+    def wait(calls_before: int) -> bool:
+        nonlocal deadline
+        if not calls_before:
+            deadline = time.monotonic() + _BUSY_SECONDS
+        time.sleep(_BUSY_STEP_SECONDS)
+        return time.monotonic() < deadline
+
+    return wait
+
+
+def _created(path: Path) -> Path:
+    """Return the real path of the file, made empty and private where it did not exist.
+
+    An existing file is not opened here: closing it would drop the locks of another handle in this process.
+    """
+    try:
+        target = path.parent.resolve(strict=True) / path.name
+        if target.is_symlink() or (target.exists() and not target.is_file()):
+            raise BadSetting(f"{path} is not a plain file", hint="Name the file itself.")
+        if not target.exists():
+            flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
+            os.close(os.open(target, flags, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        hint = "Name a file in a directory that exists and is yours."
+        raise BadSetting(f"{path} cannot be made: {error.strerror}", hint=hint) from error
+    if not os.access(target, os.R_OK | os.W_OK):
+        raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
+    return target

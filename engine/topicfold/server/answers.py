@@ -1,0 +1,33 @@
+"""Answers: JSON bytes, and the headers that say from where in the log they come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from topicfold.runtime.asking import Cut, Written
+from topicfold.wire import headers
+
+JSON_TYPE = "application/json"
+
+
+def read_answer(value: Any, cut: Cut, etag: str = "") -> Response:
+    """Return `value` as it was at `cut`."""
+    said = {headers.LOG_POSITION: str(cut.revision), headers.LOG_AGE: f"{cut.age_seconds:.3f}"}
+    if etag:
+        said[headers.ETAG] = f'"{etag}"'
+    return Response(orjson.dumps(value), 200, said, JSON_TYPE)
+
+
+def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
+    """Return that a change is applied and readable; with `value` the record after it."""
+    said = {
+        headers.ETAG: f'"{written.etag}"',
+        headers.LOG_POSITION: str(written.revision),
+        headers.OPERATION_ID: written.operation,
+    }
+    if value is None:
+        return Response(None, status, said)
+    return Response(orjson.dumps(value), status, said, JSON_TYPE)

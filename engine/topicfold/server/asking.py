@@ -1,0 +1,140 @@
+"""Headers of a request, as the circumstances the engine wants to know (`Asked`)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from starlette.requests import Request
+
+from topicfold.errors import InvalidRequest
+from topicfold.runtime.asking import Asked, Consistency
+from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.guard import HEADERS_KEY, Headers
+from topicfold.server.node import Node
+from topicfold.wire import headers as names
+
+ANONYMOUS = "anonymous"
+
+_ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')
+_IF_MATCH = names.IF_MATCH.lower().encode()
+_IDEMPOTENCY_KEY = names.IDEMPOTENCY_KEY.lower().encode()
+_MIN_POSITION = names.MIN_POSITION.lower().encode()
+_CHANGE_REASON = names.CHANGE_REASON.lower().encode()
+_CONSISTENCY = names.CONSISTENCY.lower().encode()
+_REQUEST_ID = names.REQUEST_ID.lower().encode()
+
+
+def asked_to_read(request: Request, node: Node) -> Asked:
+    """Return the circumstances of a read.
+
+    Without a header that says more, a read under `/admin/v2` waits for a barrier: Pulsar's tools send no position.
+
+    Raises:
+        InvalidRequest: a header is malformed.
+        Resync: the minimum position is one of another log.
+    """
+    headers: Headers = request.scope[HEADERS_KEY]
+    minimum = _minimum(headers, node)
+    if _is_linearizable(headers):
+        consistency = Consistency.LINEARIZABLE
+    elif minimum is None and request.scope["path"].startswith("/admin/"):
+        consistency = Consistency.BARRIER
+    else:
+        consistency = Consistency.LOCAL
+    return Asked(_deadline(node), minimum=minimum, consistency=consistency)
+
+
+def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
+    """Return the circumstances of a change. `meaning` is what it does, however it was spelt, as JSON values.
+
+    Two requests with the same Idempotency-Key are the same if their meanings are.
+
+    Raises:
+        InvalidRequest: a header is malformed.
+        Resync: the minimum position is one of another log.
+    """
+    headers: Headers = request.scope[HEADERS_KEY]
+    _is_linearizable(headers)
+    key = _key(headers)
+    return Asked(
+        _deadline(node),
+        actor=ANONYMOUS,
+        reason=_reason(headers),
+        request_id=headers[_REQUEST_ID].decode(),
+        method=request.scope["method"],
+        key=key,
+        body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),
+        if_match=_if_match(headers),
+        minimum=_minimum(headers, node),
+    )
+
+
+def _deadline(node: Node) -> float:
+    return asyncio.get_running_loop().time() + node.settings.request_timeout_seconds
+
+
+def _minimum(headers: Headers, node: Node) -> Revision | None:
+    raw = headers.get(_MIN_POSITION)
+    if raw is None:
+        return None
+    identity = node.engine.identity
+    return parse_revision(raw.decode("latin-1"), identity.incarnation, identity.partitions)
+
+
+def _is_linearizable(headers: Headers) -> bool:
+    raw = headers.get(_CONSISTENCY)
+    if raw is None:
+        return False
+    if raw.decode("latin-1").lower() != names.LINEARIZABLE:
+        raise InvalidRequest(f"{names.CONSISTENCY} can only be {names.LINEARIZABLE}", hint="Or leave it out.")
+    return True
+
+
+def _key(headers: Headers) -> str | None:
+    raw = headers.get(_IDEMPOTENCY_KEY)
+    if raw is None:
+        return None
+    key = raw.decode("latin-1")
+    limit = names.MAX_IDEMPOTENCY_KEY_LENGTH
+    if not key or len(key) > limit or not (key.isascii() and key.isprintable()):
+        raise InvalidRequest(f"{names.IDEMPOTENCY_KEY} must be 1 to {limit} printable ASCII characters")
+    return key
+
+
+def _if_match(headers: Headers) -> str:
+    """Return the one ETag of If-Match, `*`, or "" where it is not given. Weak ETags and lists are not taken."""
+    raw = headers.get(_IF_MATCH)
+    if raw is None:
+        return ""
+    text = raw.decode("latin-1").strip()
+    if text == "*":
+        return text
+    match = _ETAG.fullmatch(text)
+    if match is None:
+        raise InvalidRequest(
+            f"{names.IF_MATCH} {text[:80]!r} is not one strong ETag",
+            hint="Send the ETag as it was received, in double quotes. Weak ones and lists are not taken.",
+        )
+    return match[1]
+
+
+def _reason(headers: Headers) -> str:
+    """Return why the change is made: percent-escapes decoded, then UTF-8, else Latin-1."""
+    raw = headers.get(_CHANGE_REASON)
+    if raw is None:
+        return ""
+    octets = unquote_to_bytes(raw)
+    try:
+        text = octets.decode()
+    except UnicodeDecodeError:
+        text = octets.decode("latin-1")
+    limit = names.MAX_CHANGE_REASON_LENGTH
+    if len(text) > limit:
+        raise InvalidRequest(f"{names.CHANGE_REASON} has {len(text)} characters, at most {limit} are allowed")
+    if not text.isprintable():
+        raise InvalidRequest(f"{names.CHANGE_REASON} holds characters that cannot be printed")
+    return text

@@ -1,0 +1,76 @@
+"""HTTP connections: uvicorn's, with a time for the head of a request to arrive, a limit on it, and our problems."""
+
+from __future__ import annotations
+
+import asyncio
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from topicfold.clock import random_id
+from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
+from topicfold.server.guard import MAX_HEADER_BYTES
+from topicfold.wire.headers import PROBLEM_TYPE
+from topicfold.wire.problems import problem_of
+
+HEAD_SECONDS = 30.0
+MAX_HEAD_BYTES = 2 * 1024 * 1024
+"""Below, the guard refuses a head that is too large in words; beyond, the connection is cut."""
+
+
+class Connection(HttpToolsProtocol):
+    """One client's connection."""
+
+    url = b""
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._head_arrived()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; a head that has no end cuts the connection."""
+        if self._head_timer is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.transport.abort()
+                return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for this request's head, unless that has begun already."""
+        super().on_message_begin()
+        if self._head_timer is None:
+            self._await_head()
+
+    def on_headers_complete(self) -> None:
+        """Hand the request to the application."""
+        self._head_arrived()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP with a problem document, and close."""
+        error: TopicfoldError = InvalidRequest(msg.rstrip("."), hint="The request breaks the rules of HTTP/1.1.")
+        if len(self.url) > MAX_HEADER_BYTES:
+            error = TooLarge(f"the path has {len(self.url)} bytes, at most {MAX_HEADER_BYTES} are allowed")
+        problem = problem_of(error, random_id().hex(), under_admin=False)
+        body = orjson.dumps(problem)
+        head = f"content-type: {PROBLEM_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[problem["status"]] + head.encode() + body)
+        self.transport.close()
+
+    def _await_head(self) -> None:
+        self._head_bytes = 0
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _head_arrived(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None

@@ -1,0 +1,217 @@
+"""The door: what is decided about a request before any route sees it, and the one place where errors become answers.
+
+Pure ASGI. Refuses foreign hosts (DNS rebinding) and foreign pages (cross-site requests), doubled headers, bodies
+that are encoded or too large. Routes see the path as it was sent, still percent-encoded, so that an encoded slash
+never becomes a separator: each name is decoded once, by its route (`paths`).
+
+Source: the Fetch Metadata specification; OWASP on DNS rebinding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from topicfold.clock import random_id
+from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError
+from topicfold.server.loopback import host_of, is_loopback
+from topicfold.server.problems import problem_answer
+from topicfold.telemetry import Metrics
+from topicfold.wire import headers as names
+
+_log = structlog.get_logger(__name__)
+
+HEADERS_KEY = "topicfold.headers"
+"""Where in the scope the headers are, as a dict of lower-case names to the only or first value."""
+
+MAX_BODY_BYTES = 256 * 1024
+MAX_HEADER_BYTES = 16 * 1024
+LINGER_SECONDS = 0.5
+
+_SINGLE = frozenset(
+    name.lower().encode()
+    for name in (
+        "Host", "Origin", "Sec-Fetch-Site", "Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding",
+        "Authorization", names.IF_MATCH, names.IDEMPOTENCY_KEY, names.MIN_POSITION, names.CHANGE_REASON,
+        names.CONSISTENCY, names.REQUEST_ID,
+    )
+)  # fmt: skip
+_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+_REQUEST_ID_NAME = names.REQUEST_ID.lower().encode()
+
+Headers = dict[bytes, bytes]
+
+
+class Guard:
+    """The outermost layer of the application.
+
+    `allowed_hosts` are values of Host to take beside loopback's, with a port or for any port.
+    """
+
+    def __init__(self, app: ASGIApp, allowed_hosts: Iterable[str], metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+        allowed = frozenset(host.lower() for host in allowed_hosts)
+
+        @lru_cache(maxsize=64)
+        def is_ours(netloc: str) -> bool:
+            host = host_of(netloc)
+            return is_loopback(host) or netloc.lower() in allowed or host.lower() in allowed
+
+        self._is_ours = is_ours
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer why not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = asyncio.get_running_loop().time()
+        exchange = Exchange(receive, send)
+        try:
+            headers = take_headers(scope, exchange)
+            scope[HEADERS_KEY] = headers
+            self._check(scope, headers, exchange)
+            await self._app(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:
+            return
+        except (TopicfoldError, HTTPException) as error:
+            await self._refuse(error, scope, exchange)
+        except Exception as error:
+            _log.exception("request_failed", request_id=exchange.request_id, method=scope["method"])
+            if exchange.has_started:
+                raise
+            await self._refuse(TopicfoldError(f"the server failed: {type(error).__name__}"), scope, exchange)
+        self._metrics.request(scope, exchange.status, asyncio.get_running_loop().time() - started)
+
+    async def _refuse(self, error: TopicfoldError | HTTPException, scope: Scope, exchange: Exchange) -> None:
+        await problem_answer(error, scope, exchange.request_id)(scope, exchange.receive, exchange.send)
+
+    def _check(self, scope: Scope, headers: Headers, exchange: Exchange) -> None:
+        """Decide whether this request may come in, and make its path the one that was sent.
+
+        Raises:
+            Forbidden, InvalidRequest, TooLarge: it may not.
+            HTTPException: its body is encoded.
+        """
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._is_ours(host):
+            raise Forbidden(
+                f"Host {host[:80]!r} is not served here",
+                hint="Use localhost, or name the host in TOPICFOLD_ALLOWED_HOSTS.",
+            )
+        if scope["method"] != "GET":
+            _check_origin(headers, host)
+        _check_body(headers, exchange)
+        try:
+            scope["path"] = scope["raw_path"].decode("ascii")
+        except UnicodeDecodeError:
+            raise InvalidRequest("the path holds bytes that must be percent-encoded") from None
+
+
+class Exchange:
+    """One request and its answer: names the request in the answer, and closes where a body was left unread.
+
+    `unread_body` is true as long as some of the request's body may still come.
+    """
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self.request_id = random_id().hex()
+        self.status = 0
+        self.unread_body = True
+        self._closes = False
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the answer is on its way."""
+        return self.status != 0
+
+    async def receive(self) -> Message:
+        """Return the next part of the request."""
+        message = await self._receive()
+        if not message.get("more_body"):
+            self.unread_body = False
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send the next part of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message["headers"], (_REQUEST_ID_NAME, self.request_id.encode())]
+            if self.unread_body:
+                self._closes = True
+                headers.append((b"connection", b"close"))
+            message = {**message, "headers": headers}
+        elif self._closes and not message.get("more_body"):
+            await self._send({**message, "more_body": True})
+            await self._linger()
+            message = {"type": "http.response.body"}
+        await self._send(message)
+
+    async def _linger(self) -> None:
+        """Read on for a moment: to close on a client that still sends would take the answer from it."""
+        try:
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.unread_body:
+                    await self.receive()
+        except TimeoutError:
+            return
+
+
+def take_headers(scope: Scope, exchange: Exchange) -> Headers:
+    """Return the headers by name; a request without an id gets that of `exchange`, which else takes the request's.
+
+    Raises:
+        InvalidRequest: one that has one meaning is given twice, or the request's id is malformed.
+        TooLarge: together with the path above `MAX_HEADER_BYTES`.
+    """
+    headers: Headers = {}
+    size = len(scope["raw_path"]) + len(scope["query_string"])
+    for name, value in scope["headers"]:
+        size += len(name) + len(value)
+        if name not in headers:
+            headers[name] = value
+        elif name in _SINGLE:
+            raise InvalidRequest(f"header {name.decode('latin-1')} is given twice")
+    if size > MAX_HEADER_BYTES:
+        raise TooLarge(f"{size} bytes of path and headers, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES)
+    request_id = headers.get(_REQUEST_ID_NAME)
+    if request_id is not None:
+        if not _REQUEST_ID.fullmatch(request_id):
+            raise InvalidRequest(f"{names.REQUEST_ID} must be 1 to 128 visible ASCII characters")
+        exchange.request_id = request_id.decode()
+    headers[_REQUEST_ID_NAME] = exchange.request_id.encode()
+    return headers
+
+
+def _check_origin(headers: Headers, host: str) -> None:
+    if headers.get(b"sec-fetch-site", b"").lower() == b"cross-site":
+        raise Forbidden("a page of another site sent this request (Sec-Fetch-Site: cross-site)")
+    origin = headers.get(b"origin")
+    if origin is not None and origin.decode("latin-1").partition("://")[2].lower() != host.lower():
+        raise Forbidden(f"a page of {origin.decode('latin-1')[:80]!r} sent this request, not one of {host!r}")
+
+
+def _check_body(headers: Headers, exchange: Exchange) -> None:
+    length = headers.get(b"content-length")
+    is_chunked = b"transfer-encoding" in headers
+    if not is_chunked and length in (None, b"0"):
+        exchange.unread_body = False
+        return
+    encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
+    if encoding.lower() != "identity":
+        raise HTTPException(415, f"Content-Encoding {encoding[:40]!r}: bodies are taken unencoded only")
+    if length is None:
+        return
+    if is_chunked or not length.isdigit():
+        raise InvalidRequest("Content-Length must be one number, and cannot stand beside Transfer-Encoding")
+    if len(length) > 12 or int(length) > MAX_BODY_BYTES:
+        raise TooLarge(f"the body is larger than {MAX_BODY_BYTES} bytes", limit=MAX_BODY_BYTES)

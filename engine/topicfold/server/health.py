@@ -1,0 +1,118 @@
+"""Whether the process lives, whether the node serves, and what it says about itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold import __version__
+from topicfold.errors import NotReady
+from topicfold.server.answers import JSON_TYPE
+from topicfold.server.node import Node
+from topicfold.server.queries import query_of
+from topicfold.server.routes import Operation
+from topicfold.state.change import Outcome
+from topicfold.telemetry import Metrics
+from topicfold.wire.resources import Readiness, Version
+
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The handlers."""
+
+    node: Node
+    metrics: Metrics
+
+    async def livez(self, request: Request) -> Response:
+        """Answer as long as the loop runs."""
+        return Response(b"ok\n", media_type="text/plain")
+
+    async def readyz(self, request: Request) -> Response:
+        """Answer 200 where all partitions are folded up, go on, and are known to be fresh; with `verbose` why not.
+
+        Raises:
+            NotReady: one is not, and nobody asked for more.
+        """
+        reasons = {partition: self._reason(partition) for partition in self.node.engine.states}
+        is_ready = not any(reasons.values())
+        if "verbose" in query_of(request):
+            return Response(orjson.dumps(self._report(reasons)), 200 if is_ready else 503, media_type=JSON_TYPE)
+        if not is_ready:
+            raise NotReady(next(filter(None, reasons.values())), hint="GET /readyz?verbose tells more.")
+        return Response(b"ok\n", media_type="text/plain")
+
+    async def version(self, request: Request) -> Response:
+        """Answer which software and which log this is."""
+        log = self.node.engine.identity.incarnation.hex()
+        return Response(orjson.dumps({"version": __version__, "name": "topicfold", "log": log}), media_type=JSON_TYPE)
+
+    async def prometheus(self, request: Request) -> Response:
+        """Answer the metrics."""
+        return Response(self.metrics.text(), headers={"content-type": _METRICS_TYPE})
+
+    def _reason(self, partition: int) -> str:
+        """Return why `partition` is not ready, "" where it is."""
+        engine = self.node.engine
+        limit = self.node.settings.stale_after_seconds
+        if not engine.readiness.is_ready(partition):
+            return engine.readiness.reason(partition)
+        age = engine.freshness.age_seconds(partition)
+        if age > limit:
+            return f"partition {partition} may be {age:.0f} s old, more than {limit:g} s"
+        return ""
+
+    def _report(self, reasons: dict[int, str]) -> dict[str, Any]:
+        engine = self.node.engine
+        partitions = {
+            str(partition): {
+                "ready": not reasons[partition],
+                "reason": reasons[partition],
+                "position": state.position,
+                "level": state.level,
+                "ageSeconds": engine.freshness.age_seconds(partition),
+                "topics": sum(map(len, state.topics.values())),
+                "undecodableTopics": sum(len(table.undecodable) for table in state.topics.values()),
+            }
+            for partition, state in engine.states.items()
+        }
+        records: Counter[Outcome] = engine.reader.counts
+        return {
+            "ready": not any(reasons.values()),
+            "version": __version__,
+            "log": {
+                "incarnation": engine.identity.incarnation.hex(),
+                "reachable": engine.freshness.is_reachable,
+                "problems": [
+                    {
+                        "setting": problem.setting,
+                        "found": problem.found,
+                        "wanted": problem.wanted,
+                        "refusesWrites": problem.refuses_writes,
+                        "repair": problem.repair,
+                    }
+                    for problem in engine.freshness.problems
+                ],
+            },
+            "records": {outcome.value: records[outcome] for outcome in Outcome},
+            "partitions": partitions,
+        }
+
+
+def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
+    """Return what monitoring asks."""
+    health = Health(node, metrics)
+    return (
+        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives"),
+        Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
+                  query={"verbose": "Answer with the state of every partition."}, errors=(NotReady,)),
+        Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version),
+        Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus"),
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""A topic's labels under `/admin/v2`: PIP-451's routes, in every spelling its text has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import InvalidLabels, InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import whole_topic_in
+from topicfold.server.queries import flag, query_of
+from topicfold.server.records import labels_in
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.wire.resources import Labels
+
+_LABELS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLabels:
+    """The handlers."""
+
+    node: Node
+
+    async def get(self, request: Request) -> Response:
+        """Answer a topic's labels, `{}` where it has none."""
+        name = whole_topic_in(request)
+        node = self.node
+        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        labels, etag = node.reading.labels(name)
+        return read_answer(labels, cut, etag)
+
+    async def set(self, request: Request) -> Response:
+        """Set or change some labels and keep the others."""
+        name = whole_topic_in(request)
+        node = self.node
+        body = await json_body(request, node)
+        labels = labels_in(body, node.engine.options.label_rules)
+        asked = asked_to_write(request, node, "set", labels)
+        return written_answer(await node.writing.set_labels(name, labels, asked))
+
+    async def remove(self, request: Request) -> Response:
+        """Take labels off a topic: those of the keys given, or all."""
+        name = whole_topic_in(request)
+        query = query_of(request)
+        keys = frozenset(query.get("keys", ()))
+        takes_all = flag(query, "all")
+        if takes_all == bool(keys):
+            raise InvalidRequest(
+                "both keys and all are given" if takes_all else "no label is named",
+                hint="Send ?keys=KEY for each label, or ?all=true.",
+            )
+        asked = asked_to_write(request, self.node, "remove", None if takes_all else sorted(keys))
+        return written_answer(await self.node.writing.remove_labels(name, None if takes_all else keys, asked))
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with a topic's labels."""
+    labels = TopicLabels(node)
+    topic = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}"
+    path, aliases = f"{topic}/custom-labels", (f"{topic}/custome-labels", f"{topic}/customLabels")
+    missing = (NamespaceNotFound, TopicNotFound)
+    return (
+        Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=_LABELS,
+                  errors=(*READ_ERRORS, *missing), aliases=aliases),
+        Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
+                  body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, Undecodable), aliases=aliases),
+        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204,
+                  query={"keys*": "A label's key.", "all": "`true` takes all labels off."},
+                  errors=(*WRITE_ERRORS, *missing, Undecodable), aliases=aliases),
+    )  # fmt: skip

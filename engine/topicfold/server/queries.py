@@ -1,0 +1,100 @@
+"""Query parameters: decoded strictly, each with a meaning given once, unknown ones as each API wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from difflib import get_close_matches
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from topicfold.errors import InvalidRequest
+from topicfold.model.labels import parse_pairs
+
+MAX_PARAMETERS = 200
+LABEL_FILTERS = ("custom-labels", "custome-labels", "customLabels", "customeLabels")
+
+Query = dict[str, list[str]]
+
+_NONE: Query = {}
+
+
+def query_of(request: Request, known: Collection[str] | None = None) -> Query:
+    """Return the parameters, each with all its values. With `known`, no others are taken.
+
+    Raises:
+        InvalidRequest: not UTF-8, too many, or one that is not known.
+    """
+    raw = request.scope["query_string"]
+    if not raw:
+        return _NONE
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
+    except ValueError as error:
+        reason = "not valid UTF-8" if isinstance(error, UnicodeError) else "too many parameters"
+        raise InvalidRequest(f"query: {reason}") from None
+    query: Query = {}
+    for name, value in pairs:
+        if known is not None and name not in known:
+            raise InvalidRequest(f"query parameter {name[:80]!r} is not known here", hint=_did_you_mean(name, known))
+        query.setdefault(name, []).append(value)
+    return query
+
+
+def one(query: Query, name: str) -> str | None:
+    """Return the value of a parameter that may be given once, None where it is not.
+
+    Raises:
+        InvalidRequest: it is given twice.
+    """
+    values = query.get(name)
+    if values is None:
+        return None
+    if len(values) > 1:
+        raise InvalidRequest(f"query parameter {name} is given {len(values)} times")
+    return values[0]
+
+
+def flag(query: Query, name: str) -> bool:
+    """Return a parameter that is `true` or `false`; absent means false, bare means true.
+
+    Raises:
+        InvalidRequest: it is anything else, or given twice.
+    """
+    text = one(query, name)
+    if text is None or text.lower() == "false":
+        return False
+    if text.lower() in ("true", ""):
+        return True
+    raise InvalidRequest(f"query parameter {name} must be true or false, not {text[:80]!r}")
+
+
+def label_filter(query: Query) -> dict[str, str]:
+    """Return the labels that a listing under `/admin/v2` asks for, in whichever spelling.
+
+    Raises:
+        InvalidRequest: a text is not pairs of key and value.
+    """
+    texts = [text for name in LABEL_FILTERS for text in query.get(name, ())]
+    return parse_pairs(texts, LABEL_FILTERS[0]) if texts else {}
+
+
+def label_equalities(query: Query, name: str) -> dict[str, str]:
+    """Return the labels of parameters `name=key=value`; a value is taken as it stands.
+
+    Raises:
+        InvalidRequest: one is no such pair, or a key is given two values.
+    """
+    labels: dict[str, str] = {}
+    for text in query.get(name, ()):
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InvalidRequest(f"{name}: {text[:80]!r} is not key=value", hint=f"Write {name}=team=payments.")
+        if labels.setdefault(key, value) != value:
+            raise InvalidRequest(f"{name}: no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
+    return labels
+
+
+def _did_you_mean(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(sorted(known)) or 'none'}."

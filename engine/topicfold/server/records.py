@@ -1,0 +1,154 @@
+"""Bodies as records: what a request says, checked whole, so that all that is wrong is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from topicfold.errors import InvalidLabels, InvalidRequest
+from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.names import is_kafka_name
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.wire.resources import MAX_PARTITIONS, NamespaceInfo, NewTopic, Resource, TenantInfo
+
+R = TypeVar("R", bound=Resource)
+
+
+def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
+    """Return the labels of `{"labels": {...}}`.
+
+    Raises:
+        InvalidRequest: it has not that shape.
+        InvalidLabels: a value is no text; carries what breaks the rules too.
+    """
+    labels = body.get("labels") if isinstance(body, dict) else None
+    if not isinstance(labels, dict):
+        raise InvalidRequest(
+            'the body must be {"labels": {"key": "value", ...}}', hint="Put the labels into a member called labels."
+        )
+    wrong = [
+        {"path": f"labels.{key}", "reason": f"the value must be text, not {_kind(value)}"}
+        for key, value in labels.items()
+        if not isinstance(value, str)
+    ]
+    if wrong:
+        try:
+            check_labels({key: value if isinstance(value, str) else "" for key, value in labels.items()}, rules)
+        except InvalidLabels as error:
+            wrong += error.values["violations"]
+        raise InvalidLabels(wrong)
+    return labels
+
+
+def new_topic_in(body: Any) -> TopicRecord:
+    """Return the record that a native PUT asks for; no body asks for a plain topic.
+
+    Raises:
+        InvalidRequest: carries all violations.
+    """
+    new = _checked(NewTopic, body)
+    if new.kafka_name is not None and not is_kafka_name(new.kafka_name):
+        raise InvalidRequest(
+            f"kafkaName {new.kafka_name[:80]!r} is no name that Kafka takes",
+            violations=[{"path": "kafkaName", "reason": "1 to 249 of A-Z a-z 0-9 . _ - are allowed"}],
+        )
+    return TopicRecord(new.partitions, new.kafka_name, frozen(new.properties), frozen(new.labels))
+
+
+def properties_in(body: Any) -> Mapping[str, str]:
+    """Return a map of properties as Pulsar takes it: numbers and booleans become text; no body is no properties.
+
+    Raises:
+        InvalidRequest: it is no such map; carries all violations.
+    """
+    if body is None:
+        return frozen({})
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body must be an object of properties, texts by name")
+    wrong = [
+        {"path": key, "reason": f"the value must be text, not {_kind(value)}"}
+        for key, value in body.items()
+        if not isinstance(value, (str, int, float))
+    ]
+    if wrong:
+        raise _violations(wrong)
+    return frozen({key: _as_text(value) for key, value in body.items()})
+
+
+def partitions_in(body: Any) -> tuple[int, Mapping[str, str]]:
+    """Return the number of partitions and the properties that a body asks for: a number, or Pulsar's metadata.
+
+    Digits in a text are taken for a number, as Pulsar does.
+
+    Raises:
+        InvalidRequest: it is neither.
+        HTTPException: 406, the number is not positive, or too large.
+    """
+    count, properties = (body.get("partitions"), body.get("properties")) if isinstance(body, dict) else (body, None)
+    if isinstance(count, str) and count.isascii() and count.removeprefix("-").isdecimal() and len(count) < 16:
+        count = int(count)
+    if not isinstance(count, int) or isinstance(count, bool):
+        raise InvalidRequest(f"the body must be a number of partitions, not {_kind(count)}")
+    if count <= 0:
+        raise HTTPException(406, "Number of partitions should be more than 0")
+    if count > MAX_PARTITIONS:
+        raise HTTPException(406, f"Number of partitions should be less than or equal to {MAX_PARTITIONS}")
+    return count, properties_in(properties)
+
+
+def tenant_in_body(body: Any) -> TenantRecord:
+    """Return the record of a tenant; no body is an empty one.
+
+    Raises:
+        InvalidRequest: carries all violations.
+    """
+    info = _checked(TenantInfo, body)
+    return TenantRecord(_distinct(info.admin_roles or ()), _distinct(info.allowed_clusters or ()))
+
+
+def namespace_in_body(body: Any) -> NamespaceRecord:
+    """Return the record of a namespace; no body is an empty one.
+
+    Raises:
+        InvalidRequest: carries all violations.
+    """
+    return NamespaceRecord(frozen(_checked(NamespaceInfo, body).properties or {}))
+
+
+def _checked(shape: type[R], body: Any) -> R:
+    try:
+        return shape.model_validate({} if body is None else body)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        raise _violations([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
+
+
+def _violation(shape: type[Resource], kind: str, place: tuple[int | str, ...], message: str) -> dict[str, str]:
+    path = ".".join(map(str, place))
+    if kind == "extra_forbidden":
+        known = [field.alias or name for name, field in shape.model_fields.items()]
+        near = get_close_matches(path, known, n=1)
+        return {"path": path, "reason": f"not known here; {f'did you mean {near[0]}?' if near else ', '.join(known)}"}
+    return {"path": path, "reason": message[0].lower() + message[1:]}
+
+
+def _violations(found: list[dict[str, str]]) -> InvalidRequest:
+    first = "; ".join(f"{each['path'] or 'the body'}: {each['reason']}" for each in found[:5])
+    return InvalidRequest(first, violations=found)
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _as_text(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
+    return names.get(type(value), "null")

@@ -1,0 +1,93 @@
+"""Tenants under `/admin/v2`, as Pulsar has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import AlreadyExists, NamespaceNotFound, NotEmpty, TenantNotFound
+from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import tenant_in
+from topicfold.server.queries import flag, query_of
+from topicfold.server.records import tenant_in_body
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.wire.resources import TenantInfo
+
+_NAMES = {"type": "array", "items": {"type": "string"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    """The handlers. A tenant and its namespaces lie in several partitions: listings look at all of them."""
+
+    node: Node
+
+    async def list(self, request: Request) -> Response:
+        """Answer the names of all tenants."""
+        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        return read_answer(self.node.reading.tenants(), cut)
+
+    async def get(self, request: Request) -> Response:
+        """Answer one tenant's record."""
+        name = tenant_in(request)
+        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        record, etag = self.node.reading.tenant(name)
+        return read_answer({"adminRoles": record.admin_roles, "allowedClusters": record.allowed_clusters}, cut, etag)
+
+    async def create(self, request: Request) -> Response:
+        """Make a tenant."""
+        name = tenant_in(request)
+        record = tenant_in_body(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, "create", record.admin_roles, record.allowed_clusters)
+        return written_answer(await self.node.writing.create_tenant(name, record, asked))
+
+    async def update(self, request: Request) -> Response:
+        """Replace a tenant's record."""
+        name = tenant_in(request)
+        record = tenant_in_body(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, "update", record.admin_roles, record.allowed_clusters)
+        return written_answer(await self.node.writing.update_tenant(name, record, asked))
+
+    async def delete(self, request: Request) -> Response:
+        """End a tenant; with `force` its namespaces first, one after another."""
+        name = tenant_in(request)
+        force = flag(query_of(request), "force")
+        asked = asked_to_write(request, self.node, "delete", force)
+        if force:
+            await self._end_namespaces(request, name)
+        return written_answer(await self.node.writing.delete_tenant(name, asked))
+
+    async def _end_namespaces(self, request: Request, tenant: str) -> None:
+        reading = self.node.reading
+        await reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        for namespace in reading.namespaces(tenant) if tenant in reading.tenants() else ():
+            try:
+                asked = asked_to_write(request, self.node, "delete", True)
+                await self.node.writing.delete_namespace(namespace, asked, force=True)
+            except NamespaceNotFound:
+                continue
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with tenants."""
+    tenants = Tenants(node)
+    one = "/admin/v2/tenants/{tenant}"
+    missing = (*WRITE_ERRORS, TenantNotFound)
+    return (
+        Operation("listTenants", "GET", "/admin/v2/tenants", tenants.list, "List tenants", answer=_NAMES,
+                  errors=READ_ERRORS),
+        Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
+                  errors=(*READ_ERRORS, TenantNotFound)),
+        Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
+                  errors=(*WRITE_ERRORS, AlreadyExists)),
+        Operation("updateTenant", "POST", one, tenants.update, "Replace a tenant's record", 204, body=TenantInfo,
+                  errors=missing),
+        Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
+                  query={"force": "`true` ends its namespaces with it."}, errors=(*missing, NotEmpty)),
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""What a node says about itself: structured log lines on stderr, and metrics for Prometheus.
+
+Neither ever holds a label's value; metrics hold no topic's name either.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from topicfold.runtime.engine import Engine
+
+_WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
+
+
+def configure_logging(stream: TextIO | None = None) -> None:
+    """Send all log lines to `stream` (stderr by default), those of other libraries too: JSON, text on a terminal."""
+    stream = stream or sys.stderr
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+    ]
+    rendering: list[structlog.typing.Processor] = (
+        [structlog.dev.ConsoleRenderer(timestamp_key="ts")]
+        if stream.isatty()
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[*shared, *rendering],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(stream),
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+class Metrics:
+    """Counts of requests, and the engine's own figures, read when somebody asks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "topicfold_http_requests_total", "Answered requests.", ("route", "code"), registry=self._registry
+        )
+        self._write_visible = Histogram(
+            "topicfold_write_visible_seconds",
+            "From a write's arrival until it was readable on this node.",
+            buckets=_WRITE_SECONDS,
+            registry=self._registry,
+        )
+        self._children: dict[tuple[str, int], Counter] = {}
+        self._registry.register(_EngineFigures(engine))
+
+    def request(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
+        """Count one answered request: by its route's pattern, never by its path."""
+        key = (getattr(scope.get("route"), "path_format", "none"), status)
+        child = self._children.get(key)
+        if child is None:
+            child = self._children[key] = self._requests.labels(key[0], str(status))
+        child.inc()
+        if scope["method"] != "GET" and 200 <= status < 300:
+            self._write_visible.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+class _EngineFigures(Collector):
+    """Reads the engine at the moment of the scrape. Cost: O(partitions + namespaces)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterable[Metric]:
+        engine = self._engine
+        events = CounterMetricFamily(
+            "topicfold_events_applied", "Folded records, by what became of them.", labels=("outcome",)
+        )
+        for outcome, count in engine.reader.counts.items():
+            events.add_metric((outcome.value,), count)
+        yield events
+        lag = GaugeMetricFamily(
+            "topicfold_apply_lag_seconds", "How old the folded state may be.", labels=("partition",)
+        )
+        ready = GaugeMetricFamily(
+            "topicfold_partition_ready", "Whether the partition is folded up and going on.", labels=("partition",)
+        )
+        topics = 0
+        for partition, state in engine.states.items():
+            lag.add_metric((str(partition),), engine.freshness.age_seconds(partition))
+            ready.add_metric((str(partition),), engine.readiness.is_ready(partition))
+            topics += sum(map(len, state.topics.values()))
+        yield lag
+        yield ready
+        yield GaugeMetricFamily("topicfold_index_topics", "Live topics.", value=topics)
+        yield GaugeMetricFamily(
+            "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)
+        )

@@ -1,0 +1,1 @@
+"""What goes over HTTP, for both ends: names of headers, shapes of problems."""

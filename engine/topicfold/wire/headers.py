@@ -1,0 +1,29 @@
+"""Names of the HTTP headers that Topicfold gives a meaning, and the media type of its problems.
+
+Values are ASCII. `CHANGE_REASON` is percent-encoded UTF-8; raw UTF-8 is taken too: what curl sends when one types it.
+"""
+
+from __future__ import annotations
+
+# Requests
+IF_MATCH = "If-Match"
+IDEMPOTENCY_KEY = "Idempotency-Key"
+MIN_POSITION = "X-Min-Position"
+CHANGE_REASON = "X-Change-Reason"
+CONSISTENCY = "X-Consistency"
+LINEARIZABLE = "linearizable"
+
+# Answers
+ETAG = "ETag"
+LOG_POSITION = "X-Log-Position"
+LOG_AGE = "X-Log-Age"
+OPERATION_ID = "X-Operation-Id"
+RETRY_AFTER = "Retry-After"
+
+# Both
+REQUEST_ID = "X-Request-Id"
+
+PROBLEM_TYPE = "application/problem+json"
+
+MAX_IDEMPOTENCY_KEY_LENGTH = 255
+MAX_CHANGE_REASON_LENGTH = 512

@@ -1,0 +1,153 @@
+"""Shapes of JSON bodies, as the server checks and documents them. The client does not import this: it has no pydantic.
+
+Names in JSON are camelCase. What is taken under `/api/v1` refuses unknown members, what is taken under `/admin/v2`
+passes over them, as Pulsar does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.reading import TopicView
+
+MAX_PARTITIONS = 10_000
+"""Of one topic: listings under `/admin/v2` name every partition."""
+
+
+class Resource(BaseModel):
+    """Base of all shapes."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, strict=True, extra="forbid", frozen=True)
+
+
+class PulsarResource(Resource):
+    """Base of those that Pulsar defines."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Violation(Resource):
+    """One thing wrong with a request."""
+
+    path: str = Field(description="Where in the body, its members parted by dots.")
+    reason: str
+
+
+class Problem(Resource):
+    """An error, as RFC 9457 has it. Some carry further members, such as `violations`, `current` or `operation`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="`urn:topicfold:problem:` and the code.")
+    title: str
+    status: int
+    detail: str = Field(description="One sentence for people.")
+    code: str = Field(description="Stable, for programs.")
+    reason: str = Field(description="The same as `detail`; Pulsar's tools print it.")
+    hint: str = Field(description="What to do next; may be empty.")
+    request_id: str
+    violations: list[Violation] | None = Field(
+        default=None, description="Everything that is wrong, not only the first."
+    )
+
+
+class TopicItem(Resource):
+    """A topic's record."""
+
+    name: str = Field(description="The full name.")
+    labels: dict[str, str]
+    partitions: int = Field(description="0 for a topic without partitions.")
+    kafka_name: str | None = Field(description="The Kafka topic, where it does not follow from the name.")
+    properties: dict[str, str]
+    etag: str = Field(description="Names this version of the record; send it in double quotes as If-Match.")
+    undecodable: bool = Field(default=False, description="The stored record cannot be read: what is shown is empty.")
+
+
+class TopicList(Resource):
+    """Topics that were found."""
+
+    items: list[TopicItem] = Field(description="Sorted by name within each namespace.")
+    position: str = Field(description="Where in the log the answer was read.")
+
+
+class NewTopic(Resource):
+    """What a new topic is to be."""
+
+    partitions: int = Field(default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions.")
+    kafka_name: str | None = Field(
+        default=None, description="An existing Kafka topic, where the default name will not do."
+    )
+    properties: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict)
+
+
+class Labels(PulsarResource):
+    """Labels to set or change; others of the topic stay."""
+
+    labels: dict[str, str]
+
+
+class TenantInfo(PulsarResource):
+    """A tenant, as Pulsar has it."""
+
+    admin_roles: list[str] | None = Field(default=None)
+    allowed_clusters: list[str] | None = Field(default=None)
+
+
+class NamespaceInfo(PulsarResource):
+    """What of a namespace's policies is kept so far."""
+
+    properties: dict[str, str] | None = Field(default=None)
+
+
+class PartitionMetadata(PulsarResource):
+    """How many partitions a topic has."""
+
+    partitions: int = Field(description="0 for a topic without partitions.")
+    deleted: bool = Field(default=False)
+    properties: dict[str, str] | None = Field(default=None)
+
+
+class OperationState(Resource):
+    """What became of a change. `applied` and `refused` are final; `not_seen` holds as of a position only."""
+
+    operation: str
+    state: Literal["applied", "refused", "not_seen"]
+    etag: str | None = Field(default=None, description="The record's version after it, where it was applied.")
+    code: str | None = Field(default=None, description="Why it was refused: the code of a problem.")
+    as_of: str = Field(description="The position up to which the log was looked at.")
+
+
+class Version(Resource):
+    """Which software answers."""
+
+    version: str
+    name: str
+    log: str = Field(description="The log's incarnation.")
+
+
+class Readiness(Resource):
+    """Whether the node serves, and what of it does not."""
+
+    model_config = ConfigDict(extra="allow")
+
+    ready: bool
+    partitions: dict[str, dict[str, Any]]
+
+
+def topic_item(view: TopicView) -> dict[str, Any]:
+    """Return a topic as `TopicItem` has it."""
+    record = view.record or TopicRecord()
+    item = {
+        "name": view.name,
+        "labels": dict(record.labels),
+        "partitions": record.partitions,
+        "kafkaName": record.kafka_name,
+        "properties": dict(record.properties),
+        "etag": view.etag,
+    }
+    return item if view.record is not None else item | {"undecodable": True}

@@ -1,0 +1,100 @@
+"""The table of routes and the document agree, and leave nothing out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Route
+
+from tests.runtime.nodes import running
+from topicfold.log.memory import MemoryStore
+from topicfold.server.app import create_app
+from topicfold.settings import Settings
+from topicfold.wire.problems import TYPE_PREFIX
+
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+@pytest.fixture
+async def app() -> FastAPI:
+    async with running(MemoryStore(partitions=1)) as node:
+        return create_app(node.engine, Settings())
+
+
+def operations(app: FastAPI) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield path, method and description of everything the document shows."""
+    for path, methods in app.openapi()["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def references(value: Any) -> Iterator[str]:
+    """Yield every `$ref` inside a document."""
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        for inner in value.values():
+            yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+async def test_every_route_is_ours_and_has_an_operation_id(app: FastAPI) -> None:
+    routes = [route for route in app.routes if isinstance(route, Route) and route.path != "/openapi.json"]
+    assert all(isinstance(route, APIRoute) and route.operation_id for route in routes)
+
+
+async def test_no_two_operations_share_an_id(app: FastAPI) -> None:
+    ids = Counter(operation["operationId"] for _, _, operation in operations(app))
+    assert [each for each, count in ids.items() if count > 1] == []
+
+
+async def test_no_two_routes_take_the_same_method_and_path(app: FastAPI) -> None:
+    taken = Counter(
+        (method, route.path) for route in app.routes if isinstance(route, Route) for method in route.methods or ()
+    )
+    assert [each for each, count in taken.items() if count > 1] == []
+
+
+async def test_every_operation_documents_its_answer_and_its_errors(app: FastAPI) -> None:
+    for path, method, operation in operations(app):
+        responses = operation["responses"]
+        assert any(status.startswith("2") for status in responses), (path, method)
+        problems = {status: response for status, response in responses.items() if not status.startswith("2")}
+        assert "default" in problems
+        for response in problems.values():
+            assert response["content"]["application/problem+json"]["schema"] == PROBLEM, (path, method)
+        if path.startswith(("/admin/", "/api/")):
+            assert {"403", "503", "504"} < set(problems), (path, method)
+
+
+async def test_every_parameter_in_a_path_is_described(app: FastAPI) -> None:
+    for path, _, operation in operations(app):
+        described = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        assert described == {part[1:-1] for part in path.split("/") if part.startswith("{")}
+
+
+async def test_every_change_with_a_body_describes_it(app: FastAPI) -> None:
+    without = {operation["operationId"] for _, method, operation in operations(app) if "requestBody" not in operation}
+    changes = {operation["operationId"] for _, method, operation in operations(app) if method in ("put", "post")}
+    assert without & changes == set()
+
+
+async def test_every_reference_in_the_document_leads_somewhere(app: FastAPI) -> None:
+    document = app.openapi()
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert set(references(document)) <= known
+
+
+async def test_every_status_that_is_documented_is_one_of_its_codes(app: FastAPI) -> None:
+    assert TYPE_PREFIX.startswith("urn:topicfold:")
+    for _, _, operation in operations(app):
+        for status, response in operation["responses"].items():
+            if status.startswith(("4", "5")):
+                assert response["description"].replace("_", "").replace(", ", "").isalpha()

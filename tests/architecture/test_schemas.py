@@ -1,0 +1,64 @@
+"""The Avro schemas: every field documented, every number ever used still there, none ever changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastavro.schema import fingerprint, to_parsing_canonical_form
+
+from topicfold.log.codec import PAYLOAD_SCHEMA, schema_directory
+
+SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted(schema_directory().glob("*.avsc"))}
+FROZEN = {
+    "audit-1": "2172a47d0248a378",
+    "namespace-1": "b9f1159c0d22b2e8",
+    "tenant-1": "60b8c651e14f8bff",
+    "topic-1": "0744517b2a2aaf10",
+}
+
+
+def undocumented(schema: Any, path: str = "") -> Iterator[str]:
+    """Yield the records and fields, at any depth, that have no `doc`."""
+    match schema:
+        case {"type": "record"}:
+            if not schema.get("doc"):
+                yield path or "."
+            for field in schema["fields"]:
+                place = f"{path}.{field['name']}"
+                if not field.get("doc"):
+                    yield place
+                yield from undocumented(field["type"], place)
+        case {"items": inner} | {"values": inner} | {"type": inner}:
+            yield from undocumented(inner, path)
+        case [*branches]:
+            for branch in branches:
+                yield from undocumented(branch, path)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_record_and_every_field_is_documented(name: str) -> None:
+    assert list(undocumented(SCHEMAS[name])) == []
+
+
+def test_a_missing_doc_would_be_found() -> None:
+    schema = json.loads(json.dumps(SCHEMAS["audit-1"]))
+    del schema["fields"][0]["type"]["items"]["fields"][1]["doc"]
+    assert list(undocumented(schema)) == [".operations.reason"]
+
+
+@pytest.mark.parametrize("kind", ["tenant", "namespace", "topic"])
+def test_every_number_ever_written_is_there(kind: str) -> None:
+    numbers = {int(name.rpartition("-")[2]) for name in SCHEMAS if name.startswith(f"{kind}-")}
+    assert numbers == set(range(1, PAYLOAD_SCHEMA + 1))
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_a_schema_that_logs_were_written_with_never_changes(name: str) -> None:
+    assert fingerprint(to_parsing_canonical_form(SCHEMAS[name]), "CRC-64-AVRO") == FROZEN[name]
+
+
+def test_every_schema_is_frozen_by_these_tests() -> None:
+    assert set(FROZEN) == set(SCHEMAS)

@@ -1,0 +1,85 @@
+"""The site of a run: its sizes, and one broker for all benchmarks, started when the first of them wants it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+from tests.brokers.process import KafkaProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much each benchmark does. The numbers mean something at `FULL` only."""
+
+    pairs: int
+    round_trips: int
+    rate_updates: int
+    hot_seconds: float
+    fold_events: int
+    topics: int
+    rest_seconds: float
+    topic_counts: tuple[int, ...]
+
+
+FULL = Sizes(
+    pairs=7,
+    round_trips=400,
+    rate_updates=4_000,
+    hot_seconds=10.0,
+    fold_events=200_000,
+    topics=1_000_000,
+    rest_seconds=1.0,
+    topic_counts=(10, 10_000, 100_000),
+)
+QUICK = Sizes(
+    pairs=2,
+    round_trips=20,
+    rate_updates=200,
+    hot_seconds=1.0,
+    fold_events=2_000,
+    topics=2_000,
+    rest_seconds=0.2,
+    topic_counts=(10, 100),
+)
+
+
+class Site:
+    """A context manager that ends the broker and removes its data."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.directory = Path(tempfile.mkdtemp(prefix="topicfold-bench-"))
+        self._stack = ExitStack()
+        self._started = time.monotonic()
+
+    @cached_property
+    def broker(self) -> KafkaProcess:
+        """A Kafka broker of this run's own."""
+        self.say("starting Kafka")
+        return self._stack.enter_context(KafkaProcess(self.directory / "kafka"))
+
+    def say(self, text: str) -> None:
+        """Tell on standard error what is going on."""
+        print(f"{time.monotonic() - self._started:6.1f} s  {text}", file=sys.stderr, flush=True)
+
+    def fresh_topic(self) -> str:
+        """Return the name of a Kafka topic that nobody uses yet."""
+        return f"bench-{uuid.uuid4().hex[:12]}"
+
+    def __enter__(self) -> Site:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,165 @@
+"""One Kafka broker (KRaft, broker and controller in one) as a process of its own, to be treated badly.
+
+Ports and data stay the same over restarts, so clients find it again.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.brokers.jars import NoBroker, jars, java
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 20.0
+_CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={data}
+auto.create.topics.enable=false
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+log.cleaner.dedupe.buffer.size=8388608
+group.initial.rebalance.delay.ms=0
+"""
+
+
+class KafkaProcess:
+    """A broker on 127.0.0.1; a context manager that starts and stops it."""
+
+    def __init__(self, directory: Path) -> None:
+        """Choose ports and make the data directory; nothing runs yet."""
+        self._directory = directory
+        self._port, self._controller_port = _free_ports(2)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """Where clients find it."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """The process; only while it runs."""
+        assert self._process
+        return self._process.pid
+
+    def start(self) -> None:
+        """Return once the broker answers.
+
+        Raises:
+            NoBroker: it did not within a minute, or there is no Java or no jars.
+        """
+        properties = self._directory / "server.properties"
+        if not properties.exists():
+            self._format(properties)
+        log = (self._directory / "broker.log").open("ab")
+        command = [*_java_command("-Xmx512m"), "kafka.Kafka", str(properties)]
+        self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        log.close()
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise NoBroker(f"Kafka did not start:\n{(self._directory / 'broker.log').read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """Shut the broker down in an orderly way."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the broker as a power cut would end it."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Start it again after `stop` or `kill`, on the same port, with the same data."""
+        self.start()
+
+    def pause(self) -> None:
+        """Let it neither answer nor close a connection."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
+
+    def __enter__(self) -> KafkaProcess:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def _format(self, properties: Path) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        text = _PROPERTIES.format(port=self._port, controller_port=self._controller_port, data=self._directory / "data")
+        properties.write_text(text)
+        command = [
+            *_java_command("-Xmx128m"),
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            _CLUSTER,
+            "-c",
+            str(properties),
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", self._port)):
+                time.sleep(0.05)
+                return False
+        try:
+            client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+            return bool(client.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGCONT)
+        self._process.send_signal(how)
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
+def _java_command(heap: str) -> list[str]:
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    return [java(), heap, *options, "-cp", f"{jars()}/*"]
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports

@@ -1,0 +1,65 @@
+"""Completion of names: what the shell is offered, and that it is left in peace when nothing answers."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client
+
+
+def offered(run: Run, monkeypatch: pytest.MonkeyPatch, words: str) -> list[str]:
+    monkeypatch.setenv("_TOPICFOLD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"topicfold {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" "))))
+    result = run()
+    assert result.err == ""
+    return result.out.split()
+
+
+@pytest.fixture
+def names(client: Client) -> None:
+    client.create_tenant("acme")
+    client.create_namespace("acme/pay")
+    for topic in ("orders", "other", "refunds", "acme/pay/orders"):
+        client.create_topic(topic)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("topics get o", ["orders", "other"]),
+        ("topics get acme/pay/", ["acme/pay/orders"]),
+        ("topics get ac", []),
+        ("namespaces delete p", ["public/default"]),
+        ("namespaces delete acme/", ["acme/pay"]),
+        ("tenants get a", ["acme"]),
+        ("topics get-", ["get-custom-labels"]),
+        ("topi", ["topics"]),
+    ],
+)
+@pytest.mark.usefixtures("names")
+def test_names_that_begin_so_are_offered(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: str, expected: list[str]
+) -> None:
+    assert offered(run, monkeypatch, words) == expected
+
+
+def test_a_closed_port_offers_nothing_and_says_nothing(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("TOPICFOLD_URL", f"http://127.0.0.1:{port}")
+    assert offered(bare_run, monkeypatch, "topics get o") == []
+
+
+def test_a_slow_answer_is_not_waited_for_beyond_a_second(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(Client, "find_topics", lambda *_: answers.wait(60))
+    started = time.monotonic()
+    assert offered(bare_run, monkeypatch, "topics get o") == []
+    assert time.monotonic() - started < 10
+    answers.set()

@@ -1,0 +1,71 @@
+"""Which setting wins, where it came from, and what a mistake in the file is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+def value_and_origin(run: Run, *arguments: str) -> dict[str, str]:
+    shown = run("config", "view", "--show-origin", "-o", "json", *arguments)
+    found: dict[str, str] = json.loads(shown.out)["timeout_seconds"]
+    return found
+
+
+def test_flags_go_before_environment_before_file_before_defaults(
+    bare_run: Run, config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert value_and_origin(bare_run) == {"value": 30.0, "origin": "default"}
+    config_file.write_text("timeout_seconds = 4")
+    assert value_and_origin(bare_run) == {"value": 4.0, "origin": str(config_file)}
+    monkeypatch.setenv("TOPICFOLD_TIMEOUT_SECONDS", "3")
+    assert value_and_origin(bare_run) == {"value": 3.0, "origin": "TOPICFOLD_TIMEOUT_SECONDS"}
+    assert value_and_origin(bare_run, "--timeout-seconds", "2") == {"value": 2.0, "origin": "flag"}
+
+
+def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.toml").write_text("timeout_seconds = 7")
+    monkeypatch.setenv("TOPICFOLD_CONFIG", str(tmp_path / "mine.toml"))
+    assert value_and_origin(bare_run)["value"] == 7.0
+    monkeypatch.setenv("TOPICFOLD_CONFIG", str(tmp_path / "missing.toml"))
+    assert bare_run("config", "view").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('ulr = "http://h"', "Did you mean 'url'?"),
+        ("colour = 1", "Did you mean 'color'?"),
+        ("zzz = 1", "Known keys: url, "),
+        ("url = http", "need quotes"),
+        ('output = "yaml"', "expected one of table, json, name"),
+        ("timeout_seconds = -1", "above 0"),
+        ("server = 3", "[server]"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
+    bare_run: Run, config_file: Path, text: str, said: str
+) -> None:
+    config_file.write_text(text)
+    failed = bare_run("config", "view")
+    assert failed.code == 2
+    assert str(config_file) in failed.err
+    assert said in failed.err
+
+
+def test_secrets_are_masked(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text(
+        'url = "http://me:hunter2@h"\n[server.kafka_settings]\n"sasl.password" = "hunter2"\n"sasl.username" = "me"'
+    )
+    shown = bare_run("config", "view", "--show-origin").out
+    assert "hunter2" not in shown
+    assert "server.kafka_settings.sasl.username" in shown
+
+
+def test_an_output_format_of_the_file_holds_for_every_command(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text('output = "json"')
+    assert json.loads(bare_run("config", "view").out)["output"] == "json"

@@ -1,0 +1,157 @@
+"""Exit codes and what is said: one line with what was wrong, one with what to type next, never a traceback."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold import errors
+from topicfold.cli import main as entry
+from topicfold.cli.exit_codes import exit_code_of
+from topicfold.cli.session import Session
+from topicfold.client import AnswerLost, Client, ServerUnreachable
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def raise_it(session: Session) -> Client:
+        raise error
+
+    monkeypatch.setattr(Session, "client", property(raise_it))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.TopicfoldError("x"), 1),
+        (errors.InvalidLabels([{"path": "labels.a", "reason": "x"}]), 1),
+        (errors.InvalidRequest("x"), 2),
+        (errors.InvalidName("x"), 2),
+        (errors.TenantNotFound("x"), 3),
+        (errors.WrongKind("x"), 4),
+        (errors.AlreadyExists("x"), 4),
+        (errors.PreconditionFailed("x"), 4),
+        (errors.Forbidden("x"), 5),
+        (errors.LogUnavailable("x"), 6),
+        (errors.PositionTimeout("x"), 6),
+        (errors.OutcomeUnknown("x", operation="ab"), 6),
+        (ServerUnreachable("x"), 6),
+        (AnswerLost("x", url="http://h", idempotency_key="k"), 6),
+        (errors.WrongLog("x"), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code: int) -> None:
+    assert exit_code_of(error) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (["topics", "get", "missing"], 3, "topicfold topics list public/default"),
+        (["topics", "get", "acme/pay/orders"], 3, "topicfold namespaces create acme/pay"),
+        (["namespaces", "create", "acme/pay"], 3, "topicfold tenants create acme"),
+        (["topics", "set-custom-labels", "a/b", "--labels", "k=v"], 2, "persistent://tenant/namespace/topic"),
+        (["topics", "set-custom-labels", "orders", "--labels", "novalue"], 2, "key=value"),
+        (["topics", "list", "--no-such"], 2, "topicfold topics list --help"),
+        (["topics"], 2, "topicfold topics --help"),
+        (["topcs", "list"], 2, "topicfold --help"),
+        (["topics", "list", "-o", "yaml"], 2, "topicfold topics list --help"),
+    ],
+)
+def test_a_failure_is_one_line_and_a_hint_on_stderr(run: Run, arguments: list[str], code: int, hint: str) -> None:
+    failed = run(*arguments)
+    assert (failed.code, failed.out) == (code, "")
+    wrong, next_line = failed.err.splitlines()
+    assert wrong.startswith("error: ")
+    assert next_line.startswith("hint: ")
+    assert hint in next_line
+
+
+def test_a_second_creation_is_a_conflict(run: Run) -> None:
+    run("topics", "create", "orders")
+    assert run("topics", "create", "orders").code == 4
+
+
+def test_labels_that_break_the_rules_are_all_named_in_one_line(run: Run) -> None:
+    run("topics", "create", "orders")
+    failed = run("topics", "set-custom-labels", "orders", "--labels", "a b=c,-=x")
+    assert failed.code == 1
+    assert "labels.a b" in failed.err
+    assert "labels.-" in failed.err
+
+
+def test_an_unreachable_server_says_how_to_start_one(bare_run: Run) -> None:
+    failed = bare_run("topics", "list", "--url", closed_port())
+    assert failed.code == 6
+    assert "topicfold serve" in failed.err
+
+
+def test_version_prints_its_own_even_where_no_server_answers(bare_run: Run) -> None:
+    failed = bare_run("version", "--url", closed_port())
+    assert failed.code == 6
+    assert "0.1.0" in failed.out
+
+
+def test_an_unknown_outcome_says_which_operation_to_ask_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, errors.OutcomeUnknown("no verdict in time", operation="ab12"))
+    failed = run("topics", "create", "orders")
+    assert failed.code == 6
+    assert "topicfold operations get ab12" in failed.err
+
+
+def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, AnswerLost("cut", url="http://h", idempotency_key="k1"))
+    assert "--idempotency-key k1" in run("topics", "create", "orders").err
+
+
+def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, KeyboardInterrupt())
+    assert run("topics", "list").code == 130
+
+
+def test_an_unexpected_error_is_one_line_and_its_traceback_is_for_debugging(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_with(monkeypatch, ZeroDivisionError("by nothing"))
+    failed = run("topics", "list")
+    assert failed.code == 1
+    assert "Traceback" not in failed.err
+    assert "ZeroDivisionError: by nothing" in failed.err
+    assert "Traceback" in run("topics", "list", "--debug").err
+
+
+def test_no_arguments_show_the_help(bare_run: Run) -> None:
+    shown = bare_run()
+    assert shown.code == 0
+    assert "First steps" in shown.out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["topics", "-h"], ["topics", "list", "--help"], ["serve", "--help"]])
+def test_every_help_lists_the_exit_codes(bare_run: Run, arguments: list[str]) -> None:
+    text = " ".join(bare_run(*arguments).out.split())
+    assert "0 ok, 1 failed, 2 usage, 3 not found, 4 conflict" in text
+    assert "7 partly failed, 130 interrupted" in text
+
+
+def test_every_command_has_a_help_with_an_example(bare_run: Run) -> None:
+    from importlib import import_module
+
+    from typer.main import get_command
+
+    commands = {
+        (group, name)
+        for group, (module, _) in entry._GROUPS.items()
+        for name in get_command(import_module(module).app).commands  # type: ignore[attr-defined]
+    }
+    assert len(commands) > 20
+    for words in [*commands, ("serve",), ("version",)]:
+        shown = bare_run(*words, "--help")
+        assert shown.code == 0
+        assert f"topicfold {' '.join(words)}".replace("custome", "custom") in shown.out.partition("Example")[2]

@@ -1,0 +1,109 @@
+"""`topicfold import kafka`: what it makes, what it reports, and that running it again is harmless."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client, kafka_cluster
+from topicfold.client.kafka_cluster import KafkaTopic
+from topicfold.errors import LogUnavailable
+
+IMPORT = ("import", "kafka", "--bootstrap", "broker:9092")
+
+
+class Cluster:
+    """A cluster of given topics, in the place of Kafka's."""
+
+    def __init__(self) -> None:
+        self.topics = [KafkaTopic("__consumer_offsets", 50), KafkaTopic("acme..pay..a", 3), KafkaTopic("b", 1)]
+        self.asked: tuple[Any, ...] = ()
+
+    def list(self, *asked: Any) -> tuple[KafkaTopic, ...]:
+        self.asked = asked
+        return tuple(self.topics)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    cluster = Cluster()
+    monkeypatch.setattr(kafka_cluster, "list_kafka_topics", cluster.list)
+    return cluster
+
+
+def test_records_are_made_and_reported(run: Run, client: Client, cluster: Cluster) -> None:
+    done = run(*IMPORT, "-o", "json")
+    report = json.loads(done.out)
+    assert done.code == 0
+    assert [topic["name"] for topic in report["new"]] == ["persistent://acme/pay/a", "persistent://public/default/b"]
+    assert (report["namespaces"], report["leftOut"]) == (["acme/pay"], ["__consumer_offsets"])
+    assert client.get_topic("acme/pay/a").partitions == 3
+    assert "imported 2 new; 0 already there" in done.err
+
+
+def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluster: Cluster) -> None:
+    run(*IMPORT)
+    cluster.topics = [KafkaTopic("acme..pay..a", 6), KafkaTopic("c", 2)]
+    again = run(*IMPORT, "-o", "json")
+    report = json.loads(again.out)
+    assert again.code == 0
+    assert [topic["kafka_name"] for topic in report["new"]] == ["c"]
+    assert report["gone"] == ["persistent://public/default/b"]
+    assert [(t["recorded_partitions"], t["kafka_partitions"]) for t in report["differing"]] == [(3, 6)]
+
+
+def test_nothing_is_deleted_or_changed(run: Run, client: Client, cluster: Cluster) -> None:
+    run(*IMPORT)
+    client.set_labels("b", {"team": "pay"})
+    before = client.get_topic("b"), client.get_topic("acme/pay/a")
+    cluster.topics = [KafkaTopic("acme..pay..a", 6)]
+    run(*IMPORT)
+    assert (client.get_topic("b"), client.get_topic("acme/pay/a")) == before
+
+
+def test_a_dry_run_reports_the_same_and_makes_nothing(run: Run, client: Client, cluster: Cluster) -> None:
+    dry = run(*IMPORT, "--dry-run", "-o", "json")
+    assert client.find_topics().topics == ()
+    assert client.list_tenants() == ("public",)
+    assert json.loads(dry.out) == json.loads(run(*IMPORT, "-o", "json").out)
+    assert "would import 2 new" in dry.err
+
+
+def test_topics_that_get_no_record_are_listed_and_end_in_7(run: Run, client: Client, cluster: Cluster) -> None:
+    cluster.topics += [KafkaTopic("d-partition-0", 1), KafkaTopic("e", 0, "Topic authorization failed")]
+    done = run(*IMPORT)
+    assert done.code == 7
+    failed = [line for line in done.out.splitlines() if line.startswith("failed")]
+    assert ["d-partition-0" in failed[0] or "d-partition-0" in failed[1], "e" in done.out, len(failed)] == [
+        True,
+        True,
+        2,
+    ]
+    assert client.get_topic("b").partitions == 1
+
+
+def test_a_server_that_stops_writing_ends_the_import_with_6(
+    run: Run, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise LogUnavailable("no broker answers")
+
+    monkeypatch.setattr(Client, "create_topic", refuse)
+    assert run(*IMPORT).code == 6
+
+
+def test_settings_for_kafka_are_passed_on_under_both_names(run: Run, cluster: Cluster) -> None:
+    run(*IMPORT, "--kafka-setting", "security.protocol=SSL", "--server-setting", "ssl.ca.location=a=b")
+    assert cluster.asked[:2] == ("broker:9092", {"security.protocol": "SSL", "ssl.ca.location": "a=b"})
+
+
+def test_progress_is_one_structured_line_where_stderr_is_no_terminal(run: Run, cluster: Cluster) -> None:
+    assert 'progress job="import kafka" done=2 total=2\n' in run(*IMPORT).err
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--no-progress"])
+def test_progress_can_be_switched_off(run: Run, cluster: Cluster, option: str) -> None:
+    assert "progress" not in run(*IMPORT, option).err

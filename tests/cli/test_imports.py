@@ -1,0 +1,57 @@
+"""What starting the command line costs: counted in modules, which do not depend on the machine's mood."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "apsw",
+    "confluent_kafka",
+    "fastapi",
+    "fastavro",
+    "httpx2",
+    "pydantic",
+    "pydantic_settings",
+    "rich",
+    "structlog",
+    "tomllib",
+    "uvicorn",
+}
+# Typer reads the values of options with it.
+TYPERS_OWN = {"pydantic"}
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    code = (
+        "import json, sys; from topicfold.cli.main import main; main(sys.argv[1:]); "
+        "print('\\n' + json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    return set(json.loads(ran.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    assert loaded_by(*arguments) & HEAVY == set()
+
+
+@pytest.mark.parametrize("arguments", [["topics", "--help"], ["serve", "--help"], ["config", "view"]])
+def test_what_needs_no_server_imports_only_what_typer_does(arguments: list[str]) -> None:
+    assert loaded_by(*arguments) & HEAVY <= TYPERS_OWN
+
+
+def test_a_command_imports_the_client_and_nothing_of_the_server() -> None:
+    loaded = loaded_by("topics", "list", "--url", "http://127.0.0.1:1")
+    assert "httpx2" in loaded
+    assert loaded & HEAVY <= TYPERS_OWN | {"httpx2"}
+
+
+def test_help_imports_only_its_own_package_errors_and_model() -> None:
+    code = "import sys, topicfold.cli.main; print(*(name for name in sys.modules if name.startswith('topicfold')))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    parts = {".".join(name.split(".")[:2]) for name in ran.stdout.split()}
+    assert parts <= {"topicfold", "topicfold.cli", "topicfold.errors", "topicfold.model"}

@@ -1,0 +1,94 @@
+"""What is printed where: data on stdout, the rest on stderr, machine formats exact, tables lined up."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.output import Output, is_colored_on, to_json
+from topicfold.client import Client
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def table() -> Output:
+    return Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False)
+
+
+def test_columns_of_a_table_line_up(table: Output, capsys: pytest.CaptureFixture[str]) -> None:
+    table.show(None, [], ("TOPIC", "N"), [("a", "1"), ("a-long-name", "22")])
+    assert capsys.readouterr().out == "TOPIC        N\na            1\na-long-name  22\n"
+
+
+def test_columns_line_up_after_wide_letters(table: Output, capsys: pytest.CaptureFixture[str]) -> None:
+    table.show(None, [], ("TOPIC", "N"), [("用户", "1"), ("abcde", "2")])
+    assert capsys.readouterr().out.splitlines()[1:] == ["用户   1", "abcde  2"]
+
+
+def test_characters_that_steer_a_terminal_are_shown_escaped(table: Output, capsys: pytest.CaptureFixture[str]) -> None:
+    table.show(None, [], ("TOPIC",), [("\x1b[31mred\n",)])
+    assert capsys.readouterr().out.splitlines()[1] == "\\x1b[31mred\\n"
+
+
+def test_a_long_line_is_neither_wrapped_nor_cut(run: Run, client: Client) -> None:
+    name = "x" * 240
+    client.create_topic(name, labels={"note": "y" * 128})
+    lines = run("topics", "list").out.splitlines()
+    assert len(lines) == 2
+    assert json.loads(run("topics", "list", "-o", "json").out)[0]["labels"] == {"note": "y" * 128}
+
+
+def test_an_empty_table_prints_nothing_and_empty_json_is_a_list(run: Run) -> None:
+    assert run("topics", "list").out == ""
+    assert json.loads(run("topics", "list", "-o", "json").out) == []
+
+
+def test_notes_go_to_stderr_and_quiet_drops_them(run: Run) -> None:
+    told = run("topics", "create", "orders")
+    assert (told.out, told.err) == ("", "created persistent://public/default/orders\n")
+    assert run("topics", "create", "refunds", "--quiet").err == ""
+
+
+def test_json_is_never_coloured(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    assert "\x1b" not in run("topics", "list", "-o", "json", "--color", "always").out
+    assert "\x1b[1mTOPIC" in run("topics", "list", "--color", "always").out
+
+
+@pytest.mark.parametrize(
+    ("variables", "mode", "stream", "expected"),
+    [
+        ({}, ColorMode.AUTO, Terminal(), True),
+        ({}, ColorMode.AUTO, io.StringIO(), False),
+        ({"NO_COLOR": "1"}, ColorMode.AUTO, Terminal(), False),
+        ({"NO_COLOR": ""}, ColorMode.AUTO, Terminal(), True),
+        ({"FORCE_COLOR": "1"}, ColorMode.AUTO, io.StringIO(), True),
+        ({"NO_COLOR": "1"}, ColorMode.ALWAYS, io.StringIO(), True),
+        ({"FORCE_COLOR": "1"}, ColorMode.NEVER, Terminal(), False),
+        ({"TERM": "dumb"}, ColorMode.AUTO, Terminal(), False),
+    ],
+)
+def test_colour_is_for_terminals_and_can_be_forced_or_forbidden(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], mode: ColorMode, stream: io.StringIO, expected: bool
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert is_colored_on(stream, mode) is expected
+
+
+def test_json_keeps_to_ascii_where_stdout_cannot_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    assert to_json("用").isascii()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="UTF-8"))
+    assert to_json("用") == '"用"\n'

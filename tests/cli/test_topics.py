@@ -1,0 +1,109 @@
+"""The commands about topics, labels, namespaces and tenants: from words on a command line to a server and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client
+
+ORDERS = "persistent://public/default/orders"
+
+
+def test_a_topic_is_created_labelled_found_and_deleted(run: Run) -> None:
+    assert run("topics", "create", "orders").code == 0
+    assert run("topics", "set-custom-labels", "orders", "--labels", "team=pay,tier=gold").code == 0
+    found = run("topics", "list", "public/default", "--custome-labels", "team:pay", "-o", "name")
+    assert (found.code, found.out) == (0, f"{ORDERS}\n")
+    assert run("topics", "delete", "orders").code == 0
+    assert run("topics", "list", "-o", "name").out == ""
+
+
+@pytest.mark.parametrize("option", ["--custom-labels", "--custome-labels"])
+@pytest.mark.parametrize("pairs", ["team:pay,tier:gold", "team=pay,tier=gold"])
+def test_the_filter_takes_every_spelling(run: Run, client: Client, option: str, pairs: str) -> None:
+    client.create_topic("orders", labels={"team": "pay", "tier": "gold"})
+    client.create_topic("refunds", labels={"team": "pay"})
+    assert run("topics", "list", "public/default", option, pairs, "-o", "name").out == f"{ORDERS}\n"
+
+
+def test_a_repeated_filter_takes_values_as_they_stand(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"note": "a,b:c", "team": "pay"})
+    found = run("topics", "list", "--custom-labels", "note:a,b:c", "--custom-labels", "team:pay", "-o", "name")
+    assert found.out == f"{ORDERS}\n"
+
+
+def test_labels_are_shown_and_removed(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay", "tier": "gold", "note": "x"})
+    assert run("topics", "remove-custom-labels", "orders", "--labels", "tier,note").code == 0
+    assert json.loads(run("topics", "get-custom-labels", "orders", "-o", "json").out) == {"team": "pay"}
+    assert run("topics", "remove-custom-labels", "orders", "--all").code == 0
+    assert client.get_labels("orders") == {}
+
+
+@pytest.mark.parametrize("options", [[], ["--all", "--labels", "a"], ["--labels", " , "]])
+def test_removing_labels_takes_either_keys_or_all(run: Run, client: Client, options: list[str]) -> None:
+    client.create_topic("orders", labels={"a": "b"})
+    assert run("topics", "remove-custom-labels", "orders", *options).code == 2
+    assert client.get_labels("orders") == {"a": "b"}
+
+
+def test_partitioned_topics_are_made_grown_and_deleted_by_their_own_commands(run: Run) -> None:
+    assert run("topics", "create-partitioned-topic", "orders", "-p", "3").code == 0
+    assert run("topics", "update-partitioned-topic", "orders", "-p", "5").code == 0
+    assert json.loads(run("topics", "get", "orders", "-o", "json").out)["partitions"] == 5
+    assert run("topics", "delete", "orders").code == 4
+    assert run("topics", "delete-partitioned-topic", "orders").code == 0
+
+
+def test_a_change_passes_its_reason_etag_and_key_on(run: Run, client: Client) -> None:
+    etag = client.create_topic("orders").etag
+    change = ("topics", "set-custom-labels", "orders", "--labels", "a=b", "--if-match", etag)
+    assert run(*change, "--reason", "SLA", "--idempotency-key", "k1").code == 0
+    assert run(*change).code == 4
+
+
+def test_a_change_in_json_tells_operation_position_and_etag(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    done = json.loads(run("topics", "set-custom-labels", "orders", "--labels", "a=b", "-o", "json").out)
+    assert done["name"] == ORDERS
+    assert done["etag"] == client.get_topic("orders").etag
+    assert json.loads(run("operations", "get", done["operation"], "-o", "json").out)["id"] == done["operation"]
+
+
+def test_namespaces_and_tenants_live_from_creation_to_deletion(run: Run, client: Client) -> None:
+    assert run("tenants", "create", "acme", "--admin-roles", "ops,sre").code == 0
+    assert run("namespaces", "create", "acme/pay").code == 0
+    assert run("namespaces", "list", "acme", "-o", "name").out == "acme/pay\n"
+    client.create_topic("acme/pay/orders")
+    assert run("namespaces", "delete", "acme/pay").code == 4
+    assert run("namespaces", "delete", "acme/pay", "--force").code == 0
+    assert run("tenants", "delete", "acme").code == 0
+    assert json.loads(run("tenants", "list", "-o", "json").out) == ["public"]
+
+
+def test_updating_a_tenant_keeps_what_is_not_given(run: Run, client: Client) -> None:
+    client.create_tenant("acme", admin_roles=["ops"], allowed_clusters=["east"])
+    assert run("tenants", "update", "acme", "-r", "sre").code == 0
+    assert run("tenants", "update", "acme", "-c", "east,west").code == 0
+    tenant = client.get_tenant("acme")
+    assert (tenant.admin_roles, tenant.allowed_clusters) == (("sre",), ("east", "west"))
+
+
+@pytest.mark.parametrize("spelling", ["list-topic-custom-labels", "list-topic-custome-labels"])
+def test_labels_of_a_namespace_are_listed_under_both_spellings(run: Run, client: Client, spelling: str) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    listed = run("namespaces", spelling, "public/default", "-o", "json")
+    assert json.loads(listed.out) == {"team": ["pay"]}
+
+
+def test_version_names_both_sides(run: Run) -> None:
+    assert json.loads(run("version", "-o", "json").out) == {"client": "0.1.0", "server": "0.1.0"}
+
+
+def test_shared_options_may_stand_before_the_command(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    assert run("-o", "name", "topics", "list").out == f"{ORDERS}\n"
+    assert json.loads(run("-o", "name", "topics", "list", "-o", "json").out)[0]["name"] == ORDERS

@@ -1,0 +1,149 @@
+"""When a call is tried again, and what it ends in: the conversation driven by hand, under a clock of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from topicfold.client.calls import Answer, Call, get_topic, post_labels
+from topicfold.client.conversation import Attempt, NoAnswer, Pause, RetryRule, conversation
+from topicfold.client.errors import AnswerLost, ServerUnreachable
+from topicfold.errors import NewerSchema, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound
+
+OK = Answer(204, {}, None)
+NOT_READY = Answer(503, {}, {"code": "not_ready", "detail": "still folding"})
+UNKNOWN = Answer(504, {}, {"code": "outcome_unknown", "detail": "no verdict", "operation": "ab" * 16})
+REFUSED = NoAnswer("connection refused", was_sent=False)
+CUT = NoAnswer("connection reset", was_sent=True)
+
+READ = get_topic("orders")
+CHANGE = post_labels("orders", {"a": "b"}, {"idempotency_key": "k1"})
+
+
+class Talk:
+    """A conversation that hears `outcomes` in turn; keeps its attempts and pauses."""
+
+    def __init__(self, call: Call[Any], outcomes: Sequence[Answer | NoAnswer], seconds: float = 30.0) -> None:
+        self.attempts: list[Attempt] = []
+        self.pauses: list[float] = []
+        self._now = 0.0
+        self._outcomes = iter(outcomes)
+        rule = RetryRule(max_attempts=4)
+        self._dialogue = conversation(
+            call, url="http://h", position="p7", timeout_seconds=seconds, rule=rule, clock=lambda: self._now
+        )
+
+    def finish(self) -> Answer:
+        outcome: Answer | NoAnswer | None = None
+        while True:
+            try:
+                step = self._dialogue.send(outcome)
+            except StopIteration as end:
+                answer: Answer = end.value
+                return answer
+            match step:
+                case Attempt():
+                    self.attempts.append(step)
+                    outcome = next(self._outcomes)
+                case Pause(seconds):
+                    self.pauses.append(seconds)
+                    self._now += seconds
+                    outcome = None
+
+
+@pytest.mark.parametrize("outcome", [NOT_READY, UNKNOWN, REFUSED, CUT, Answer(502, {}, None)])
+def test_a_change_is_tried_again_under_its_own_key_after_every_failure_that_may_pass(outcome: Answer) -> None:
+    talk = Talk(CHANGE, [outcome, outcome, OK])
+    assert talk.finish() is OK
+    assert [dict(attempt.headers)[b"Idempotency-Key"] for attempt in talk.attempts] == [b"k1"] * 3
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "error"),
+    [
+        ("topic_not_found", 404, TopicNotFound),
+        ("newer_schema", 503, NewerSchema),
+        ("position_timeout", 504, PositionTimeout),
+    ],
+)
+def test_what_waiting_does_not_heal_is_raised_at_once(code: str, status: int, error: type[Exception]) -> None:
+    talk = Talk(CHANGE, [Answer(status, {}, {"code": code, "detail": "no"})])
+    with pytest.raises(error):
+        talk.finish()
+    assert talk.pauses == []
+
+
+def test_attempts_are_bounded() -> None:
+    talk = Talk(READ, [NOT_READY] * 9)
+    with pytest.raises(NotReady):
+        talk.finish()
+    assert len(talk.attempts) == 4
+
+
+def test_pauses_grow_and_are_jittered() -> None:
+    runs = [Talk(READ, [NOT_READY, NOT_READY, NOT_READY, OK]) for _ in range(20)]
+    for talk in runs:
+        talk.finish()
+        assert all(low <= pause <= 2 * low for low, pause in zip((0.05, 0.1, 0.2), talk.pauses, strict=True))
+    assert len({talk.pauses[0] for talk in runs}) > 1
+
+
+def test_retry_after_is_waited_out() -> None:
+    talk = Talk(READ, [Answer(503, {"retry-after": "3"}, {}), OK])
+    talk.finish()
+    assert talk.pauses == [3.0]
+
+
+@pytest.mark.parametrize("value", ["Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon"])
+def test_a_retry_after_that_is_no_number_is_not_waited_for(value: str) -> None:
+    talk = Talk(READ, [Answer(503, {"retry-after": value}, {}), OK])
+    talk.finish()
+    assert talk.pauses[0] <= 0.1
+
+
+def test_a_pause_beyond_the_time_out_is_not_begun() -> None:
+    talk = Talk(READ, [Answer(503, {"retry-after": "60"}, {"code": "not_ready", "detail": "x"})], seconds=30)
+    with pytest.raises(NotReady):
+        talk.finish()
+    assert talk.pauses == []
+
+
+def test_later_attempts_have_only_the_time_that_is_left() -> None:
+    talk = Talk(READ, [Answer(503, {"retry-after": "3"}, {}), OK], seconds=10)
+    talk.finish()
+    assert [attempt.timeout_seconds for attempt in talk.attempts] == [10, 7]
+
+
+def test_a_change_cut_off_says_that_its_outcome_is_unknown_and_names_its_key() -> None:
+    with pytest.raises(AnswerLost) as lost:
+        Talk(CHANGE, [CUT] * 4).finish()
+    assert lost.value.values["idempotency_key"] == "k1"
+
+
+def test_a_read_cut_off_is_only_unreachable() -> None:
+    with pytest.raises(ServerUnreachable):
+        Talk(READ, [CUT] * 4).finish()
+
+
+def test_a_change_that_never_left_is_only_unreachable() -> None:
+    with pytest.raises(ServerUnreachable):
+        Talk(CHANGE, [REFUSED] * 4).finish()
+
+
+def test_an_unknown_outcome_is_not_forgotten_when_later_attempts_fail_otherwise() -> None:
+    with pytest.raises(OutcomeUnknown) as unknown:
+        Talk(CHANGE, [CUT, UNKNOWN, NOT_READY, REFUSED]).finish()
+    assert unknown.value.values["operation"] == "ab" * 16
+
+
+def test_a_proxys_504_leaves_the_outcome_of_a_change_unknown() -> None:
+    with pytest.raises(AnswerLost):
+        Talk(CHANGE, [Answer(504, {}, None)] * 4).finish()
+
+
+def test_the_position_goes_with_every_attempt() -> None:
+    talk = Talk(READ, [NOT_READY, OK])
+    talk.finish()
+    assert [dict(attempt.headers)[b"X-Min-Position"] for attempt in talk.attempts] == [b"p7"] * 2

@@ -1,0 +1,147 @@
+"""The client on the wire: headers it sends, positions it remembers, sockets that fail."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from urllib.parse import unquote
+
+import httpx2
+import pytest
+
+from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable
+from topicfold.errors import InvalidRequest, Resync
+
+IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
+
+
+class Tape:
+    """Keeps the requests, and answers each with what `reply` makes of it."""
+
+    def __init__(self, reply: Callable[[httpx2.Request], httpx2.Response]) -> None:
+        self.requests: list[httpx2.Request] = []
+        self._reply = reply
+
+    def client(self, **options: bool) -> Client:
+        return Client(transport=httpx2.MockTransport(self._answer), retry=IMPATIENT, **options)
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        return self._reply(request)
+
+    def sent(self, header: str) -> list[str | None]:
+        return [request.headers.get(header) for request in self.requests]
+
+
+def positions_counted_up() -> Tape:
+    positions = iter(range(1, 100))
+    return Tape(lambda _: httpx2.Response(200, json=[], headers={"X-Log-Position": f"p{next(positions)}"}))
+
+
+def test_each_call_carries_the_position_of_the_last_answer() -> None:
+    tape = positions_counted_up()
+    with tape.client() as client:
+        for _ in range(3):
+            client.list_tenants()
+    assert tape.sent("X-Min-Position") == [None, "p1", "p2"]
+
+
+def test_reading_ones_writes_can_be_switched_off() -> None:
+    tape = positions_counted_up()
+    with tape.client(read_your_writes=False) as client:
+        client.list_tenants()
+        client.list_tenants()
+        assert client.position == "p2"
+    assert tape.sent("X-Min-Position") == [None, None]
+
+
+def test_an_answer_without_a_position_leaves_the_last_one() -> None:
+    answers = iter([{"X-Log-Position": "p1"}, {}, {}])
+    tape = Tape(lambda _: httpx2.Response(200, json=[], headers=next(answers)))
+    with tape.client() as client:
+        for _ in range(3):
+            client.list_tenants()
+    assert tape.sent("X-Min-Position") == [None, "p1", "p1"]
+
+
+def test_each_thread_follows_its_own_position() -> None:
+    tape = positions_counted_up()
+    with tape.client() as client:
+        client.list_tenants()
+        other = threading.Thread(target=client.list_tenants)
+        other.start()
+        other.join()
+        client.list_tenants()
+    assert tape.sent("X-Min-Position") == [None, None, "p1"]
+
+
+def test_a_position_of_another_log_is_forgotten() -> None:
+    gone = httpx2.Response(410, json={"code": "resync", "detail": "another log"})
+    answers = iter([httpx2.Response(200, json=[], headers={"X-Log-Position": "old"}), gone])
+    tape = Tape(lambda _: next(answers, httpx2.Response(200, json=[])))
+    with tape.client() as client:
+        client.list_tenants()
+        with pytest.raises(Resync):
+            client.list_tenants()
+        client.list_tenants()
+    assert tape.sent("X-Min-Position") == [None, "old", None]
+
+
+def test_every_change_bears_a_key_of_its_own_and_a_read_none() -> None:
+    tape = Tape(lambda _: httpx2.Response(204))
+    with tape.client() as client:
+        client.set_labels("orders", {"a": "b"})
+        client.set_labels("orders", {"a": "b"})
+        client.delete_tenant("acme", idempotency_key="mine")
+    first, second, third = tape.sent("Idempotency-Key")
+    assert third == "mine"
+    assert None is not first != second
+
+
+def test_a_reason_travels_percent_encoded_and_an_etag_in_quotes() -> None:
+    tape = Tape(lambda _: httpx2.Response(204))
+    with tape.client() as client:
+        client.set_labels("orders", {"a": "b"}, reason="Größe: 50% (用)", if_match="ab.0")
+    assert unquote(tape.sent("X-Change-Reason")[0] or "") == "Größe: 50% (用)"
+    assert tape.sent("If-Match") == ['"ab.0"']
+
+
+@pytest.mark.parametrize("option", [{"idempotency_key": "a\nb"}, {"idempotency_key": "ü"}, {"if_match": '"a\r\n"'}])
+def test_what_no_header_can_carry_is_refused_before_sending(option: dict[str, str]) -> None:
+    tape = Tape(lambda _: httpx2.Response(204))
+    with tape.client() as client, pytest.raises(InvalidRequest):
+        client.set_labels("orders", {"a": "b"}, **option)  # type: ignore[arg-type]
+    assert tape.requests == []
+
+
+def test_a_url_may_have_a_path_of_its_own() -> None:
+    tape = positions_counted_up()
+    transport = httpx2.MockTransport(tape._answer)
+    with Client("http://gateway/topicfold/", transport=transport) as client:
+        client.list_tenants()
+    assert tape.requests[0].url.path == "/topicfold/admin/v2/tenants"
+
+
+def test_a_closed_port_is_unreachable_and_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    with Client(url, retry=IMPATIENT) as client, pytest.raises(ServerUnreachable, match=url):
+        client.set_labels("orders", {"a": "b"})
+
+
+def test_a_server_that_never_answers_costs_the_time_out_and_no_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with Client(url, timeout_seconds=0.1) as client, pytest.raises(ServerUnreachable, match="timed out"):
+            client.list_tenants()
+        with Client(url, timeout_seconds=0.1) as client, pytest.raises(AnswerLost):
+            client.create_tenant("acme")
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch, server_url: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with Client(server_url, retry=IMPATIENT) as client:
+        assert client.list_tenants() == ("public",)

@@ -1,0 +1,68 @@
+"""Fixtures of all tests: a real broker, and names of topics that nobody else uses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+_SESSION = "TOPICFOLD_TEST_SESSION"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.environ[_SESSION] = tempfile.mkdtemp(prefix="topicfold-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        from tests.brokers.session import end_shared
+
+        directory = Path(os.environ.pop(_SESSION))
+        end_shared(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap() -> str:
+    """Where the session's shared broker listens; skips where there can be none, fails instead under CI."""
+    from tests.brokers.jars import NoBroker
+    from tests.brokers.session import shared_bootstrap
+
+    try:
+        return shared_bootstrap(Path(os.environ[_SESSION]))
+    except NoBroker as reason:
+        _skip_or_fail(str(reason))
+
+
+@pytest.fixture(scope="session")
+def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A `KafkaProcess` that only this worker uses: to be killed, paused and restarted."""
+    from tests.brokers.jars import NoBroker
+    from tests.brokers.process import KafkaProcess
+
+    broker = KafkaProcess(tmp_path_factory.mktemp("kafka"))
+    try:
+        broker.start()
+    except NoBroker as reason:
+        _skip_or_fail(str(reason))
+    yield broker
+    broker.kill()
+
+
+@pytest.fixture
+def fresh_topic() -> Callable[[], str]:
+    """Makes names of topics that no other test uses."""
+    return lambda: f"test-{uuid.uuid4().hex}"
+
+
+def _skip_or_fail(reason: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

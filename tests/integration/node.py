@@ -1,0 +1,105 @@
+"""A node as its users run it: a process of its own, reached over HTTP on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+START_SECONDS = 30.0
+
+
+class Node:
+    """One `topicfold serve`; `options` choose the log."""
+
+    def __init__(self, options: Sequence[str], output: Path) -> None:
+        self.options = options
+        self.output = output
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        """Start the process without waiting for it."""
+        with self.output.open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "topicfold", "serve", *self.options, "--port", str(self.port)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**os.environ, "NO_COLOR": "1"},
+            )
+
+    def start(self) -> None:
+        """Start the process and return once it is ready."""
+        self.launch()
+        self.wait_ready()
+
+    def wait_ready(self) -> None:
+        """Return once `/readyz` says so; fail with the node's own output if it ends or takes too long."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                break
+            try:
+                if httpx2.get(f"{self.url}/readyz", timeout=1).status_code == 200:
+                    return
+            except httpx2.TransportError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"node is not ready; it said:\n{self.output.read_text()}")
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self) -> int:
+        """End the process politely and return its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+    def health(self) -> dict[str, Any]:
+        """Return what `/readyz?verbose` says."""
+        answer: dict[str, Any] = httpx2.get(f"{self.url}/readyz?verbose", timeout=10).json()
+        return answer
+
+    def digests(self) -> dict[str, tuple[int, str]]:
+        """Return (position, digest) of each partition."""
+        return {number: (each["position"], each["digest"]) for number, each in self.health()["partitions"].items()}
+
+
+@contextmanager
+def running(options: Sequence[str], directory: Path, count: int = 1) -> Iterator[list[Node]]:
+    """Run `count` nodes on one log, ready when the block begins, gone when it ends."""
+    nodes = [Node(options, directory / f"node{number}.log") for number in range(count)]
+    try:
+        for node in nodes:
+            node.launch()
+        for node in nodes:
+            node.wait_ready()
+        yield nodes
+    finally:
+        for node in nodes:
+            if node.process is not None and node.process.poll() is None:
+                node.kill()
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

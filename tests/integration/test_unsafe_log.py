@@ -1,0 +1,34 @@
+"""A log topic whose settings would lose events is refused, with the command that repairs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.integration.node import Node
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("cleanup.policy", "compact"), ("retention.ms", "604800000"), ("retention.bytes", "1000")]
+)
+def test_an_unsafe_topic_is_refused_with_the_command_that_repairs_it(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], tmp_path: Path, setting: str, value: str
+) -> None:
+    topic = fresh_topic()
+    safe = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+    admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
+    for future in admin.create_topics([NewTopic(topic, 8, 1, config={**safe, setting: value})]).values():
+        future.result(10)
+    node = Node(["--kafka", kafka_bootstrap, "--kafka-topic", topic], tmp_path / "node.log")
+    node.launch()
+    assert node.process is not None
+    assert node.process.wait(20) != 0
+    said = node.output.read_text()
+    assert f"--entity-name {topic}" in said
+    assert f"--add-config {setting}=" in said
+    assert "Traceback" not in said

@@ -1,0 +1,69 @@
+"""How a log is told from another; what holds on every adapter is in `tests/contracts`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicfold.errors import LogUnavailable
+from topicfold.log.codec import encode_event
+from topicfold.log.identity import establish_identity, header_value, identity_in
+from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.log.port import Failed, LogIdentity
+from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
+
+IDENTITY = LogIdentity(b"i" * 16, 3, HASH_NAME)
+
+
+@given(st.binary(min_size=16, max_size=16), st.integers(1, 0xFFFF), st.text(st.characters(codec="utf-8"), max_size=20))
+def test_a_header_states_the_identity_it_was_made_of(incarnation: bytes, partitions: int, hash_name: str) -> None:
+    identity = LogIdentity(incarnation, partitions, hash_name)
+    assert identity_in(header_value(identity)) == identity
+
+
+def test_no_byte_of_a_header_can_change_unnoticed() -> None:
+    value = header_value(IDENTITY)
+    for place in range(len(value)):
+        damaged = bytearray(value)
+        damaged[place] ^= 0xFF
+        assert identity_in(bytes(damaged)) is None
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.HEADER])
+def test_other_events_state_no_identity(kind: Kind) -> None:
+    event = Event(1, kind, 0, b"e" * 16, AggregateKind.TOPIC, "x", 3, GENESIS, GENESIS, (), 0, b"", b"")
+    assert identity_in(encode_event(event)) is None
+
+
+async def test_the_first_header_decides() -> None:
+    store = MemoryStore(partitions=3)
+    store.append(0, header_value(IDENTITY))
+    store.append(0, header_value(LogIdentity(b"z" * 16, 3, HASH_NAME)))
+    assert await establish_identity(MemoryLog(store), b"n" * 16) == IDENTITY
+
+
+async def test_partitions_that_lack_a_header_get_a_copy_of_the_log_s_own() -> None:
+    store = MemoryStore(partitions=3)
+    store.append(0, header_value(IDENTITY))
+    store.append(2, b"a record")
+    await establish_identity(MemoryLog(store), b"n" * 16)
+    assert [len(entries) for entries in store.entries] == [1, 1, 1]
+    assert store.entries[1][0].value == header_value(IDENTITY)
+
+
+async def test_a_header_far_from_the_beginning_is_found() -> None:
+    store = MemoryStore(partitions=3)
+    for _ in range(2_500):
+        store.append(0, b"garbage")
+    store.append(0, header_value(IDENTITY))
+    assert await establish_identity(MemoryLog(store), b"n" * 16) == IDENTITY
+
+
+async def test_a_log_that_takes_no_header_is_not_opened() -> None:
+    class Refusing(MemoryLog):
+        def append(self, partition: int, value: bytes, failed: Failed) -> None:
+            failed(LogUnavailable("the disk is full"))
+
+    with pytest.raises(LogUnavailable, match="the disk is full"):
+        await establish_identity(Refusing(MemoryStore(partitions=3)), b"n" * 16)

@@ -1,0 +1,336 @@
+"""What the log on Kafka promises beyond the contract of all logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
+
+from tests.brokers.process import KafkaProcess
+from tests.log.following import PATIENCE_SECONDS, Following, never
+from topicfold.errors import BadSetting, LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
+from topicfold.log import kafka_settings
+from topicfold.log.kafka import KafkaLog
+from topicfold.log.port import Entry, SettingProblem
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+def topic(fresh_topic: Callable[[], str]) -> str:
+    return fresh_topic()
+
+
+@pytest.fixture
+async def log(kafka_bootstrap: str, topic: str) -> AsyncIterator[KafkaLog]:
+    log = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
+    yield log
+    await log.close()
+
+
+@pytest.fixture
+def admin(kafka_bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": kafka_bootstrap})
+
+
+async def test_the_topic_is_made_with_the_settings_that_keep_it_safe(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    found = {entry.name: entry.value for entry in admin.describe_configs([resource])[resource].result().values()}
+    pinned = {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "retention.bytes": "-1",
+        "max.message.bytes": "1048588",
+        "min.insync.replicas": "1",
+        "unclean.leader.election.enable": "false",
+        "message.timestamp.type": "LogAppendTime",
+    }
+    assert {name: found[name] for name in pinned} == pinned
+
+
+def test_the_clients_are_given_the_pinned_settings() -> None:
+    producer = {
+        "enable.idempotence": True,
+        "acks": "all",
+        "linger.ms": 0,
+        "delivery.timeout.ms": 10_000,
+        "delivery.report.only.error": True,
+    }
+    consumer = {
+        "auto.offset.reset": "error",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "check.crcs": True,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 100,
+        "fetch.min.bytes": 1,
+    }
+    assert producer.items() <= kafka_settings.PRODUCER.items()
+    assert consumer.items() <= kafka_settings.CONSUMER.items()
+    assert kafka_settings.client_settings("host:1", {})["allow.auto.create.topics"] is False
+
+
+@pytest.mark.parametrize("brokers", [1, 2, 3, 5])
+def test_a_new_topic_has_as_many_copies_as_the_brokers_allow_up_to_three(brokers: int) -> None:
+    replicas, configuration = kafka_settings.new_topic(brokers)
+    assert replicas == min(3, brokers)
+    assert configuration["min.insync.replicas"] == str(max(1, replicas - 1))
+
+
+@pytest.mark.parametrize("name", ["acks", "isolation.level", "bootstrap.servers", "message.max.bytes"])
+async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
+    with pytest.raises(BadSetting, match=name.replace(".", r"\.")):
+        await KafkaLog.open("127.0.0.1:1", kafka_settings={name: "x"})
+
+
+async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match=r"no\.such\.setting"):
+        await KafkaLog.open("127.0.0.1:1", kafka_settings={"no.such.setting": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted", "refuses"),
+    [
+        ("cleanup.policy", "compact", "delete", True),
+        ("cleanup.policy", "compact,delete", "delete", True),
+        ("retention.ms", "604800000", "-1", True),
+        ("retention.bytes", "1000000", "-1", True),
+        ("max.message.bytes", "1000", "1048588", True),
+        ("unclean.leader.election.enable", "true", "false", False),
+        ("message.timestamp.type", "CreateTime", "LogAppendTime", False),
+    ],
+)
+async def test_a_setting_that_an_operator_changed_is_reported_with_its_repair(
+    log: KafkaLog, topic: str, admin: AdminClient, name: str, value: str, wanted: str, refuses: bool
+) -> None:
+    alter(admin, topic, name, value)
+    [problem] = await eventually(log, name)
+    assert (problem.found, problem.wanted, problem.refuses_writes) == (value, wanted, refuses)
+    assert problem.repair.startswith("kafka-configs.sh --bootstrap-server ")
+    assert problem.repair.endswith(f"--alter --entity-type topics --entity-name {topic} --add-config {name}={wanted}")
+
+
+async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) -> None:
+    problems = [problem for problem in await log.check_settings() if problem.setting == "replication.factor"]
+    assert [(problem.found, problem.refuses_writes) for problem in problems] == [("1", False)]
+
+
+async def test_an_existing_topic_keeps_its_number_of_partitions(
+    log: KafkaLog, kafka_bootstrap: str, topic: str
+) -> None:
+    again = await KafkaLog.open(kafka_bootstrap, topic, partitions=8)
+    assert again.partitions == 3
+    await again.close()
+
+
+async def test_racing_openers_make_one_topic(kafka_bootstrap: str, topic: str) -> None:
+    logs = await asyncio.gather(*(KafkaLog.open(kafka_bootstrap, topic, partitions=2) for _ in range(3)))
+    following = Following(logs[0])
+    for log in logs:
+        log.append(1, b"x", never)
+    assert [entry.offset for entry in await following.seen(3)] == [0, 1, 2]
+    await asyncio.gather(*(log.close() for log in logs))
+
+
+async def test_more_partitions_than_the_log_was_opened_with_refuse_writes(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result()
+    [problem] = await eventually(log, "topic")
+    assert problem.refuses_writes
+    assert "5 partitions" in problem.found
+
+
+async def test_a_topic_made_anew_is_another_topic(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    admin.delete_topics([topic])[topic].result()
+    [gone] = await eventually(log, "topic")
+    assert gone.found == "no topic"
+    successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
+    [other] = await log.check_settings()
+    assert other.refuses_writes
+    await successor.close()
+
+
+@pytest.mark.slow
+async def test_a_deleted_topic_is_a_fault(log: KafkaLog, topic: str, admin: AdminClient) -> None:
+    following = Following(log)
+    log.append(0, b"x", never)
+    await following.seen(1)
+    admin.delete_topics([topic])[topic].result()
+    error, partition = await following.faulted()
+    assert isinstance(error, WrongLog)
+    assert partition is None
+
+
+async def test_following_from_before_the_trimmed_beginning_is_a_gap(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    writer = await KafkaLog.open(kafka_bootstrap, topic)
+    for _ in range(5):
+        writer.append(0, b"x", never)
+    await writer.close()
+    below = TopicPartition(topic, 0, 3)
+    admin.delete_records([below])[below].result()
+    assert (await log.start_offsets())[0] == 3
+    assert [entry.offset for entry in await log.read(0, 0, 10)] == [3, 4]
+    error, partition = await Following(log).faulted()
+    assert isinstance(error, LogGap)
+    assert partition == 0
+
+
+async def test_records_of_an_aborted_transaction_are_never_delivered_but_stop_the_partition(
+    log: KafkaLog, kafka_bootstrap: str, topic: str
+) -> None:
+    following = Following(log)
+    log.append(0, b"ours", never)
+    await following.seen(1)
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
+    stranger.init_transactions()
+    stranger.begin_transaction()
+    stranger.produce(topic, b"theirs", partition=0)
+    stranger.flush()
+    stranger.abort_transaction()
+    error, _ = await following.faulted()
+    assert isinstance(error, LogGap)
+    assert error.values["expected"] == 1
+    assert following.values(0) == [b"ours"]
+
+
+async def test_the_end_is_the_end_of_what_is_committed(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
+    stranger.init_transactions()
+    stranger.begin_transaction()
+    stranger.produce(topic, b"open", partition=0)
+    stranger.flush()
+    assert (await log.end_offsets())[0] == 0
+    stranger.commit_transaction()
+    assert (await log.end_offsets())[0] == 2
+
+
+async def test_a_record_without_a_value_is_an_empty_one(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
+    following = Following(log)
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
+    stranger.produce(topic, None, key=b"k", partition=2)
+    stranger.flush()
+    assert await following.seen(1) == [Entry(2, 0, b"")]
+
+
+async def test_records_have_keys_of_their_own_so_that_compaction_finds_nothing_to_remove(
+    log: KafkaLog, kafka_bootstrap: str, topic: str
+) -> None:
+    following = Following(log)
+    for _ in range(3):
+        log.append(0, b"same", never)
+    await following.seen(3)
+    reader = Consumer({"bootstrap.servers": kafka_bootstrap, "group.id": topic})
+    reader.assign([TopicPartition(topic, 0, 0)])
+    assert len({message.key() for message in reader.consume(3, timeout=10)}) == 3
+    reader.close()
+
+
+async def test_the_topic_s_own_limit_is_the_producer_s(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    alter(admin, topic, "max.message.bytes", "2000")
+    await eventually(log, "max.message.bytes")
+    smaller = await KafkaLog.open(kafka_bootstrap, topic)
+    with pytest.raises(TooLarge):
+        smaller.append(0, bytes(3_000), never)
+    await smaller.close()
+
+
+async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None:
+    class Broken:
+        def __len__(self) -> int:
+            return 0
+
+        def produce(self, *_: object, **__: object) -> None:
+            raise KafkaException(KafkaError(KafkaError._FATAL, "broken", fatal=True))
+
+        def purge(self) -> None:
+            pass
+
+        def poll(self, _: float) -> int:
+            return 0
+
+    log._producer = Broken()  # type: ignore[assignment]
+    with pytest.raises(LogUnavailable):
+        log.append(0, b"lost", never)
+    log.append(0, b"kept", never)
+    assert [entry.value for entry in await Following(log).seen(1)] == [b"kept"]
+
+
+async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
+    with pytest.raises(LogUnavailable):
+        await KafkaLog.open("127.0.0.1:1")
+
+
+class TestOutage:
+    """Faults of the broker; slow, for a broker takes seconds to come back."""
+
+    pytestmark = pytest.mark.slow
+
+    async def test_following_goes_on_without_a_gap_after_the_broker_was_killed(
+        self, own_broker: KafkaProcess, topic: str
+    ) -> None:
+        log = await KafkaLog.open(own_broker.bootstrap, topic, partitions=1)
+        following = Following(log)
+        for number in range(100):
+            log.append(0, b"%d" % number, never)
+        await following.seen(100)
+        own_broker.kill()
+        own_broker.restart()
+        log.append(0, b"after", never)
+        entries = await following.seen(101)
+        assert [entry.offset for entry in entries] == list(range(len(entries)))
+        assert following.faults == []
+        await log.close()
+
+    async def test_appends_during_an_outage_fail_in_time_and_questions_fail_at_once(
+        self, own_broker: KafkaProcess, topic: str
+    ) -> None:
+        log = await KafkaLog.open(own_broker.bootstrap, topic, partitions=1)
+        failures = asyncio.Queue[TopicfoldError]()
+        own_broker.pause()
+        log.append(0, b"x", failures.put_nowait)
+        async with asyncio.timeout(3):
+            with pytest.raises(LogUnavailable):
+                await log.end_offsets()
+        async with asyncio.timeout(13):
+            assert isinstance(await failures.get(), LogUnavailable)
+        own_broker.resume()
+        await log.close()
+
+    async def test_closing_while_the_broker_is_away_fails_what_waits(
+        self, own_broker: KafkaProcess, topic: str
+    ) -> None:
+        log = await KafkaLog.open(own_broker.bootstrap, topic, partitions=1)
+        failures = asyncio.Queue[TopicfoldError]()
+        own_broker.pause()
+        log.append(0, b"x", failures.put_nowait)
+        await log.close()
+        assert failures.qsize() == 1
+        own_broker.resume()
+
+
+def alter(admin: AdminClient, topic: str, name: str, value: str) -> None:
+    """Set one setting of `topic`, as an operator would."""
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin.incremental_alter_configs([resource])[resource].result()
+
+
+async def eventually(log: KafkaLog, setting: str) -> list[SettingProblem]:
+    """Return the problems with `setting` once there are any: Kafka tells of changes when it has spread them."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            problems = [problem for problem in await log.check_settings() if problem.setting == setting]
+            if problems:
+                return problems

@@ -1,0 +1,250 @@
+"""What the log in a file promises beyond the contract of all logs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import topicfold
+from tests.log import sqlite_writer
+from tests.log.following import Following, never
+from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
+from topicfold.log.port import Entry
+from topicfold.log.sqlite import SqliteLog
+from topicfold.log.sqlite_file import require_safe_sqlite
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+async def log(path: Path) -> AsyncIterator[SqliteLog]:
+    log = await SqliteLog.open(path, partitions=3)
+    yield log
+    await log.close()
+
+
+async def test_several_processes_write_one_order_without_a_gap(log: SqliteLog, path: Path) -> None:
+    following = Following(log)
+    writers = [await writer(path, who, 300) for who in ("a", "b", "c")]
+    for process in writers:
+        assert await process.wait() == 0
+    entries = await following.seen(900)
+    for partition in range(3):
+        assert [e.offset for e in entries if e.partition == partition] == list(range(300))
+    assert len({entry.value for entry in entries}) == 900
+
+
+async def test_an_append_of_another_process_is_seen_while_this_one_does_nothing(log: SqliteLog, path: Path) -> None:
+    following = Following(log)
+    process = await writer(path, "other", 1)
+    assert await following.seen(1) == [Entry(0, 0, b"other-0")]
+    assert await process.wait() == 0
+
+
+async def test_many_processes_may_make_the_file_at_once(path: Path) -> None:
+    writers = [await writer(path, str(number), 3) for number in range(4)]
+    assert [await process.wait() for process in writers] == [0, 0, 0, 0]
+    log = await SqliteLog.open(path)
+    assert sum((await log.end_offsets()).values()) == 12
+    await log.close()
+
+
+async def test_an_existing_file_keeps_its_number_of_partitions(log: SqliteLog, path: Path) -> None:
+    again = await SqliteLog.open(path, partitions=8)
+    assert again.partitions == 3
+    await again.close()
+
+
+async def test_the_offset_of_a_deleted_last_record_is_never_used_again(log: SqliteLog, path: Path) -> None:
+    for value in (b"first", b"second"):
+        log.append(0, value, never)
+    await Following(log).seen(2)
+    tamper(path, "DELETE FROM records WHERE partition = 0 AND offset = 1")
+    log.append(0, b"third", never)
+    assert (await log.end_offsets())[0] == 3
+    assert [entry.offset for entry in await log.read(0, 0, 10)] == [0, 2]
+
+
+@pytest.mark.parametrize(("missing", "whole"), [(0, 0), (1, 1), (2, 2)])
+async def test_a_missing_record_stops_its_partition_after_the_last_whole_one(
+    log: SqliteLog, path: Path, missing: int, whole: int
+) -> None:
+    for _ in range(3):
+        log.append(1, b"x", never)
+    await log.end_offsets()
+    tamper(path, f"DELETE FROM records WHERE partition = 1 AND offset = {missing}")
+    following = Following(log)
+    error, partition = await following.faulted()
+    assert isinstance(error, LogGap)
+    assert (partition, error.values["expected"], len(following.entries)) == (1, missing, whole)
+
+
+async def test_only_the_owner_may_read_the_file(log: SqliteLog, path: Path) -> None:
+    log.append(0, b"x", never)
+    await log.end_offsets()
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {0o600}
+
+
+async def test_commits_are_synced_and_the_file_bears_its_name(log: SqliteLog, path: Path) -> None:
+    with apsw.Connection(str(path)) as connection:
+        assert connection.pragma("journal_mode") == "wal"
+        assert connection.pragma("application_id").to_bytes(4, "big") == b"TFLG"
+    synchronous = await log._worker.ask(lambda file: file._connection.pragma("synchronous"))
+    assert synchronous == 2
+
+
+@pytest.fixture
+def foreign(path: Path) -> Path:
+    """A database of another program."""
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE theirs(x)")
+    database.close()
+    return path
+
+
+@pytest.fixture
+def diary(path: Path) -> Path:
+    """A file that is no database."""
+    path.write_text("Dear diary, " * 100)
+    return path
+
+
+async def test_another_program_s_database_is_refused_and_left_as_it_was(foreign: Path) -> None:
+    before = content(foreign)
+    with pytest.raises(WrongLog, match="not a log of Topicfold"):
+        await SqliteLog.open(foreign)
+    assert content(foreign) == before
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(diary: Path) -> None:
+    with pytest.raises(WrongLog, match="not a SQLite database"):
+        await SqliteLog.open(diary)
+    assert content(diary) == b"Dear diary, " * 100
+
+
+async def test_a_log_of_a_newer_format_is_refused(log: SqliteLog, path: Path) -> None:
+    await log.close()
+    tamper(path, "PRAGMA user_version = 2")
+    with pytest.raises(WrongLog, match="format 2"):
+        await SqliteLog.open(path)
+
+
+@pytest.fixture
+def link(path: Path) -> Path:
+    """A link to where no file is."""
+    path.symlink_to(path.with_name("target.db"))
+    return path
+
+
+async def test_a_link_is_not_followed(link: Path) -> None:
+    with pytest.raises(BadSetting, match="not a plain file"):
+        await SqliteLog.open(link)
+    assert [file.name for file in link.parent.iterdir()] == ["log.db"]
+
+
+@pytest.mark.parametrize("name", ["missing/log.db", "."])
+async def test_a_path_that_cannot_hold_a_file_is_a_bad_setting(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadSetting):
+        await SqliteLog.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("version", ["3.7.0", "3.40.1", "3.51.2"])
+def test_a_sqlite_that_can_damage_the_file_is_refused(version: str) -> None:
+    with pytest.raises(BadSetting, match=r"3\.51\.3"):
+        require_safe_sqlite(version)
+
+
+@pytest.mark.parametrize("version", ["3.51.3", "3.54.1", "4.0.0"])
+def test_a_sqlite_with_the_repair_is_taken(version: str) -> None:
+    require_safe_sqlite(version)
+
+
+async def test_opening_refuses_an_old_sqlite(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
+    with pytest.raises(BadSetting):
+        await SqliteLog.open(path)
+    assert not os.listdir(path.parent)
+
+
+async def test_an_append_to_a_locked_file_fails_and_later_ones_go_through(log: SqliteLog, path: Path) -> None:
+    following, failures = Following(log), asyncio.Queue[TopicfoldError]()
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    log.append(0, b"too early", failures.put_nowait)
+    error = await failures.get()
+    other.close()
+    assert isinstance(error, LogUnavailable)
+    assert "locked" in error.reason
+    log.append(0, b"in time", never)
+    assert await following.seen(1) == [Entry(0, 0, b"in time")]
+
+
+async def test_an_append_to_a_full_disk_fails_and_the_log_goes_on_when_there_is_room(log: SqliteLog) -> None:
+    failures = asyncio.Queue[TopicfoldError]()
+    room = await log._worker.ask(lambda file: file._connection.pragma("max_page_count"))
+    await log._worker.ask(lambda file: file._connection.pragma("max_page_count", 1))
+    log.append(0, bytes(100_000), failures.put_nowait)
+    assert "full" in (await failures.get()).reason
+    await log._worker.ask(lambda file: file._connection.pragma("max_page_count", room))
+    log.append(0, b"x", never)
+    assert await log.end_offsets() == {0: 1, 1: 0, 2: 0}
+
+
+async def test_too_many_waiting_appends_are_refused(log: SqliteLog) -> None:
+    go_on = threading.Event()
+    held = asyncio.ensure_future(log._worker.ask(lambda file: go_on.wait()))
+    for _ in range(10_000 - log._worker.waiting):
+        log.append(0, b"x", never)
+    with pytest.raises(Overloaded):
+        log.append(0, b"x", never)
+    go_on.set()
+    await held
+
+
+async def test_a_loop_that_stands_still_holds_up_replaying(log: SqliteLog) -> None:
+    for _ in range(9_000):
+        log.append(0, b"x", never)
+    await log.end_offsets()
+    following = Following(log)
+    time.sleep(0.2)  # noqa: ASYNC251 -- the loop is to stand still while the thread reads ahead
+    assert 4_000 <= log._worker._handed_out < 5_000
+    await following.seen(9_000)
+
+
+async def test_closing_ends_the_thread(path: Path) -> None:
+    log = await SqliteLog.open(path)
+    assert "topicfold-sqlite" in {thread.name for thread in threading.enumerate()}
+    await log.close()
+    assert "topicfold-sqlite" not in {thread.name for thread in threading.enumerate()}
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def tamper(path: Path, statement: str) -> None:
+    """Change the file as no Topicfold would."""
+    with apsw.Connection(str(path)) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+async def writer(path: Path, who: str, count: int) -> asyncio.subprocess.Process:
+    """Start a process that appends `count` records."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(topicfold.__file__).parents[1])}
+    command = [sys.executable, str(sqlite_writer.__file__), str(path), who, str(count)]
+    return await asyncio.create_subprocess_exec(*command, env=environment)

@@ -1,0 +1,31 @@
+"""One node over one log in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.runtime.nodes import ORDERS, Node, running
+from topicfold.log.memory import MemoryStore
+from topicfold.model.records import TopicRecord
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    """A log of one partition."""
+    return MemoryStore(partitions=1)
+
+
+@pytest.fixture
+async def node(store: MemoryStore) -> AsyncIterator[Node]:
+    """A ready node over `store`."""
+    async with running(store) as made:
+        yield made
+
+
+@pytest.fixture
+async def orders(node: Node) -> Node:
+    """The same node, with the topic `orders`."""
+    await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+    return node

@@ -1,0 +1,138 @@
+"""How old the state may be, and when nothing may be written."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+
+from tests.builders import empty_state
+from tests.runtime.nodes import WilfulLog
+from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, UnsafeLog, Wait
+from topicfold.log.memory import MemoryStore
+from topicfold.log.port import SettingProblem
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.freshness import Freshness
+from topicfold.state.fold import PartitionState
+
+UNSAFE = SettingProblem("retention.ms", "604800000", "-1", True, "kafka-configs --alter ...")
+WEAK = SettingProblem("replication.factor", "1", "3", False, "add replicas")
+
+
+@pytest.fixture
+def log(store: MemoryStore) -> WilfulLog:
+    """A log whose settings can be made wrong."""
+    return WilfulLog(store)
+
+
+@pytest.fixture
+def state() -> PartitionState:
+    """The state of the only partition."""
+    return empty_state()
+
+
+@pytest.fixture
+async def freshness(log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch) -> Freshness:
+    """The freshness of a node, whose settings are looked at whenever they are asked for."""
+    monkeypatch.setattr("topicfold.runtime.freshness.SETTINGS_EVERY_SECONDS", -1.0)
+    return Freshness(log, {0: state}, {})
+
+
+def ago(seconds: float) -> float:
+    """Return a time of the loop's clock."""
+    return asyncio.get_running_loop().time() - seconds
+
+
+async def test_a_state_that_never_caught_up_is_infinitely_old(freshness: Freshness) -> None:
+    assert freshness.age_seconds(0) == math.inf
+    freshness.on_ends({0: 5}, ago(0))
+    assert freshness.age_seconds(0) == math.inf
+
+
+async def test_the_age_counts_from_when_the_end_was_asked_for_not_from_the_answer(freshness: Freshness) -> None:
+    freshness.on_ends({0: 0}, ago(30))
+    assert 30 <= freshness.age_seconds(0) < 31
+
+
+async def test_the_age_grows_while_the_log_is_silent(freshness: Freshness) -> None:
+    freshness.on_ends({0: 0}, ago(0))
+    first = freshness.age_seconds(0)
+    await asyncio.sleep(0.01)
+    assert freshness.age_seconds(0) >= first + 0.01
+
+
+async def test_an_end_that_is_folded_later_confirms_the_moment_it_was_asked_for(
+    freshness: Freshness, state: PartitionState
+) -> None:
+    freshness.on_ends({0: 1}, ago(20))
+    freshness.on_ends({0: 9}, ago(10))
+    state.apply(0, None)
+    assert 20 <= freshness.age_seconds(0) < 21
+
+
+async def test_a_late_answer_does_not_make_the_state_older(freshness: Freshness) -> None:
+    freshness.on_ends({0: 0}, ago(1))
+    freshness.on_ends({0: 0}, ago(60))
+    assert freshness.age_seconds(0) < 2
+
+
+async def test_a_log_that_cannot_be_reached_takes_no_writes_until_it_answers(freshness: Freshness) -> None:
+    freshness.on_unavailable(LogUnavailable("gone"))
+    assert isinstance(freshness.refuses_writes(0), LogUnavailable)
+    freshness.on_ends({0: 0}, ago(0))
+    assert freshness.refuses_writes(0) is None
+
+
+async def test_unsafe_settings_refuse_writes_and_say_the_repair(freshness: Freshness, log: WilfulLog) -> None:
+    log.problems = (WEAK, UNSAFE)
+    await freshness.check_settings()
+    refusal = freshness.refuses_writes(0)
+    assert isinstance(refusal, Wait)
+    assert "retention.ms is 604800000, it must be -1" in refusal.reason
+    assert refusal.hint == UNSAFE.repair
+
+
+async def test_settings_that_are_only_weak_refuse_nothing(freshness: Freshness, log: WilfulLog) -> None:
+    log.problems = (WEAK,)
+    await freshness.check_settings()
+    assert (freshness.refuses_writes(0), freshness.problems) == (None, (WEAK,))
+
+
+async def test_repaired_settings_let_writes_through_again(freshness: Freshness, log: WilfulLog) -> None:
+    log.problems = (UNSAFE,)
+    await freshness.check_settings()
+    log.problems = ()
+    await freshness.check_settings()
+    assert freshness.refuses_writes(0) is None
+
+
+async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: PartitionState) -> None:
+    freshness = Freshness(log, {0: state}, {})
+    await freshness.check_settings()
+    log.problems = (UNSAFE,)
+    await freshness.check_settings()
+    assert freshness.problems == ()
+
+
+async def test_settings_that_cannot_be_read_leave_what_was_known(freshness: Freshness, log: WilfulLog) -> None:
+    log.problems = (UNSAFE,)
+    await freshness.check_settings()
+    await log.close()
+    log.check_settings = super(WilfulLog, log).check_settings
+    await freshness.check_settings()
+    assert freshness.problems == (UNSAFE,)
+
+
+async def test_a_partition_that_stopped_takes_no_writes(log: WilfulLog, state: PartitionState) -> None:
+    faults: dict[int, TopicfoldError] = {0: UnsafeLog("cut off", hint="restore it")}
+    refusal = Freshness(log, {0: state}, faults).refuses_writes(0)
+    assert isinstance(refusal, NotReady)
+    assert (refusal.reason, refusal.hint) == ("partition 0 has stopped: cut off", "restore it")
+
+
+async def test_an_engine_does_not_start_on_unsafe_settings(log: WilfulLog) -> None:
+    log.problems = (UNSAFE,)
+    with pytest.raises(UnsafeLog) as caught:
+        await Engine.start(log)
+    assert caught.value.hint == UNSAFE.repair

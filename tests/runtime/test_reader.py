@@ -1,0 +1,148 @@
+"""The reader: every record has one exit, whatever it holds and however it is batched."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, topic_put
+from tests.golden.replay import recorded, started
+from tests.state.histories import PARTITION, Log, logs
+from topicfold.errors import LevelUnsupported, LogGap, NotReady, OperatorNeeded
+from topicfold.log.codec import encode_event
+from topicfold.log.port import Entry
+from topicfold.model.events import AggregateKind, Kind
+from topicfold.runtime.reader import Reader
+from topicfold.runtime.tracker import Tracker
+from topicfold.state.change import Change, Outcome
+from topicfold.state.fold import PartitionState
+
+
+def entries(*values: bytes, start: int = 0, partition: int = 0) -> list[Entry]:
+    """Return records of these values."""
+    return [Entry(partition, start + number, value) for number, value in enumerate(values)]
+
+
+def reader_of(*states: PartitionState, tracker: Tracker | None = None, listeners: list[object] | None = None) -> Reader:
+    """Return a reader of these partitions."""
+    return Reader({state.partition: state for state in states}, tracker or Tracker(), listeners or [])
+
+
+MADE = encode_event(namespace_put(1))
+BORN = encode_event(topic_put(2, an_id(1)))
+LEVEL_2 = encode_event(event(3, Kind.LEVEL, AggregateKind.NONE, ""))
+
+
+@given(logs, st.data())
+@settings(deadline=None)
+def test_any_split_into_batches_and_any_repetition_gives_the_same_digest(log: Log, data: st.DataObject) -> None:
+    values = [b"" if record is None else encode_event(record) for record in log]
+    whole, split = (reader_of(started()) for _ in range(2))
+    whole.deliver(entries(*values, partition=PARTITION))
+    position = 0
+    while position < len(values):
+        end = data.draw(st.integers(position + 1, len(values)))
+        again = data.draw(st.integers(max(0, position - 3), position))
+        split.deliver(entries(*values[again:end], start=again, partition=PARTITION))
+        position = end
+    assert split.states[PARTITION].digest() == whole.states[PARTITION].digest()
+    assert split.counts == whole.counts
+
+
+def test_garbage_is_counted_and_stops_nothing() -> None:
+    reader = reader_of(empty_state())
+    noise = [b"", b"\x00" * 100, b"TFE1", b"TFE1" + b"\xff" * 200, MADE[:-1], MADE + b"x", b"{}" * 50]
+    reader.deliver(entries(MADE, *noise, BORN))
+    assert reader.counts == {Outcome.ACCEPTED: 2, Outcome.GARBAGE: len(noise)}
+    assert (reader.faults, reader.states[0].position) == ({}, 9)
+
+
+@given(st.lists(st.binary(max_size=200), max_size=20))
+def test_any_values_are_folded_without_a_fault(values: list[bytes]) -> None:
+    reader = reader_of(empty_state())
+    reader.deliver(entries(*values))
+    assert (reader.faults, reader.states[0].position, reader.counts.total()) == ({}, len(values), len(values))
+
+
+def test_every_record_of_the_recorded_log_is_counted_once() -> None:
+    reader = reader_of(started())
+    reader.deliver(entries(*recorded(), partition=PARTITION))
+    assert reader.counts.total() == len(recorded())
+
+
+def test_records_below_the_position_are_dropped() -> None:
+    reader = reader_of(empty_state())
+    reader.deliver(entries(MADE, BORN))
+    reader.deliver(entries(b"another", b"past"))
+    assert reader.counts == {Outcome.ACCEPTED: 2}
+
+
+def test_a_gap_stops_the_partition_before_it() -> None:
+    reader = reader_of(empty_state())
+    reader.deliver([*entries(MADE), *entries(BORN, start=2), *entries(BORN, start=1)])
+    assert isinstance(reader.faults[0], LogGap)
+    assert reader.faults[0].values == {"partition": 0, "expected": 1, "found": 2}
+    assert (reader.states[0].position, len(reader.states[0].topics[NAMESPACE])) == (1, 0)
+
+
+def test_a_fault_of_one_partition_leaves_the_others_alone() -> None:
+    reader = reader_of(empty_state(0, 64), empty_state(1, 64))
+    reader.deliver([Entry(0, 5, b""), Entry(1, 0, b""), Entry(0, 0, b""), Entry(1, 1, b"")])
+    assert (list(reader.faults), reader.states[0].position, reader.states[1].position) == ([0], 0, 2)
+
+
+def test_a_level_that_is_not_known_stops_the_partition_at_that_record() -> None:
+    reader = reader_of(empty_state())
+    reader.deliver(entries(MADE, LEVEL_2, BORN))
+    assert isinstance(reader.faults[0], LevelUnsupported)
+    assert reader.states[0].position == 1
+    assert reader.states[0].namespaces[NAMESPACE].is_live
+
+
+def test_a_defect_of_the_fold_stops_the_partition_and_skips_nothing() -> None:
+    def broken(schema: int, payload: bytes) -> None:
+        raise ZeroDivisionError
+
+    state = PartitionState(0, 1, decode=broken)
+    reader = reader_of(state)
+    reader.deliver(entries(MADE, BORN, b"later"))
+    assert type(reader.faults[0]) is OperatorNeeded
+    assert (state.position, reader.counts) == (1, {Outcome.ACCEPTED: 1})
+
+
+def test_the_first_fault_is_the_one_that_is_told() -> None:
+    reader = reader_of(empty_state(0, 2), empty_state(1, 2))
+    reader.stop(LogGap("first"), 1)
+    reader.stop(LogGap("second"), None)
+    assert {partition: fault.reason for partition, fault in reader.faults.items()} == {0: "second", 1: "first"}
+
+
+async def test_everybody_is_told_after_the_whole_batch_is_folded_first_the_tracker() -> None:
+    tracker, state, told = Tracker(), empty_state(), []
+
+    def listen(partition: int, change: Change) -> None:
+        told.append((partition, change.event.event_id, state.position, waits[change.event.event_id].done()))
+
+    waits = {an_id(number): tracker.expect_event(0, an_id(number)) for number in (1, 2)}
+    position = asyncio.create_task(tracker.wait_for(0, 2, 0, None))
+    await asyncio.sleep(0)
+    reader_of(state, tracker=tracker, listeners=[listen]).deliver(entries(MADE, BORN))
+    assert told == [(0, an_id(1), 2, True), (0, an_id(2), 2, True)]
+    await position
+
+
+async def test_a_stopped_partition_completes_nobody() -> None:
+    tracker = Tracker()
+    reader = reader_of(empty_state(), tracker=tracker)
+    wait = asyncio.create_task(tracker.wait_for(0, 1, 0, None))
+    await asyncio.sleep(0)
+    reader.stop(LogGap("gap"), 0)
+    reader.deliver(entries(MADE))
+    await asyncio.sleep(0)
+    assert not wait.done()
+    tracker.close()
+    with pytest.raises(NotReady):
+        await wait

@@ -1,0 +1,98 @@
+"""A namespace is not ready, never silently empty, until its partition is folded."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.builders import NAMESPACE, empty_state
+from tests.runtime.nodes import Node, WilfulLog, running, turns
+from topicfold.errors import LogGap, NotReady, TopicfoldError
+from topicfold.log.memory import MemoryStore
+from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.readiness import Readiness
+from topicfold.runtime.reading import Reading
+
+
+@pytest.fixture
+def faults() -> dict[int, TopicfoldError]:
+    """What stopped which partition."""
+    return {}
+
+
+@pytest.fixture
+def readiness(faults: dict[int, TopicfoldError]) -> Readiness:
+    """The gates of two partitions."""
+    return Readiness({0: empty_state(), 1: empty_state()}, faults)
+
+
+async def test_before_the_log_has_answered_nobody_knows_how_far_it_is(readiness: Readiness) -> None:
+    with pytest.raises(NotReady, match="the log has not said yet how long it is") as caught:
+        await readiness.wait([0], 0.0)
+    assert caught.value.values == {"partition": 0}
+
+
+async def test_while_folding_it_is_said_how_far_it_is(readiness: Readiness) -> None:
+    readiness.expect({0: 7, 1: 0})
+    readiness.open(1)
+    with pytest.raises(NotReady, match="partition 0 is folded up to 0 of 7"):
+        await readiness.wait([1, 0], 0.0)
+
+
+async def test_those_who_wait_go_on_when_all_their_partitions_are_open(readiness: Readiness) -> None:
+    wait = asyncio.create_task(readiness.wait([0, 1], 5.0))
+    readiness.open(0)
+    await turns()
+    assert not wait.done()
+    readiness.open(1)
+    await wait
+    assert readiness.is_ready(0)
+
+
+async def test_a_partition_that_stopped_before_it_was_ready_says_why_at_once(
+    readiness: Readiness, faults: dict[int, TopicfoldError]
+) -> None:
+    faults[0] = LogGap("offsets are missing")
+    with pytest.raises(NotReady, match="has stopped: offsets are missing"):
+        await readiness.wait([0], 60.0)
+
+
+async def test_a_partition_that_stopped_later_stays_readable_but_is_not_ready(
+    readiness: Readiness, faults: dict[int, TopicfoldError]
+) -> None:
+    readiness.open(0)
+    faults[0] = LogGap("offsets are missing")
+    await readiness.wait([0], 0.0)
+    assert (readiness.can_be_read(0), readiness.is_ready(0)) == (True, False)
+
+
+async def test_a_node_that_has_not_folded_the_log_is_not_ready_rather_than_empty(store: MemoryStore) -> None:
+    async with running(store):
+        pass
+    log = WilfulLog(store)
+    log.pause()
+    engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0.02))
+    node = Node(engine, log, None, Reading(engine))
+    with pytest.raises(NotReady, match="folded up to 0 of 3"):
+        await node.reading.settle([0], node.asked())
+    log.resume()
+    await node.reading.settle([0], node.asked())
+    assert node.reading.namespaces("public") == [NAMESPACE]
+    await engine.stop()
+
+
+async def test_a_log_that_does_not_answer_at_start_is_asked_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.engine.TICK_SECONDS", 0.01)
+    async with running(store):
+        pass
+    log = WilfulLog(store)
+    engine = await Engine.start(log)
+    log.is_cut = True
+    await asyncio.sleep(0.02)
+    assert not engine.readiness.can_be_read(0)
+    log.is_cut = False
+    await engine.readiness.wait([0], 5.0)
+    await engine.stop()

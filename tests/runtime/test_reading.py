@@ -1,0 +1,172 @@
+"""Answers from one cut of the log, as new as was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+
+from tests.builders import NAMESPACE, topic_put
+from tests.runtime.nodes import ORDERS, Node, running, turns
+from topicfold.errors import (
+    LogUnavailable,
+    NamespaceNotFound,
+    PositionTimeout,
+    TenantNotFound,
+    TopicNotFound,
+)
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.asking import Consistency
+from topicfold.runtime.revision import Revision
+
+
+async def topics(node: Node) -> None:
+    """Make topics of every kind."""
+    for name, record in {
+        "b": TopicRecord(labels={"team": "pay", "tier": "gold"}),
+        "a": TopicRecord(labels={"team": "pay"}),
+        "p": TopicRecord(partitions=2, labels={"team": "ship"}),
+        "non-persistent://public/default/n": TopicRecord(labels={"team": "pay"}),
+    }.items():
+        await node.writing.create_topic(parse_topic(name), record, node.asked())
+
+
+def local(names: list[str]) -> list[str]:
+    """Return the names without what all have in common."""
+    return [name.replace(f"://{NAMESPACE}/", ":").replace("persistent:", "") for name in names]
+
+
+async def test_topics_are_found_by_all_their_labels_sorted_by_name(node: Node) -> None:
+    await topics(node)
+    assert local([view.name for view in node.reading.topics(NAMESPACE, {"team": "pay"})]) == ["a", "b", "non-n"]
+    assert local([view.name for view in node.reading.topics(NAMESPACE, {"team": "pay", "tier": "gold"})]) == ["b"]
+    assert node.reading.topics(NAMESPACE, {"team": "nobody"}) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "domain", "only_partitioned", "names"),
+    [
+        ({}, "persistent", False, ["a", "b", "p-partition-0", "p-partition-1"]),
+        ({}, "non-persistent", False, ["non-n"]),
+        ({}, None, False, ["non-n", "a", "b", "p-partition-0", "p-partition-1"]),
+        ({"team": "ship"}, None, False, ["p-partition-0", "p-partition-1"]),
+        ({}, None, True, ["p"]),
+        ({"team": "pay"}, None, True, []),
+    ],
+)
+async def test_names_are_listed_as_pulsar_lists_them(
+    node: Node, labels: dict[str, str], domain: str | None, only_partitioned: bool, names: list[str]
+) -> None:
+    await topics(node)
+    listed = node.reading.topic_names(NAMESPACE, labels, domain, only_partitioned=only_partitioned)
+    assert local(listed) == names
+
+
+async def test_all_labels_of_a_namespace_are_listed_sorted(node: Node) -> None:
+    await topics(node)
+    assert node.reading.all_labels(NAMESPACE) == {"team": ["pay", "ship"], "tier": ["gold"]}
+    assert list(node.reading.all_labels(NAMESPACE)) == ["team", "tier"]
+
+
+async def test_an_unreadable_topic_is_listed_and_bears_no_labels(node: Node, store: MemoryStore) -> None:
+    life = node.engine.states[0].namespaces[NAMESPACE].incarnation
+    store.append(0, encode_event(topic_put(7, life, payload=b"\xff")))
+    await node.caught_up()
+    assert local(node.reading.topic_names(NAMESPACE, {}, None)) == ["orders"]
+    assert (node.labels(), node.reading.topic(ORDERS).record) == ({}, None)
+
+
+async def test_what_is_not_there_is_not_found(node: Node) -> None:
+    lost = parse_topic("public/lost/orders")
+    for error, look in {
+        TopicNotFound: lambda: node.reading.topic(ORDERS),
+        NamespaceNotFound: lambda: node.reading.topic(lost),
+        TenantNotFound: lambda: node.reading.namespaces("lost"),
+    }.items():
+        with pytest.raises(error):
+            look()
+    for look in (node.reading.all_labels, node.reading.namespace):
+        with pytest.raises(NamespaceNotFound, match="public/lost"):
+            look("public/lost")
+
+
+async def test_a_local_read_waits_for_nothing_and_says_how_old_it_may_be(node: Node) -> None:
+    node.log.answers.clear()
+    cut = await node.reading.settle([0], node.asked())
+    assert 0.0 <= cut.age_seconds < math.inf
+
+
+async def test_a_read_waits_for_its_minimum_position(orders: Node, store: MemoryStore) -> None:
+    async with running(store) as other:
+        await other.caught_up()
+        other.log.pause()
+        written = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
+        read = asyncio.create_task(other.reading.settle([0], other.asked(minimum=written.revision)))
+        await turns()
+        assert not read.done()
+        other.log.resume()
+        cut = await read
+        assert other.labels() == {"team": "pay"}
+        assert cut.revision.positions[0] >= written.revision.positions[0]
+
+
+async def test_a_minimum_that_is_not_reached_in_time_is_an_error(node: Node) -> None:
+    beyond = Revision(node.engine.identity.incarnation, {0: 10_000})
+    with pytest.raises(PositionTimeout) as caught:
+        await node.reading.settle([0], node.asked(0.02, minimum=beyond))
+    assert caught.value.values["wanted"] == 10_000
+
+
+async def test_a_read_waits_for_every_component_and_gives_back_the_maximum() -> None:
+    async with running(MemoryStore(partitions=4)) as node:
+        minimum = Revision(node.engine.identity.incarnation, {1: 1, 2: 1})
+        cut = await node.reading.settle([0], node.asked(minimum=minimum))
+        assert cut.revision.positions == {0: node.engine.states[0].position, 1: 1, 2: 1}
+        beyond = Revision(node.engine.identity.incarnation, {1: 99})
+        with pytest.raises(PositionTimeout):
+            await node.reading.settle([0], node.asked(0.02, minimum=beyond))
+
+
+async def test_a_barrier_read_sees_what_any_node_had_acknowledged(orders: Node, store: MemoryStore) -> None:
+    async with running(store) as other:
+        for number in range(20):
+            await orders.label(n=str(number))
+            await other.reading.settle([0], other.asked(consistency=Consistency.BARRIER))
+            assert other.labels() == {"n": str(number)}
+
+
+async def test_a_barrier_read_gives_up_after_a_while_and_answers_from_what_is_folded(node: Node) -> None:
+    node.log.answers.clear()
+    before = asyncio.get_running_loop().time()
+    cut = await node.reading.settle([0], node.asked(consistency=Consistency.BARRIER))
+    assert 0.2 < asyncio.get_running_loop().time() - before < 2.0
+    assert cut.age_seconds >= 0.2
+
+
+async def test_a_barrier_read_does_not_wait_for_a_log_that_is_known_to_be_gone(node: Node) -> None:
+    node.log.answers.clear()
+    node.engine.freshness.on_unavailable(LogUnavailable("gone"))
+    before = asyncio.get_running_loop().time()
+    await node.reading.settle([0], node.asked(consistency=Consistency.BARRIER))
+    assert asyncio.get_running_loop().time() - before < 0.2
+
+
+async def test_a_linearizable_read_appends_a_barrier_and_fails_without_one(node: Node) -> None:
+    with node.events() as appended:
+        await node.reading.settle([0], node.asked(consistency=Consistency.LINEARIZABLE))
+    assert len(appended) == 1
+    node.log.fate = node.log.lose
+    with pytest.raises(PositionTimeout):
+        await node.reading.settle([0], node.asked(0.02, consistency=Consistency.LINEARIZABLE))
+
+
+async def test_an_operation_is_found_while_the_ring_knows_it(orders: Node) -> None:
+    written = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
+    partition, _, operation = written.operation.partition("-")
+    settled = orders.reading.operation(int(partition), bytes.fromhex(operation))
+    assert str(settled.etag) == written.etag
+    assert orders.reading.operation(0, bytes(16)) is None

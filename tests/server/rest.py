@@ -1,0 +1,118 @@
+"""Nodes behind REST, for tests: called in process, or over a real connection for what no HTTP library would send."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import orjson
+from uvicorn.server import ServerState
+
+from tests.runtime.nodes import Node, running
+from topicfold.log.memory import MemoryStore
+from topicfold.server.app import create_app
+from topicfold.server.connection import Connection
+from topicfold.server.run import listen, server_of
+from topicfold.settings import Settings
+
+ORDERS = "/admin/v2/persistent/public/default/orders"
+LABELS = f"{ORDERS}/custom-labels"
+NATIVE = "/api/v1/topics/public/default/orders"
+
+
+@dataclass
+class RestNode:
+    """One node and its REST API."""
+
+    node: Node
+    client: httpx2.AsyncClient
+    settings: Settings
+
+    async def send(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
+        """Send one request; `headers` are written with `_` for `-`. A `bytes` body goes as it stands."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        if content is not None:
+            named.setdefault("content-type", "application/json")
+        raw_headers = [(name.encode(), value.encode()) for name, value in named.items()]
+        return await self.client.request(method, path, content=content, headers=raw_headers)
+
+    async def get(self, path: str, **headers: str) -> Any:
+        """Return the JSON of an answer that must be 200."""
+        answer = await self.send("GET", path, **headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def done(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
+        """Make a change that must succeed."""
+        answer = await self.send(method, path, body, **headers)
+        assert answer.status_code in (201, 204), answer.text
+        return answer
+
+    async def problem(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
+        """Return status and code of an answer that must be a whole problem document."""
+        answer = await self.send(method, path, body, **headers)
+        return problem_in(answer.status_code, answer.headers, answer.content)
+
+
+@asynccontextmanager
+async def rest_node(store: MemoryStore, first_id: int = 0, **settings: Any) -> AsyncIterator[RestNode]:
+    """Run a ready node over `store` behind REST."""
+    told = Settings(port=0, **settings)
+    async with running(store, first_id, label_rules=told.label_rules) as node:
+        transport = httpx2.ASGITransport(create_app(node.engine, told))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            yield RestNode(node, client, told)
+
+
+@asynccontextmanager
+async def listening(rest: RestNode) -> AsyncIterator[int]:
+    """Serve `rest` on a real socket meanwhile, with the connections of the product; gives its port."""
+    config = server_of(rest.node.engine, rest.settings).config
+    config.load()
+    state = ServerState()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: Connection(config=config, server_state=state, app_state={}), sock=listen(rest.settings)
+    )
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for each in list(state.connections):
+            each.transport.abort()
+        await server.wait_closed()
+        await asyncio.gather(*state.tasks)
+
+
+async def raw(port: int, request: bytes, *, then_wait: bool = False) -> tuple[int, Mapping[str, str], bytes]:
+    """Send bytes over a connection of their own; return status, headers and body of the first answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(request)
+        async with asyncio.timeout(5):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            status, *lines = head.rstrip().split("\r\n")
+            headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            if then_wait:
+                await reader.read()
+        return int(status.split()[1]), headers, body
+    finally:
+        writer.close()
+
+
+def problem_in(status: int, headers: Mapping[str, str], content: bytes) -> tuple[int, str]:
+    """Return status and code, after seeing that the answer is a whole problem document."""
+    assert headers["content-type"] == "application/problem+json", content
+    problem = orjson.loads(content)
+    assert problem["status"] == status
+    assert problem["reason"] == problem["detail"] != ""
+    assert problem["type"] == "urn:topicfold:problem:" + problem["code"]
+    assert problem["title"]
+    assert "hint" in problem
+    assert problem["requestId"]
+    return status, problem["code"]

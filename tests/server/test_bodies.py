@@ -1,0 +1,95 @@
+"""Bodies that are no JSON, or more than anybody should send: a 4xx that says why."""
+
+from __future__ import annotations
+
+import gzip
+import time
+
+import pytest
+
+from tests.server.rest import LABELS, RestNode, listening, problem_in, raw, rest_node
+from topicfold.errors import InvalidRequest
+from topicfold.log.memory import MemoryStore
+from topicfold.server.bodies import parse_json
+
+POST = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+BAD_JSON = {
+    "cut": b'{"labels": {',
+    "two values": b"{} {}",
+    "NaN": b'{"labels": {"a": NaN}}',
+    "Infinity": b"-Infinity",
+    "a key twice": b'{"labels": {"a": "1", "a": "2"}}',
+    "a key twice, spelt apart": b'{"labels": {"a": "1", "\\u0061": "2"}}',
+    "labels twice": b'{"labels": {}, "labels": {"a": "b"}}',
+    "no UTF-8": b'{"labels": {"a": "\xff"}}',
+    "a lone surrogate": b'{"labels": {"a": "\\ud800"}}',
+    "a surrogate in UTF-8": b'{"labels": {"a": "\xed\xa0\x80"}}',
+    "UTF-16": '{"labels": {}}'.encode("utf-16"),
+    "a byte order mark": b'\xef\xbb\xbf{"labels": {}}',
+    "single quotes": b"{'labels': {}}",
+    "a comment": b"{} // none",
+    "depth 33": b"[" * 33 + b"]" * 33,
+    "depth 100,000": b"[" * 100_000 + b"]" * 100_000,
+    "depth 100,000 of objects": b'{"a":' * 40_000 + b"1" + b"}" * 40_000,
+    "open depth": b"[" * 200_000,
+    "a long number": b"[" + b"9" * 5_000 + b"]",
+}
+
+
+@pytest.mark.parametrize("body", BAD_JSON.values(), ids=BAD_JSON)
+async def test_what_is_no_strict_json_is_400(orders: RestNode, body: bytes) -> None:
+    assert await orders.problem("POST", LABELS, body) == (400, "invalid_request")
+
+
+def test_a_depth_of_32_is_taken() -> None:
+    assert parse_json(b"[" * 32 + b"]" * 32)
+
+
+def test_the_place_of_a_mistake_is_said() -> None:
+    with pytest.raises(InvalidRequest, match="line 1 column"):
+        parse_json(b'{"labels": }')
+
+
+async def test_a_body_of_ten_megabytes_is_refused_before_it_is_sent(port: int) -> None:
+    started = time.perf_counter()
+    answer = await raw(port, f"{POST}Content-Length: 10000000\r\n\r\n".encode())
+    assert problem_in(*answer) == (413, "too_large")
+    assert answer[1]["connection"] == "close"
+    assert time.perf_counter() - started < 0.1
+
+
+async def test_a_body_of_ten_megabytes_that_is_sent_all_the_same_gets_its_answer(port: int) -> None:
+    request = f"{POST}Content-Length: 10000000\r\n\r\n".encode() + b"x" * 10_000_000
+    assert problem_in(*await raw(port, request)) == (413, "too_large")
+
+
+async def test_a_chunked_body_without_an_end_is_cut_off(port: int) -> None:
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    request = f"{POST}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 5
+    answer = await raw(port, request, then_wait=True)
+    assert problem_in(*answer) == (413, "too_large")
+
+
+async def test_a_body_of_the_limit_is_read(orders: RestNode) -> None:
+    body = b'{"labels": {"a": "b"}}'.ljust(256 * 1024)
+    await orders.done("POST", LABELS, body)
+    assert await orders.problem("POST", LABELS, body + b" ") == (413, "too_large")
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "x"])
+async def test_an_encoded_body_is_415_and_never_unpacked(orders: RestNode, encoding: str) -> None:
+    bomb = gzip.compress(bytes(10_000_000))
+    answer = await orders.problem("POST", LABELS, bomb, content_encoding=encoding)
+    assert answer == (415, "unsupported_media_type")
+
+
+async def test_a_body_that_does_not_arrive_is_408(orders: RestNode, store: MemoryStore) -> None:
+    async with rest_node(store, 10**9, request_timeout_seconds=0.05) as hasty, listening(hasty) as port:
+        answer = await raw(port, f"{POST}Content-Length: 10\r\n\r\n{{".encode())
+    assert problem_in(*answer) == (408, "request_timeout")
+
+
+async def test_a_body_where_none_is_read_does_no_harm(port: int) -> None:
+    request = f"DELETE {LABELS}?all=true HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{{}}"
+    assert (await raw(port, request.encode()))[0] == 204

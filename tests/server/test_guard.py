@@ -1,0 +1,76 @@
+"""Who is let in: no foreign host, no foreign page, no header with two meanings."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.rest import LABELS, ORDERS, RestNode, problem_in, raw, rest_node
+from topicfold.log.memory import MemoryStore
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:9", "127.1.2.3:80", "[::1]", "[::1]:8080"]
+)
+async def test_a_request_for_this_machine_is_served(rest: RestNode, host: str) -> None:
+    assert (await rest.send("GET", "/livez", host=host)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "", "localhost:80:80",
+     "localhost@evil.example", "[::2]", "::1", "127.1", "localhost:x", "\xe9"],
+)  # fmt: skip
+async def test_a_request_for_another_host_is_403(rest: RestNode, host: str) -> None:
+    assert await rest.problem("GET", LABELS, host=host) == (403, "forbidden")
+
+
+async def test_a_configured_host_is_served(store: MemoryStore) -> None:
+    async with rest_node(store, allowed_hosts=("policies.example", "other.example:81")) as rest:
+        for host, status in {"Policies.Example:443": 200, "other.example:81": 200, "other.example": 403}.items():
+            assert (await rest.send("GET", "/livez", host=host)).status_code == status
+
+
+async def test_a_request_without_a_host_is_403(port: int) -> None:
+    assert problem_in(*await raw(port, b"GET /livez HTTP/1.0\r\n\r\n")) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:3000", "https://127.0.0.1.evil.example", "", "\xe9"]
+)
+async def test_a_change_from_a_foreign_page_is_403(orders: RestNode, origin: str) -> None:
+    assert await orders.problem("DELETE", ORDERS, origin=origin) == (403, "forbidden")
+    assert (await orders.send("GET", LABELS, origin=origin)).status_code == 200
+
+
+async def test_a_cross_site_change_is_403(orders: RestNode) -> None:
+    assert await orders.problem("DELETE", ORDERS, sec_fetch_site="cross-site") == (403, "forbidden")
+
+
+async def test_a_change_from_our_own_page_is_made(orders: RestNode) -> None:
+    await orders.done("DELETE", ORDERS, origin="http://127.0.0.1", sec_fetch_site="same-origin")
+
+
+@pytest.mark.parametrize("name", ["Host", "If-Match", "Idempotency-Key", "X-Min-Position", "X-Request-Id", "Origin"])
+async def test_a_header_with_one_meaning_that_comes_twice_is_400(port: int, name: str) -> None:
+    request = f"GET {LABELS} HTTP/1.1\r\nHost: localhost\r\n{name}: localhost\r\n{name}: localhost\r\n\r\n"
+    assert problem_in(*await raw(port, request.encode())) == (400, "invalid_request")
+
+
+async def test_headers_of_a_megabyte_are_413(port: int) -> None:
+    request = f"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Much: {'x' * 1_000_000}\r\n\r\n"
+    assert problem_in(*await raw(port, request.encode())) == (413, "too_large")
+
+
+@pytest.mark.parametrize("request_id", ["", "a b", "x" * 129, "é"])
+async def test_a_malformed_request_id_is_400(rest: RestNode, request_id: str) -> None:
+    assert await rest.problem("GET", LABELS, x_request_id=request_id) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "framing",
+    ["Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nContent-Length: 6", "Content-Length: -1",
+     "Content-Length: 0x10", "Transfer-Encoding: gzip, chunked, identity"],
+)  # fmt: skip
+async def test_a_body_framed_in_two_ways_is_400(port: int, framing: str) -> None:
+    request = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n"
+    assert (await raw(port, request.encode()))[0] in (400, 415)

@@ -1,0 +1,100 @@
+"""What monitoring sees."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from tests.runtime.nodes import WilfulLog
+from tests.server.rest import LABELS, NATIVE, RestNode, problem_in
+from topicfold import __version__
+from topicfold.errors import OperatorNeeded
+from topicfold.log.memory import MemoryStore
+from topicfold.log.port import SettingProblem
+from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.server.app import create_app
+from topicfold.settings import Settings
+
+
+async def test_a_ready_node_says_so(orders: RestNode) -> None:
+    for path in ("/livez", "/readyz"):
+        assert (await orders.send("GET", path)).text == "ok\n"
+
+
+async def test_the_version_names_software_and_log(rest: RestNode) -> None:
+    log = rest.node.engine.identity.incarnation.hex()
+    assert await rest.get("/version") == {"version": __version__, "name": "topicfold", "log": log}
+
+
+async def test_a_stopped_partition_makes_the_node_not_ready_and_leaves_it_alive(orders: RestNode) -> None:
+    orders.node.engine.reader.stop(OperatorNeeded("it broke"), 3)
+    answer = await orders.send("GET", "/readyz")
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
+    assert "it broke" in answer.json()["reason"]
+    assert answer.headers["retry-after"]
+    assert (await orders.send("GET", "/livez")).status_code == 200
+    assert (await orders.get(NATIVE))["labels"]["team"] == "pay"
+    assert await orders.problem("POST", LABELS, {"labels": {}}) == (503, "not_ready")
+
+
+async def test_the_report_has_every_partition_and_every_kind_of_record(orders: RestNode, store: MemoryStore) -> None:
+    for value in (b"garbage", b""):
+        store.append(5, value)
+    await orders.node.caught_up()
+    report = await orders.get("/readyz?verbose")
+    assert report["ready"] is True
+    assert report["records"] == {"accepted": 4, "rejected": 0, "no_op": 8, "garbage": 2}
+    assert report["partitions"]["3"] | {"ageSeconds": 0} == {
+        "ready": True, "reason": "", "position": 4, "level": 1, "ageSeconds": 0, "topics": 1, "undecodableTopics": 0,
+    }  # fmt: skip
+
+
+async def test_the_report_of_a_node_that_is_not_ready_is_503(orders: RestNode) -> None:
+    orders.node.engine.reader.stop(OperatorNeeded("it broke"), 3)
+    answer = await orders.send("GET", "/readyz?verbose")
+    assert (answer.status_code, answer.json()["ready"]) == (503, False)
+    assert not answer.json()["partitions"]["3"]["ready"]
+    assert answer.json()["partitions"]["2"]["ready"]
+
+
+async def test_settings_of_the_log_that_lose_events_are_shown_and_refuse_writes(orders: RestNode) -> None:
+    problem = SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter")
+    orders.node.engine.freshness.problems = (problem,)
+    report = await orders.get("/readyz?verbose")
+    assert report["log"]["problems"] == [
+        {"setting": "cleanup.policy", "found": "compact", "wanted": "delete", "refusesWrites": True,
+         "repair": "kafka-configs --alter"}
+    ]  # fmt: skip
+    answer = await orders.send("POST", LABELS, {"labels": {"a": "b"}})
+    assert (answer.status_code, answer.json()["hint"]) == (503, "kafka-configs --alter")
+
+
+async def test_a_node_that_still_folds_is_not_ready_and_answers_nothing_as_if_it_were_empty() -> None:
+    log = WilfulLog(MemoryStore(partitions=2))
+    log.pause()
+    engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0.01))
+    transport = httpx2.ASGITransport(create_app(engine, Settings()))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for path in ("/readyz", NATIVE, LABELS, "/admin/v2/tenants", "/api/v1/topics"):
+            answer = await client.get(path)
+            assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
+        assert (await client.get("/livez")).status_code == 200
+    await engine.stop()
+
+
+async def test_an_old_state_makes_the_node_not_ready(orders: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders.node.engine.freshness, "age_seconds", lambda partition: 11.0)
+    answer = await orders.send("GET", "/readyz")
+    assert answer.status_code == 503
+    assert "11 s old, more than 10 s" in answer.json()["reason"]
+
+
+async def test_metrics_count_requests_by_route_and_never_by_name(orders: RestNode) -> None:
+    await orders.send("GET", NATIVE)
+    text = (await orders.send("GET", "/metrics")).text
+    route = "/api/v1/topics/{tenant}/{namespace}/{topic}"
+    assert f'topicfold_http_requests_total{{code="200",route="{route}"}} 1.0' in text
+    assert "topicfold_index_topics 1.0" in text
+    assert 'topicfold_events_applied_total{outcome="accepted"} 4.0' in text
+    assert "topicfold_write_visible_seconds_count 2.0" in text
+    assert "orders" not in text

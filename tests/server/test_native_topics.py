@@ -1,0 +1,131 @@
+"""Topics under `/api/v1`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import TOPIC, topic_put
+from tests.server.rest import LABELS, NATIVE, RestNode
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
+from topicfold.model.events import AggregateKind
+from topicfold.wire.resources import TopicItem, TopicList
+
+
+async def test_a_topic_is_made_whole_and_read_back(rest: RestNode) -> None:
+    body = {"partitions": 3, "kafkaName": "Orders.v1", "properties": {"a": "b"}, "labels": {"team": "pay"}}
+    answer = await rest.done("PUT", NATIVE, body)
+    item = answer.json()
+    assert answer.status_code == 201
+    assert item == {"name": "persistent://public/default/orders", "etag": answer.headers["etag"].strip('"'), **body}
+    assert await rest.get(NATIVE) == item
+    TopicItem.model_validate(item)
+    assert await rest.problem("PUT", NATIVE, body) == (409, "already_exists")
+
+
+async def test_no_body_makes_a_plain_topic(rest: RestNode) -> None:
+    item = (await rest.done("PUT", NATIVE)).json()
+    assert (item["partitions"], item["kafkaName"], item["labels"]) == (0, None, {})
+
+
+async def test_either_kind_is_deleted_alike(rest: RestNode) -> None:
+    for partitions in (0, 2):
+        await rest.done("PUT", NATIVE, {"partitions": partitions})
+        await rest.done("DELETE", NATIVE)
+    assert await rest.problem("GET", NATIVE) == (404, "topic_not_found")
+    assert await rest.problem("DELETE", NATIVE) == (404, "topic_not_found")
+
+
+async def test_the_domain_is_a_parameter(rest: RestNode) -> None:
+    item = (await rest.done("PUT", f"{NATIVE}?domain=non-persistent")).json()
+    assert item["name"] == "non-persistent://public/default/orders"
+    assert await rest.problem("GET", NATIVE) == (404, "topic_not_found")
+    assert await rest.problem("GET", f"{NATIVE}?domain=topics") == (400, "invalid_request")
+
+
+async def test_topics_are_found_by_label_over_several_namespaces(orders: RestNode) -> None:
+    await orders.done("PUT", "/admin/v2/namespaces/public/pay")
+    await orders.done("PUT", "/api/v1/topics/public/pay/bills", {"labels": {"team": "pay", "note": "a=b,c"}})
+    found = await orders.get("/api/v1/topics?namespace=public/pay&namespace=public/default&label=team=pay")
+    TopicList.model_validate(found)
+    assert [item["name"] for item in found["items"]] == [
+        "persistent://public/pay/bills",
+        "persistent://public/default/orders",
+    ]
+    found = await orders.get("/api/v1/topics?namespace=public/pay&label=team=pay&label=note=a=b,c")
+    assert [item["name"] for item in found["items"]] == ["persistent://public/pay/bills"]
+
+
+async def test_the_default_namespace_is_searched_without_a_parameter(orders: RestNode) -> None:
+    found = await orders.get("/api/v1/topics")
+    assert [item["labels"] for item in found["items"]] == [{"team": "pay", "tier": "gold"}]
+    assert found["position"] == (await orders.send("GET", LABELS)).headers["x-log-position"]
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [("lable=a=b", "Did you mean label?"), ("limit=3", "Known are: label, namespace."), ("label=a", "team=payments")],
+)
+async def test_a_parameter_that_is_not_known_is_400_and_says_which_is(rest: RestNode, query: str, hint: str) -> None:
+    answer = await rest.send("GET", f"/api/v1/topics?{query}")
+    assert answer.status_code == 400
+    assert hint in answer.json()["hint"]
+
+
+@pytest.mark.parametrize("query", ["namespace=x", "label=a=1&label=a=2", "namespace=a/b%2Fc", "label==x"])
+async def test_a_malformed_search_is_400(rest: RestNode, query: str) -> None:
+    assert (await rest.send("GET", f"/api/v1/topics?{query}")).status_code == 400
+
+
+async def test_a_search_in_more_namespaces_than_allowed_is_400(rest: RestNode) -> None:
+    query = "&".join(f"namespace=public/n{number}" for number in range(101))
+    assert await rest.problem("GET", f"/api/v1/topics?{query}") == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"partitons": 1}, "partitons"),
+        ({"partitions": -1}, "partitions"),
+        ({"partitions": True}, "partitions"),
+        ({"partitions": "3"}, "partitions"),
+        ({"partitions": 10_001}, "partitions"),
+        ({"kafkaName": "a b"}, "kafkaName"),
+        ({"kafkaName": 5}, "kafkaName"),
+        ({"labels": {"a": 1}}, "labels.a"),
+        ({"properties": {"a": None}}, "properties.a"),
+        ({"properties": []}, "properties"),
+    ],
+)
+async def test_each_thing_wrong_with_a_record_is_named_by_its_path(rest: RestNode, body: object, path: str) -> None:
+    answer = await rest.send("PUT", NATIVE, body)
+    assert answer.status_code == 400
+    assert [violation["path"] for violation in answer.json()["violations"]] == [path]
+
+
+async def test_all_that_is_wrong_with_a_record_is_said_at_once(rest: RestNode) -> None:
+    answer = await rest.send("PUT", NATIVE, {"partitons": 1, "partitions": -1, "labels": {"a": 1, "b": None}})
+    paths = [violation["path"] for violation in answer.json()["violations"]]
+    assert sorted(paths) == ["labels.a", "labels.b", "partitions", "partitons"]
+    assert "did you mean partitions?" in answer.json()["reason"]
+
+
+async def test_labels_of_a_new_topic_keep_the_rules(rest: RestNode) -> None:
+    assert await rest.problem("PUT", NATIVE, {"labels": {"-a": "x"}}) == (400, "invalid_labels")
+
+
+async def test_a_partitions_name_is_400(rest: RestNode) -> None:
+    assert await rest.problem("PUT", f"{NATIVE}-partition-0") == (400, "invalid_name")
+
+
+async def test_a_topic_whose_record_cannot_be_read_is_listed_as_such(orders: RestNode, store: MemoryStore) -> None:
+    state = orders.node.engine.states[3]
+    current = state.current(AggregateKind.TOPIC, TOPIC)
+    namespace_id = state.namespaces["public/default"].incarnation
+    store.append(3, encode_event(topic_put(7, namespace_id, current.version, payload=b"\xff")))
+    await orders.node.caught_up()
+    item = await orders.get(NATIVE)
+    assert (item["undecodable"], item["labels"]) == (True, {})
+    assert await orders.get("/api/v1/topics?label=team=pay") | {"position": ""} == {"items": [], "position": ""}
+    assert await orders.problem("POST", LABELS, {"labels": {"a": "b"}}) == (409, "undecodable")
+    await orders.done("DELETE", NATIVE)

@@ -1,0 +1,68 @@
+"""The log cannot be reached: reads go on and say how old they are, changes fail fast or say they do not know."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tests.server.rest import LABELS, NATIVE, RestNode
+from topicfold.errors import LogUnavailable
+
+BODY = {"labels": {"a": "b"}}
+
+
+def cut(rest: RestNode) -> None:
+    """Make the log unreachable, as the engine finds within a second."""
+    rest.node.log.is_cut = True
+    rest.node.engine.freshness.on_unavailable(LogUnavailable("cut off"))
+
+
+async def test_reads_go_on_and_their_age_grows(orders: RestNode) -> None:
+    cut(orders)
+    ages = []
+    for path in (NATIVE, LABELS, NATIVE):
+        answer = await orders.send("GET", path)
+        assert answer.status_code == 200
+        ages.append(float(answer.headers["x-log-age"]))
+        await asyncio.sleep(0.005)
+    assert ages == sorted(ages)
+    assert ages[0] < ages[-1]
+
+
+async def test_a_change_is_503_at_once_and_not_applied(orders: RestNode) -> None:
+    cut(orders)
+    started = time.perf_counter()
+    answer = await orders.send("POST", LABELS, BODY)
+    assert time.perf_counter() - started < 0.5
+    assert (answer.status_code, answer.json()["code"]) == (503, "log_unavailable")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert "a" not in await orders.get(LABELS)
+
+
+async def test_a_read_that_wants_to_be_linearizable_is_503(orders: RestNode) -> None:
+    cut(orders)
+    orders.node.log.fate = orders.node.log.lose_and_say_so
+    assert await orders.problem("GET", NATIVE, x_consistency="linearizable") == (503, "log_unavailable")
+
+
+async def test_a_refusal_that_cannot_be_made_sure_is_503(orders: RestNode) -> None:
+    orders.node.log.is_cut = True
+    path = "/admin/v2/persistent/public/default/none/custom-labels"
+    assert await orders.problem("POST", path, BODY) == (503, "log_unavailable")
+
+
+async def test_an_admin_read_waits_for_a_silent_log_a_quarter_of_a_second(orders: RestNode) -> None:
+    orders.node.log.answers.clear()
+    started = time.perf_counter()
+    answer = await orders.send("GET", LABELS)
+    orders.node.log.answers.set()
+    assert answer.status_code == 200
+    assert 0.2 < time.perf_counter() - started < 1
+
+
+async def test_everything_goes_on_when_the_log_is_back(orders: RestNode) -> None:
+    cut(orders)
+    assert await orders.problem("POST", LABELS, BODY) == (503, "log_unavailable")
+    orders.node.log.is_cut = False
+    await orders.node.caught_up()
+    await orders.done("POST", LABELS, BODY)

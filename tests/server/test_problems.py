@@ -1,0 +1,55 @@
+"""Every error is a problem document."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, problem_in, raw
+from topicfold.runtime.reading import Reading
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PATCH", LABELS, "DELETE, GET, POST"),
+        ("POST", NATIVE, "DELETE, GET, PUT"),
+        ("GET", ORDERS, "DELETE, PUT"),
+        ("POST", "/livez", "GET"),
+        ("OPTIONS", "/admin/v2/tenants/public", "DELETE, GET, POST, PUT"),
+    ],
+)
+async def test_a_wrong_method_is_405_and_says_which_are_right(
+    rest: RestNode, method: str, path: str, allow: str
+) -> None:
+    answer = await rest.send(method, path)
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (405, "method_not_allowed")
+    assert answer.headers["allow"] == allow
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/v2", "/admin/v2/clusters", "/api/v1/topic", "/docs"])
+async def test_an_unknown_route_is_404(rest: RestNode, path: str) -> None:
+    answer = await rest.send("GET", path)
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (404, "not_found")
+    assert path in answer.json()["reason"]
+
+
+async def test_a_problem_carries_the_id_of_its_request(rest: RestNode) -> None:
+    answer = await rest.send("GET", LABELS, x_request_id="mine")
+    assert answer.json()["requestId"] == answer.headers["x-request-id"] == "mine"
+
+
+async def test_a_defect_is_500_without_its_trace(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(Reading, "topic", broken)
+    answer = await orders.send("GET", NATIVE)
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (500, "error")
+    assert "secret" not in answer.text
+    assert "request_failed" in capsys.readouterr().out
+
+
+async def test_what_is_not_http_is_400(port: int) -> None:
+    assert problem_in(*await raw(port, b"nonsense\r\n\r\n")) == (400, "invalid_request")

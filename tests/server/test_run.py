@@ -1,0 +1,109 @@
+"""The process: what starts it, what keeps it from starting, how it stops."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from topicfold.errors import BadSetting
+from topicfold.server.run import listen
+from topicfold.settings import Settings
+
+PROGRAM = """
+import sys
+from topicfold.server.run import serve
+from topicfold.settings import Settings
+sys.exit(serve(Settings(**eval(sys.argv[1]))))
+"""
+
+
+def command(**settings: object) -> list[str]:
+    """Return the command that serves with these settings."""
+    return [sys.executable, "-c", PROGRAM, repr(settings)]
+
+
+@contextmanager
+def served(log_file: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a server on a log in a file; gives the process and its URL."""
+    arguments = command(port=0, log_file=str(log_file))
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = next(line for line in process.stderr if '"serving"' in line)
+            yield process, json.loads(line)["url"]
+        finally:
+            process.kill()
+
+
+def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
+    with served(tmp_path / "log.db") as (process, url):
+        with httpx2.Client(base_url=url) as client:
+            assert client.get("/livez").status_code == 200
+            assert client.put("/api/v1/topics/public/default/orders").status_code == 201
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert '"stopped"' in process.stderr.read()
+        assert process.wait(10) == 0
+
+
+def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+    for status in (201, 409):
+        with served(tmp_path / "log.db") as (_, url):
+            assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == status
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "reason"),
+    [
+        ({"host": "0.0.0.0"}, 2, "loopback"),
+        ({"host": "192.0.2.1"}, 2, "loopback"),
+        ({"log_file": "/dev/null/log.db"}, 2, ""),
+        ({"kafka_bootstrap": "127.0.0.1:1"}, 6, ""),
+        ({"kafka_bootstrap": "127.0.0.1:1", "kafka_settings": {"acks": "0"}}, 2, "acks"),
+    ],
+)
+def test_what_keeps_a_server_from_starting_is_said_in_one_line(
+    settings: dict[str, object], code: int, reason: str
+) -> None:
+    run = subprocess.run(command(port=0, **settings), capture_output=True, text=True, timeout=60, check=False)
+    said = [line for line in run.stderr.splitlines() if line.startswith("topicfold: ")]
+    assert (run.returncode, len(said)) == (code, 1), run.stderr
+    assert reason in said[0]
+    assert "Traceback" not in run.stderr
+
+
+def test_a_file_that_is_no_log_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.db").write_text("not a log, and long enough to have a header of its own" * 40)
+    run = subprocess.run(
+        command(port=0, log_file=str(tmp_path / "log.db")), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 1
+    assert re.match(r"topicfold: .*log\.db", run.stderr), run.stderr
+
+
+def test_a_port_that_is_taken_is_refused_with_a_way_out() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BadSetting, match="in use") as caught:
+        listen(Settings(port=taken.getsockname()[1]))
+    assert "--port" in caught.value.hint
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.5"])
+def test_loopback_is_listened_on(host: str) -> None:
+    with listen(Settings(host=host, port=0)) as listener:
+        assert listener.getsockname()[0].startswith(("127.", "::1"))
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "10.1.2.3", "example.org", "127.0.0.1.example.org"])
+def test_nothing_but_loopback_is_listened_on(host: str) -> None:
+    with pytest.raises(BadSetting, match="loopback"):
+        listen(Settings(host=host, port=0))

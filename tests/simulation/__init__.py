@@ -1,0 +1,1 @@
+"""The shipped engine on a fake log under a virtual clock: seeded histories, judged."""

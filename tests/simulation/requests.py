@@ -1,0 +1,97 @@
+"""Random requests over a handful of names, so that clients meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from tests.simulation.operations import Method, Operation
+from tests.simulation.setup import Setup
+from topicfold.model.events import AggregateKind
+
+NAMESPACES = ("public/default", "public/a", "t1/b")
+TENANTS = ("public", "t1", "t2")
+KEYS = ("k0", "k1", "k2")
+
+_TOPIC_METHODS = {Method.SET_LABELS: 50, Method.CREATE_TOPIC: 14, Method.DELETE_TOPIC: 9, Method.REMOVE_LABELS: 8,
+                  Method.GROW: 3}  # fmt: skip
+_OWNER_METHODS = {Method.CREATE_NAMESPACE: 9, Method.DELETE_NAMESPACE: 7, Method.FORCE_NAMESPACE: 4,
+                  Method.CREATE_TENANT: 3, Method.UPDATE_TENANT: 1, Method.DELETE_TENANT: 3}  # fmt: skip
+
+
+class Requests:
+    """Draws requests; each carries a marker that no other has."""
+
+    def __init__(self, setup: Setup, rng: Random) -> None:
+        self._rng = rng
+        self._topics = setup.topics_per_namespace
+        self._is_narrow = setup.topics_only
+        self._namespaces = NAMESPACES[: 1 if setup.topics_only else 3]
+        weights = _TOPIC_METHODS if setup.topics_only else {**_TOPIC_METHODS, **_OWNER_METHODS}
+        self._methods = list(weights)
+        self._weights = list(weights.values())
+        self._drawn = 0
+
+    def makers(self) -> Iterator[Operation]:
+        """Yield what makes everything that a request may be about."""
+        for tenant in TENANTS[1 : 1 if self._is_narrow else 3]:
+            yield Operation(Method.CREATE_TENANT, AggregateKind.TENANT, tenant, marker=self._marker())
+        for namespace in self._namespaces[1:]:
+            yield Operation(Method.CREATE_NAMESPACE, AggregateKind.NAMESPACE, namespace, marker=self._marker())
+        for namespace in self._namespaces:
+            for number in range(self._topics):
+                topic = _topic(namespace, number)
+                yield self._of_topic(Method.CREATE_TOPIC, topic, labels=self.labels(), number=2 * number)
+
+    def operation(self) -> Operation:
+        """Draw a request."""
+        method = self._rng.choices(self._methods, self._weights)[0]
+        match method:
+            case Method.CREATE_NAMESPACE | Method.DELETE_NAMESPACE | Method.FORCE_NAMESPACE:
+                return Operation(
+                    method, AggregateKind.NAMESPACE, self._rng.choice(self._namespaces), marker=self._marker()
+                )
+            case Method.CREATE_TENANT | Method.UPDATE_TENANT | Method.DELETE_TENANT:
+                return Operation(method, AggregateKind.TENANT, self._rng.choice(TENANTS), marker=self._marker())
+            case Method.SET_LABELS:
+                return self.set_labels(self.topic())
+            case Method.REMOVE_LABELS:
+                keys = self._rng.choice((None, (self._rng.choice(KEYS),)))
+                return self._of_topic(method, self.topic(), keys=keys)
+            case Method.CREATE_TOPIC:
+                number = self._rng.choice((0, 0, 2))
+                return self._of_topic(method, self.topic(), labels=self.labels(), number=number)
+            case _:
+                return self._of_topic(method, self.topic(), number=self._rng.randint(1, 5))
+
+    def topic(self) -> Operation:
+        """Draw a topic; only its names mean anything."""
+        return _topic(self._rng.choice(self._namespaces), self._rng.randrange(self._topics))
+
+    def set_labels(self, topic: Operation) -> Operation:
+        """Draw new labels for a topic, sometimes ones that it may have already."""
+        labels = self.labels() if self._rng.random() < 0.9 else (("k0", "same"),)
+        return self._of_topic(Method.SET_LABELS, topic, labels=labels)
+
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """Draw one label whose value no other request has."""
+        return ((self._rng.choice(KEYS), self._marker()),)
+
+    def _of_topic(
+        self,
+        method: Method,
+        topic: Operation,
+        *,
+        labels: tuple[tuple[str, str], ...] = (),
+        keys: tuple[str, ...] | None = None,
+        number: int = 0,
+    ) -> Operation:
+        return Operation(method, AggregateKind.TOPIC, topic.name, topic.namespace, labels, keys, number, self._marker())
+
+    def _marker(self) -> str:
+        self._drawn += 1
+        return f"v{self._drawn}"
+
+
+def _topic(namespace: str, number: int) -> Operation:
+    return Operation(Method.SET_LABELS, AggregateKind.TOPIC, f"persistent://{namespace}/topic{number}", namespace)

@@ -1,0 +1,115 @@
+"""The label index answers as a scan over all topics would, after any history."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from topicfold.state.label_index import NO_LABELS, LabelIndex
+
+label_sets = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"), max_size=3)
+histories = st.lists(st.tuples(st.integers(0, 5), label_sets), max_size=30)
+
+
+class Topics:
+    """An index, and beside it what each topic bears."""
+
+    def __init__(self, history: list[tuple[int, dict[str, str]]]) -> None:
+        self.index = LabelIndex()
+        self.borne: dict[int, dict[str, str]] = {}
+        self.ids: dict[int, bytes] = {}
+        for number, labels in history:
+            self.put(number, labels)
+
+    def put(self, number: int, labels: dict[str, str]) -> None:
+        """Give topic `number` these labels."""
+        self.ids[number] = self.index.replace(number, self.ids.get(number, NO_LABELS), labels)
+        self.borne[number] = labels
+
+    def bearing(self, wanted: dict[str, str]) -> list[int]:
+        """Return by a scan who bears all of `wanted`."""
+        return sorted(number for number, labels in self.borne.items() if wanted.items() <= labels.items())
+
+    def pairs(self, among: range = range(6)) -> list[tuple[str, str]]:
+        """Return by a scan which pairs there are."""
+        return sorted({pair for number, labels in self.borne.items() if number in among for pair in labels.items()})
+
+
+def by_key(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return key → values of sorted pairs."""
+    return {key: [value for _, value in group] for key, group in groupby(pairs, key=lambda pair: pair[0])}
+
+
+@given(histories, label_sets.filter(bool))
+def test_topics_that_bear_all_labels_are_those_a_scan_finds(
+    history: list[tuple[int, dict[str, str]]], wanted: dict[str, str]
+) -> None:
+    topics = Topics(history)
+    assert list(topics.index.having_all(wanted)) == topics.bearing(wanted)
+
+
+@given(histories)
+@settings(max_examples=200)
+def test_every_postings_list_and_union_is_that_of_a_scan_and_none_is_empty(
+    history: list[tuple[int, dict[str, str]]],
+) -> None:
+    topics = Topics(history)
+    by_pair = {(key, value): list(postings) for key, value, postings in topics.index.postings_by_pair()}
+    assert by_pair == {pair: topics.bearing(dict([pair])) for pair in topics.pairs()}
+    unions = {key: list(postings) for key, postings in topics.index.postings_by_key()}
+    assert unions == {
+        key: sorted(number for number, labels in topics.borne.items() if key in labels)
+        for key in by_key(topics.pairs())
+    }
+
+
+@given(histories)
+def test_each_topics_labels_come_back_from_its_pair_numbers(history: list[tuple[int, dict[str, str]]]) -> None:
+    topics = Topics(history)
+    assert {number: topics.index.labels(ids) for number, ids in topics.ids.items()} == topics.borne
+
+
+@given(histories, st.integers(0, 5))
+def test_all_labels_lists_what_is_borne_or_borne_by_some(history: list[tuple[int, dict[str, str]]], first: int) -> None:
+    topics = Topics(history)
+    assert topics.index.all_labels() == by_key(topics.pairs())
+    among = {key: found for key, found in topics.index.all_labels(BitMap(range(first, 6))).items() if found}
+    assert among == by_key(topics.pairs(range(first, 6)))
+
+
+@given(histories)
+def test_an_index_that_everybody_left_is_empty(history: list[tuple[int, dict[str, str]]]) -> None:
+    topics = Topics(history)
+    for number in range(6):
+        topics.put(number, {})
+    assert (topics.index.all_labels(), [*topics.index.postings_by_pair()], [*topics.index.postings_by_key()]) == (
+        {},
+        [],
+        [],
+    )
+    assert set(topics.ids.values()) == {NO_LABELS}
+
+
+def test_the_number_of_a_pair_that_vanished_is_used_again() -> None:
+    topics = Topics([(0, {"a": "x"}), (1, {"b": "y"}), (0, {}), (2, {"c": "z"})])
+    assert len(topics.index._pairs) == 2
+    assert topics.index.having_all({"a": "x"}) == BitMap()
+    assert list(topics.index.having_all({"c": "z"})) == [2]
+
+
+def test_looking_for_what_nobody_bears_makes_nothing() -> None:
+    index = Topics([(0, {"a": "x"})]).index
+    assert (index.having("a", "y"), index.having("b", "x"), index.having_key("b")) == (None, None, None)
+    assert index.all_labels() == {"a": ["x"]}
+
+
+def test_an_answer_is_a_set_of_its_own() -> None:
+    topics = Topics([(0, {"a": "x"})])
+    topics.index.having_all({"a": "x"}).add(7)
+    for number in range(1, 200):
+        topics.put(number, {"a": "x"})
+    topics.index.having_all({"a": "x"}).add(7_000)
+    assert list(topics.index.having_all({"a": "x"})) == list(range(200))

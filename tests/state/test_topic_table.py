@@ -1,0 +1,94 @@
+"""One row a topic: numbers stay, tombstones keep versions, labels follow the record."""
+
+from __future__ import annotations
+
+from tests.builders import an_id
+from topicfold.log.codec import decode_indexed, encode_record
+from topicfold.model.events import GENESIS
+from topicfold.model.records import TopicRecord, frozen
+from topicfold.state.aggregate import ABSENT, Aggregate, Etag
+from topicfold.state.topic_table import TopicTable
+
+
+def live(version: int, **labels: str) -> Aggregate:
+    """Return a live topic of that version with these labels."""
+    payload = encode_record(TopicRecord(labels=frozen(labels)))
+    return Aggregate(an_id(version), True, Etag(an_id(version), 1), 1, payload, version)
+
+
+def dead(version: int) -> Aggregate:
+    """Return a tombstone."""
+    return Aggregate(an_id(version), False, Etag(an_id(version), 1), 0, b"", version)
+
+
+def table(*rows: tuple[str, Aggregate]) -> TopicTable:
+    """Return a table to which `rows` were put in this order."""
+    topics = TopicTable(decode_indexed)
+    for key, topic in rows:
+        topics.put(f"persistent://public/default/{key}", key, topic)
+    return topics
+
+
+def test_a_topic_that_never_was_is_absent() -> None:
+    assert table().get("orders") is ABSENT
+    assert table().version("orders") == GENESIS
+
+
+def test_a_row_comes_back_as_it_was_put() -> None:
+    topics = table(("orders", live(1, team="pay")), ("bills", live(2)), ("orders", live(3, tier="gold")))
+    assert topics.get("orders") == live(3, tier="gold")
+    assert topics.get("bills") == live(2)
+    assert (topics.version("orders"), topics.labels(0), topics.labels(1)) == (an_id(3), {"tier": "gold"}, {})
+
+
+def test_a_tombstone_keeps_number_and_version_and_nothing_else() -> None:
+    topics = table(("orders", live(1, team="pay")), ("orders", dead(2)), ("bills", live(3)))
+    assert topics.get("orders") == dead(2)
+    assert (topics.numbers, list(topics), len(topics)) == ({"orders": 0, "bills": 1}, [1], 1)
+    assert (topics.labels(0), topics.index.all_labels()) == ({}, {})
+
+
+def test_a_reborn_topic_has_its_old_number_and_only_its_new_labels() -> None:
+    topics = table(("orders", live(1, team="pay")), ("orders", dead(2)), ("orders", live(3, tier="gold")))
+    assert (topics.numbers["orders"], topics.labels(0)) == (0, {"tier": "gold"})
+    assert list(topics.matching({"tier": "gold"})) == [0]
+    assert list(topics.matching({"team": "pay"})) == []
+
+
+def test_an_unreadable_payload_is_kept_raw_and_listed_without_labels() -> None:
+    broken = live(2)._replace(payload=b"\xff\xff")
+    topics = table(("orders", live(1, team="pay")), ("orders", broken))
+    assert topics.get("orders").payload == b"\xff\xff"
+    assert (list(topics.undecodable), list(topics), topics.labels(0)) == ([0], [0], {})
+
+
+def test_a_readable_payload_or_a_delete_repairs_an_unreadable_one() -> None:
+    broken = live(1)._replace(payload=b"\xff\xff")
+    for repair in (live(2, team="pay"), dead(2)):
+        assert list(table(("orders", broken), ("orders", repair)).undecodable) == []
+
+
+def test_a_payload_of_a_newer_schema_counts_as_unreadable() -> None:
+    assert list(table(("orders", live(1)._replace(payload_schema=2))).undecodable) == [0]
+
+
+def test_without_labels_all_live_topics_match() -> None:
+    topics = table(("a", live(1)), ("b", live(2)), ("a", dead(3)))
+    assert list(topics.matching({})) == [1]
+
+
+def test_the_digest_sum_does_not_depend_on_the_order_in_which_topics_came() -> None:
+    one = table(("a", live(1)), ("b", live(2, team="pay")))
+    other = table(("b", live(2, team="pay")), ("a", live(1)))
+    assert one.digest_sum == other.digest_sum != table(("a", live(1)), ("b", live(2))).digest_sum
+
+
+def test_keys_are_sorted_by_text_not_by_number() -> None:
+    assert table(("b", live(1)), ("a", live(2))).sorted_keys([0, 1]) == ["a", "b"]
+
+
+def test_partitions_are_indexed_of_partitioned_topics_and_of_no_other() -> None:
+    grown = live(1)._replace(payload=encode_record(TopicRecord(partitions=3)))
+    assert table(("a", live(1)), ("b", grown)).partitions == {1: 3}
+    for gone in (live(2), dead(2), grown._replace(payload=b"\xff")):
+        assert table(("b", grown), ("b", gone)).partitions == {}

@@ -1,0 +1,60 @@
+"""What a node says about itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from topicfold.telemetry import configure_logging
+
+
+class Terminal(io.StringIO):
+    """Text that says it is shown to somebody."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_trace() -> Iterator[None]:
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:], logging.root.level = handlers, level
+
+
+def test_lines_are_json_where_nobody_looks() -> None:
+    stream = io.StringIO()
+    configure_logging(stream)
+    structlog.get_logger("test").warning("happened", partition=3, text="a\nb")
+    line = json.loads(stream.getvalue())
+    assert stream.getvalue().count("\n") == 1
+    assert line.pop("ts").endswith("Z")
+    assert line == {"event": "happened", "level": "warning", "partition": 3, "text": "a\nb"}
+
+
+def test_lines_of_other_libraries_are_json_too() -> None:
+    stream = io.StringIO()
+    configure_logging(stream)
+    logging.getLogger("uvicorn.error").warning("of %s", "theirs")
+    assert json.loads(stream.getvalue())["event"] == "of theirs"
+
+
+def test_lines_on_a_terminal_are_text() -> None:
+    stream = Terminal()
+    configure_logging(stream)
+    structlog.get_logger("test").info("happened")
+    assert "happened" in stream.getvalue()
+    assert "{" not in stream.getvalue()
+
+
+def test_single_events_are_not_logged() -> None:
+    stream = io.StringIO()
+    configure_logging(stream)
+    structlog.get_logger("test").debug("folded")
+    assert stream.getvalue() == ""
