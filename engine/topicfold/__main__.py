@@ -1,5 +1,7 @@
 """`python -m topicfold` is the command `topicfold`."""
 
+import sys
+
 from topicfold.cli.main import main
 
-main()
+sys.exit(main())

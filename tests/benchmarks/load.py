@@ -11,11 +11,13 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from tests.benchmarks.report import percentile
 
 CLIENT = "CLIENT"
 NUMBER = "NUMBER"
+_ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,10 @@ async def drive(load: Load, seconds: float, *flows: Flow) -> list[Flowed]:
     for party in parties:
         for client in party:
             await loop.create_connection(lambda client=client: client, load.host, load.port)  # type: ignore[misc]
-    for party in parties:
-        for client in party:
-            await client.done
+    async with asyncio.timeout_at(loop.time() + seconds + _ANSWER_SECONDS):
+        for party in parties:
+            for client in party:
+                await client.done
     return [_flowed(party, time.perf_counter() - begin) for party in parties]
 
 
@@ -93,8 +96,7 @@ class _Client(asyncio.Protocol):
         self.done = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         self._send()
 
     def data_received(self, data: bytes) -> None:

@@ -72,8 +72,8 @@ class Node:
         return self.process.wait(20)
 
     def health(self) -> dict[str, Any]:
-        """Return what `/readyz?verbose` says."""
-        answer: dict[str, Any] = httpx2.get(f"{self.url}/readyz?verbose", timeout=10).json()
+        """Return all that `/readyz` can say."""
+        answer: dict[str, Any] = httpx2.get(f"{self.url}/readyz?verbose&digests", timeout=10).json()
         return answer
 
     def digests(self) -> dict[str, tuple[int, str]]:

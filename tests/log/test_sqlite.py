@@ -205,9 +205,10 @@ async def test_an_append_to_a_full_disk_fails_and_the_log_goes_on_when_there_is_
 
 
 async def test_too_many_waiting_appends_are_refused(log: SqliteLog) -> None:
-    go_on = threading.Event()
-    held = asyncio.ensure_future(log._worker.ask(lambda file: go_on.wait()))
-    for _ in range(10_000 - log._worker.waiting):
+    is_held, go_on = threading.Event(), threading.Event()
+    held = asyncio.create_task(log._worker.ask(lambda file: is_held.set() or go_on.wait(30)))
+    await asyncio.to_thread(is_held.wait)
+    for _ in range(10_000):
         log.append(0, b"x", never)
     with pytest.raises(Overloaded):
         log.append(0, b"x", never)

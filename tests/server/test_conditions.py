@@ -137,7 +137,9 @@ async def test_only_linearizable_is_a_consistency(orders: RestNode) -> None:
 )
 async def test_the_reason_for_a_change_is_kept_in_the_log(orders: RestNode, sent: bytes, kept: str) -> None:
     with orders.node.events() as events:
-        answer = await orders.client.post(LABELS, json=say("a"), headers=[(b"X-Change-Reason", sent), (b"X-Request-Id", b"r")])
+        answer = await orders.client.post(
+            LABELS, json=say("a"), headers=[(b"X-Change-Reason", sent), (b"X-Request-Id", b"r")]
+        )
     assert answer.status_code == 204
     audit = decode_audit(events[-1].audit)
     assert audit is not None

@@ -23,6 +23,11 @@ async def test_labels_are_set_read_and_removed_in_every_spelling(orders: RestNod
     assert await orders.get(LABELS) == {}
 
 
+async def test_keys_may_be_parted_by_commas(orders: RestNode) -> None:
+    await orders.done("DELETE", f"{LABELS}?keys=team,tier,none")
+    assert await orders.get(LABELS) == {}
+
+
 async def test_a_topic_of_the_other_domain_is_another_topic(orders: RestNode) -> None:
     await orders.done("PUT", "/admin/v2/non-persistent/public/default/orders")
     assert await orders.get("/admin/v2/non-persistent/public/default/orders/custom-labels") == {}
@@ -47,7 +52,9 @@ async def test_labels_of_one_partition_are_412(orders: RestNode) -> None:
     assert await orders.problem("DELETE", f"{path}?all=true") == (412, "invalid_name")
 
 
-@pytest.mark.parametrize("query", ["", "?all=false", "?all=true&keys=a", "?all=perhaps", "?all=true&all=true"])
+@pytest.mark.parametrize(
+    "query", ["", "?keys=", "?all=false", "?all=true&keys=a", "?all=perhaps", "?all=true&all=true"]
+)
 async def test_removing_names_keys_or_all_and_not_both(orders: RestNode, query: str) -> None:
     assert await orders.problem("DELETE", LABELS + query) == (400, "invalid_request")
     assert await orders.get(LABELS) == {"team": "pay", "tier": "gold"}

@@ -107,8 +107,8 @@ class FakeLog:
         if self._is_closed or (self.is_out and rng.random() < 0.5):
             raise LogUnavailable("the fake log takes nothing now")
         lands, fails_after = self._store.weather.fate(rng)
-        if self.is_out and rng.random() < 0.7:
-            lands, fails_after = (), 0.01
+        if self.is_out:
+            lands, fails_after = lands if rng.random() < 0.5 else (), 0.01
         for seconds in lands:
             self._store.send(partition, value, seconds)
         if fails_after is not None:
@@ -132,7 +132,7 @@ class FakeLog:
         await asyncio.sleep(rng.uniform(0, weather.append_seconds))
         ends = dict(enumerate(self._store.lengths()))
         is_slow = rng.random() < weather.query_slow
-        await asyncio.sleep(rng.uniform(0.1, 1.0) if is_slow or self.is_out else rng.uniform(0, weather.append_seconds))
+        await asyncio.sleep(rng.uniform(0.1, 1.0) if is_slow or self.is_out else rng.uniform(0, weather.query_seconds))
         if self._is_closed or self.is_out or rng.random() < weather.query_fails:
             self.failed_queries.append((asked, self._store.loop.time()))
             raise LogUnavailable("the fake log does not say where it ends")

@@ -7,6 +7,7 @@ product knows of them.
 from __future__ import annotations
 
 import asyncio
+from weakref import WeakKeyDictionary
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import topicfold.runtime.updates
 import topicfold.state.fold
 from topicfold.errors import LogUnavailable
 from topicfold.log.codec import decode_indexed
-from topicfold.model.events import GENESIS, Event, Kind, Operation
+from topicfold.model.events import GENESIS, Event, Kind
 from topicfold.runtime.barrier import Barriers, Ends
 from topicfold.runtime.group import Group, Target, Update, run_group
 from topicfold.runtime.reading import Reading
@@ -199,30 +200,18 @@ def _a_query_serves_latecomers(patch: pytest.MonkeyPatch) -> None:
 @breaks(7)
 def _payloads_are_validated(patch: pytest.MonkeyPatch) -> None:
     """Every other node rejects events whose payload it cannot read."""
-    shipped = PartitionState._topic_event
-    strict: dict[int, bool] = {}
-
-    def topic_event(state: PartitionState, offset: int, event: Event) -> Change:
-        is_strict = strict.setdefault(id(state), len(strict) % 2 == 0)
-        if is_strict and event.kind == Kind.PUT and decode_indexed(event.payload_schema, event.payload) is None:
-            return Change(Outcome.REJECTED, event)
-        return shipped(state, offset, event)
-
-    patch.setattr(PartitionState, "_topic_event", topic_event)
+    _reject_on_every_other_node(patch, lambda event: decode_indexed(event.payload_schema, event.payload) is None)
 
 
 @breaks(7)
-def _rings_are_a_setting(patch: pytest.MonkeyPatch) -> None:
-    """Every other node refuses to remember what it takes for a flood."""
-    shipped = Operations.add
-    seen: dict[int, int] = {}
+def _limits_are_enforced_by_the_fold(patch: pytest.MonkeyPatch) -> None:
+    """Every other node is set to allow one label only, and rejects events that bring more."""
 
-    def add(operations: Operations, operation: Operation, verdict: int, etag: Etag) -> None:
-        number = seen.setdefault(id(operations), len(seen))
-        if number % 2 or len(operations.by_client) < 3:
-            shipped(operations, operation, verdict, etag)
+    def is_above_the_limit(event: Event) -> bool:
+        indexed = decode_indexed(event.payload_schema, event.payload)
+        return indexed is not None and len(indexed.labels) > 1
 
-    patch.setattr(Operations, "add", add)
+    _reject_on_every_other_node(patch, is_above_the_limit)
 
 
 @breaks(8)
@@ -260,3 +249,16 @@ def _levels_are_not_compared(patch: pytest.MonkeyPatch) -> None:
         return shipped(state, offset, event if event.kind == Kind.LEVEL else event._replace(level=state.level))
 
     patch.setattr(PartitionState, "_step", step)
+
+
+def _reject_on_every_other_node(patch: pytest.MonkeyPatch, dislikes: Callable[[Event], bool]) -> None:
+    """Have the fold reject puts of topics that it `dislikes`, on every other node that starts."""
+    shipped = PartitionState._topic_event
+    strict: WeakKeyDictionary[PartitionState, bool] = WeakKeyDictionary()
+
+    def topic_event(state: PartitionState, offset: int, event: Event) -> Change:
+        if strict.setdefault(state, len(strict) % 2 == 0) and event.kind == Kind.PUT and dislikes(event):
+            return Change(Outcome.REJECTED, event)
+        return shipped(state, offset, event)
+
+    patch.setattr(PartitionState, "_topic_event", topic_event)

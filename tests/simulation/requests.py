@@ -27,7 +27,9 @@ class Requests:
         self._topics = setup.topics_per_namespace
         self._is_narrow = setup.topics_only
         self._namespaces = NAMESPACES[: 1 if setup.topics_only else 3]
-        weights = _TOPIC_METHODS if setup.topics_only else {**_TOPIC_METHODS, **_OWNER_METHODS}
+        weights = dict(_TOPIC_METHODS)
+        if not setup.topics_only:
+            weights |= {method: weight * setup.turnover for method, weight in _OWNER_METHODS.items()}
         self._methods = list(weights)
         self._weights = list(weights.values())
         self._drawn = 0

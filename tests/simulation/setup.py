@@ -10,7 +10,11 @@ from tests.simulation.weather import Weather, drawn
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The size of the world and how hard life in it is. Shares are between 0 and 1, times in virtual seconds."""
+    """The size of the world and how hard life in it is. Shares are between 0 and 1, times in virtual seconds.
+
+    `turnover` weighs births and deaths of namespaces and tenants. With `level`, one partition moves to level 2 and some
+    nodes know it.
+    """
 
     nodes: int
     partitions: int
@@ -30,6 +34,7 @@ class Setup:
     conditional: float
     topics_only: bool
     begins_full: bool
+    turnover: int
 
 
 def setup_of(seed: int) -> tuple[Setup, Random]:
@@ -40,7 +45,7 @@ def setup_of(seed: int) -> tuple[Setup, Random]:
         nodes=rng.choice((2, 2, 3, 3, 4, 5)),
         partitions=rng.choice((1, 2, 3)),
         clients=rng.randint(2, 6),
-        operations=rng.randint(30, 60),
+        operations=rng.randint(30, 80),
         client_ring=rng.randint(1, 8) if has_small_rings else 1_000,
         server_ring=rng.randint(1, 8) if has_small_rings else 1_000,
         weather=drawn(rng),
@@ -48,11 +53,12 @@ def setup_of(seed: int) -> tuple[Setup, Random]:
         crashes=rng.random() < 0.7,
         garbage=rng.random() < 0.5,
         unreadable=rng.random() < 0.2,
-        level=rng.random() < 0.1,
+        level=rng.random() < 0.15,
         topics_per_namespace=rng.choice((1, 1, 2)),
         pause_seconds=rng.choice((0.0, 0.01, 0.1)),
         keyed=rng.choice((0.0, 0.3, 0.7, 1.0)),
         conditional=rng.choice((0.0, 0.1, 0.4)),
         topics_only=rng.random() < 0.3,
         begins_full=rng.random() < 0.8,
+        turnover=rng.choice((1, 1, 1, 4)),
     ), rng

@@ -37,7 +37,7 @@ class Trouble:
         levels = 1 if self._setup.level else 0
         while True:
             await asyncio.sleep(self._rng.expovariate(1 / self._setup.trouble_every_seconds))
-            if levels and self._rng.random() < 0.2:
+            if levels and self._rng.random() < 0.4:
                 levels -= 1
                 self._raise_level()
             else:

@@ -33,6 +33,7 @@ class Weather:
     query_fails: float = 0.0
     query_slow: float = 0.0
     append_seconds: float = 0.002
+    query_seconds: float = 0.002
     late_seconds: float = 5.0
     deliver_seconds: float = 0.002
     batch: int = 16
@@ -72,6 +73,7 @@ def drawn(rng: Random) -> Weather:
         query_fails=violence * rng.choice((0.0, 0.0, 0.05, 0.2)),
         query_slow=violence * rng.choice((0.0, 0.05, 0.2)),
         append_seconds=rng.choice((0.001, 0.005, 0.02, 0.05)),
+        query_seconds=rng.choice((0.001, 0.02, 0.1)),
         late_seconds=rng.choice((0.05, 0.5, 5.0)),
         deliver_seconds=rng.choice((0.001, 0.005, 0.02)),
         batch=rng.choice((1, 3, 16)),

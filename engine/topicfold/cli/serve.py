@@ -24,6 +24,9 @@ LogFile = Annotated[
 KafkaBootstrap = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Keep the log on this Kafka cluster instead.")
 ]
+KafkaTopic = Annotated[
+    str | None, typer.Option("--kafka-topic", metavar="TOPIC", help="The log's topic there (default __change_events).")
+]
 Host = Annotated[str | None, typer.Option(help="Address to serve on: loopback only, without authentication.")]
 Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")]
 
@@ -37,13 +40,14 @@ def serve(
     session: Session,
     log: LogFile = None,
     kafka: KafkaBootstrap = None,
+    kafka_topic: KafkaTopic = None,
     host: Host = None,
     port: Port = None,
     kafka_setting: KafkaSettings = None,
 ) -> None:
     """Run a server, on a log in a file or on a Kafka cluster.
 
-    More settings: TOPICFOLD_KAFKA_TOPIC, _PARTITIONS, _ALLOWED_HOSTS, _ALLOWED_CUSTOM_LABEL_KEYS,
+    More settings: TOPICFOLD_PARTITIONS, _ALLOWED_HOSTS, _ALLOWED_CUSTOM_LABEL_KEYS,
     _MAX_CUSTOM_LABEL_VALUE_LENGTH, _REQUEST_TIMEOUT_SECONDS, or the same in lower case under [server] in the
     configuration file.
 
@@ -53,22 +57,20 @@ def serve(
       topicfold serve --log /var/lib/topicfold/events.db --port 8081
       topicfold serve --kafka broker1:9092,broker2:9092 --kafka-setting security.protocol=SSL
     """
-    raise typer.Exit(_serve(session.config, _given(log, kafka, host, port, kafka_setting)))
+    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "host": host, "port": port}
+    raise typer.Exit(_serve(session.config, _given(flags, kafka_setting)))
 
 
-def _given(
-    log: str | None, kafka: str | None, host: str | None, port: int | None, kafka_setting: list[str] | None
-) -> dict[str, Any]:
+def _given(flags: Mapping[str, Any], kafka_setting: list[str] | None) -> dict[str, Any]:
     """Return the settings that the flags name. A log in a file puts Kafka out of force, wherever it is set.
 
     Raises:
         InvalidRequest: the flags contradict each other, or one is malformed.
     """
-    if log and kafka:
+    given = {name: value for name, value in flags.items() if value is not None}
+    if "log_file" in given and "kafka_bootstrap" in given:
         raise InvalidRequest("the log is either in a file or on Kafka", hint="Give --log or --kafka, not both.")
-    flags = {"log_file": log, "kafka_bootstrap": kafka, "host": host, "port": port}
-    given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
-    if log:
+    if "log_file" in given:
         given["kafka_bootstrap"] = None
     if kafka_setting:
         given["kafka_settings"] = read_settings(kafka_setting, "--kafka-setting")

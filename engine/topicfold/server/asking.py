@@ -13,6 +13,7 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest
 from topicfold.runtime.asking import Asked, Consistency
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
 from topicfold.wire import headers as names
@@ -25,7 +26,6 @@ _IDEMPOTENCY_KEY = names.IDEMPOTENCY_KEY.lower().encode()
 _MIN_POSITION = names.MIN_POSITION.lower().encode()
 _CHANGE_REASON = names.CHANGE_REASON.lower().encode()
 _CONSISTENCY = names.CONSISTENCY.lower().encode()
-_REQUEST_ID = names.REQUEST_ID.lower().encode()
 
 
 def asked_to_read(request: Request, node: Node) -> Asked:
@@ -64,7 +64,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
         _deadline(node),
         actor=ANONYMOUS,
         reason=_reason(headers),
-        request_id=headers[_REQUEST_ID].decode(),
+        request_id=headers[REQUEST_ID].decode(),
         method=request.scope["method"],
         key=key,
         body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),

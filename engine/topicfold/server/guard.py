@@ -17,10 +17,10 @@ from functools import lru_cache
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from topicfold.clock import random_id
 from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError
+from topicfold.server.exchange import REQUEST_ID, Exchange
 from topicfold.server.loopback import host_of, is_loopback
 from topicfold.server.problems import problem_answer
 from topicfold.telemetry import Metrics
@@ -33,7 +33,6 @@ HEADERS_KEY = "topicfold.headers"
 
 MAX_BODY_BYTES = 256 * 1024
 MAX_HEADER_BYTES = 16 * 1024
-LINGER_SECONDS = 0.5
 
 _SINGLE = frozenset(
     name.lower().encode()
@@ -43,8 +42,7 @@ _SINGLE = frozenset(
         names.CONSISTENCY, names.REQUEST_ID,
     )
 )  # fmt: skip
-_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
-_REQUEST_ID_NAME = names.REQUEST_ID.lower().encode()
+_REQUEST_ID_FORM = re.compile(rb"[\x21-\x7e]{1,128}")
 
 Headers = dict[bytes, bytes]
 
@@ -115,57 +113,6 @@ class Guard:
             raise InvalidRequest("the path holds bytes that must be percent-encoded") from None
 
 
-class Exchange:
-    """One request and its answer: names the request in the answer, and closes where a body was left unread.
-
-    `unread_body` is true as long as some of the request's body may still come.
-    """
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive = receive
-        self._send = send
-        self.request_id = random_id().hex()
-        self.status = 0
-        self.unread_body = True
-        self._closes = False
-
-    @property
-    def has_started(self) -> bool:
-        """Whether the answer is on its way."""
-        return self.status != 0
-
-    async def receive(self) -> Message:
-        """Return the next part of the request."""
-        message = await self._receive()
-        if not message.get("more_body"):
-            self.unread_body = False
-        return message
-
-    async def send(self, message: Message) -> None:
-        """Send the next part of the answer."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = [*message["headers"], (_REQUEST_ID_NAME, self.request_id.encode())]
-            if self.unread_body:
-                self._closes = True
-                headers.append((b"connection", b"close"))
-            message = {**message, "headers": headers}
-        elif self._closes and not message.get("more_body"):
-            await self._send({**message, "more_body": True})
-            await self._linger()
-            message = {"type": "http.response.body"}
-        await self._send(message)
-
-    async def _linger(self) -> None:
-        """Read on for a moment: to close on a client that still sends would take the answer from it."""
-        try:
-            async with asyncio.timeout(LINGER_SECONDS):
-                while self.unread_body:
-                    await self.receive()
-        except TimeoutError:
-            return
-
-
 def take_headers(scope: Scope, exchange: Exchange) -> Headers:
     """Return the headers by name; a request without an id gets that of `exchange`, which else takes the request's.
 
@@ -182,13 +129,15 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
         elif name in _SINGLE:
             raise InvalidRequest(f"header {name.decode('latin-1')} is given twice")
     if size > MAX_HEADER_BYTES:
-        raise TooLarge(f"{size} bytes of path and headers, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES)
-    request_id = headers.get(_REQUEST_ID_NAME)
+        raise TooLarge(
+            f"{size} bytes of path and headers, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES
+        )
+    request_id = headers.get(REQUEST_ID)
     if request_id is not None:
-        if not _REQUEST_ID.fullmatch(request_id):
+        if not _REQUEST_ID_FORM.fullmatch(request_id):
             raise InvalidRequest(f"{names.REQUEST_ID} must be 1 to 128 visible ASCII characters")
         exchange.request_id = request_id.decode()
-    headers[_REQUEST_ID_NAME] = exchange.request_id.encode()
+    headers[REQUEST_ID] = exchange.request_id.encode()
     return headers
 
 

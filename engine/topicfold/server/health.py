@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from starlette.responses import Response
 
 from topicfold import __version__
 from topicfold.errors import NotReady
+from topicfold.log.port import SettingProblem
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
@@ -43,8 +43,10 @@ class Health:
         """
         reasons = {partition: self._reason(partition) for partition in self.node.engine.states}
         is_ready = not any(reasons.values())
-        if "verbose" in query_of(request):
-            return Response(orjson.dumps(self._report(reasons)), 200 if is_ready else 503, media_type=JSON_TYPE)
+        query = query_of(request)
+        if "verbose" in query:
+            report = self._report(reasons, with_digests="digests" in query)
+            return Response(orjson.dumps(report), 200 if is_ready else 503, media_type=JSON_TYPE)
         if not is_ready:
             raise NotReady(next(filter(None, reasons.values())), hint="GET /readyz?verbose tells more.")
         return Response(b"ok\n", media_type="text/plain")
@@ -69,7 +71,7 @@ class Health:
             return f"partition {partition} may be {age:.0f} s old, more than {limit:g} s"
         return ""
 
-    def _report(self, reasons: dict[int, str]) -> dict[str, Any]:
+    def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
         engine = self.node.engine
         partitions = {
             str(partition): {
@@ -80,30 +82,31 @@ class Health:
                 "ageSeconds": engine.freshness.age_seconds(partition),
                 "topics": sum(map(len, state.topics.values())),
                 "undecodableTopics": sum(len(table.undecodable) for table in state.topics.values()),
+                **({"digest": state.digest().hex()} if with_digests else {}),
             }
             for partition, state in engine.states.items()
         }
-        records: Counter[Outcome] = engine.reader.counts
         return {
             "ready": not any(reasons.values()),
             "version": __version__,
             "log": {
                 "incarnation": engine.identity.incarnation.hex(),
                 "reachable": engine.freshness.is_reachable,
-                "problems": [
-                    {
-                        "setting": problem.setting,
-                        "found": problem.found,
-                        "wanted": problem.wanted,
-                        "refusesWrites": problem.refuses_writes,
-                        "repair": problem.repair,
-                    }
-                    for problem in engine.freshness.problems
-                ],
+                "problems": [_problem(problem) for problem in engine.freshness.problems],
             },
-            "records": {outcome.value: records[outcome] for outcome in Outcome},
+            "records": {outcome.value: engine.reader.counts[outcome] for outcome in Outcome},
             "partitions": partitions,
         }
+
+
+def _problem(problem: SettingProblem) -> dict[str, Any]:
+    return {
+        "setting": problem.setting,
+        "found": problem.found,
+        "wanted": problem.wanted,
+        "refusesWrites": problem.refuses_writes,
+        "repair": problem.repair,
+    }
 
 
 def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
@@ -112,7 +115,9 @@ def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
     return (
         Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives"),
         Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
-                  query={"verbose": "Answer with the state of every partition."}, errors=(NotReady,)),
+                  query={"verbose": "Answer with the state of every partition.",
+                         "digests": "With `verbose`: add each partition's digest, equal wherever positions are."},
+                  errors=(NotReady,)),
         Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version),
         Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus"),
     )  # fmt: skip

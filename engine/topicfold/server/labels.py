@@ -46,10 +46,14 @@ class TopicLabels:
         return written_answer(await node.writing.set_labels(name, labels, asked))
 
     async def remove(self, request: Request) -> Response:
-        """Take labels off a topic: those of the keys given, or all."""
+        """Take labels off a topic: those of the keys given, or all.
+
+        Raises:
+            InvalidRequest: neither, or both.
+        """
         name = whole_topic_in(request)
         query = query_of(request)
-        keys = frozenset(query.get("keys", ()))
+        keys = frozenset(key for text in query.get("keys", ()) for key in text.split(",") if key)
         takes_all = flag(query, "all")
         if takes_all == bool(keys):
             raise InvalidRequest(
@@ -72,6 +76,6 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, Undecodable), aliases=aliases),
         Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204,
-                  query={"keys*": "A label's key.", "all": "`true` takes all labels off."},
+                  query={"keys*": "Keys of labels, parted by commas.", "all": "`true` takes all labels off."},
                   errors=(*WRITE_ERRORS, *missing, Undecodable), aliases=aliases),
     )  # fmt: skip

@@ -59,7 +59,11 @@ class Namespaces:
         return written_answer(await self.node.writing.delete_namespace(name, asked, force=force))
 
     async def topics(self, request: Request) -> Response:
-        """Answer the topics of a namespace, by domain."""
+        """Answer the topics of a namespace, by domain.
+
+        Raises:
+            NotFound: the mode is none.
+        """
         name = namespace_in(request)
         query = query_of(request)
         mode = one(query, "mode") or "PERSISTENT"

@@ -32,7 +32,11 @@ class NativeTopics:
     node: Node
 
     async def find(self, request: Request) -> Response:
-        """Answer the topics of some namespaces that bear all labels given, from one cut of the log."""
+        """Answer the topics of some namespaces that bear all labels given, from one cut of the log.
+
+        Raises:
+            InvalidRequest: more than `MAX_NAMESPACES`, or a malformed query.
+        """
         query = query_of(request, ("namespace", "label"))
         namespaces = dict.fromkeys(map(parse_namespace, query.get("namespace", (DEFAULT_NAMESPACE,))))
         if len(namespaces) > MAX_NAMESPACES:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, NamespaceNotFound, NotEmpty, TenantNotFound
+from topicfold.errors import AlreadyExists, InvalidRequest, NamespaceNotFound, NotEmpty, TenantNotFound
+from topicfold.runtime.asking import Asked, Consistency
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -55,23 +57,26 @@ class Tenants:
         return written_answer(await self.node.writing.update_tenant(name, record, asked))
 
     async def delete(self, request: Request) -> Response:
-        """End a tenant; with `force` its namespaces first, one after another."""
+        """End a tenant; with `force` its namespaces first, one after another.
+
+        Raises:
+            InvalidRequest: `force` comes with an If-Match.
+        """
         name = tenant_in(request)
         force = flag(query_of(request), "force")
         asked = asked_to_write(request, self.node, "delete", force)
         if force:
-            await self._end_namespaces(request, name)
+            await self._end_namespaces(name, asked)
         return written_answer(await self.node.writing.delete_tenant(name, asked))
 
-    async def _end_namespaces(self, request: Request, tenant: str) -> None:
+    async def _end_namespaces(self, tenant: str, asked: Asked) -> None:
+        if asked.if_match:
+            raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
         reading = self.node.reading
-        await reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        await reading.settle(self.node.engine.states, replace(asked, consistency=Consistency.BARRIER))
         for namespace in reading.namespaces(tenant) if tenant in reading.tenants() else ():
-            try:
-                asked = asked_to_write(request, self.node, "delete", True)
+            with suppress(NamespaceNotFound):
                 await self.node.writing.delete_namespace(namespace, asked, force=True)
-            except NamespaceNotFound:
-                continue
 
 
 def operations(node: Node) -> Sequence[Operation]:

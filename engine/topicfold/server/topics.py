@@ -11,7 +11,6 @@ from starlette.responses import Response
 from topicfold.errors import AlreadyExists, FewerPartitions, NamespaceNotFound, TopicNotFound, WrongKind
 from topicfold.model.names import TopicName, partition_base
 from topicfold.model.records import TopicRecord
-from topicfold.runtime.asking import Asked
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -47,7 +46,8 @@ class Topics:
         body = await json_body(request, self.node)
         record = TopicRecord(properties=properties_in(body))
         asked = asked_to_write(request, self.node, *creation(record))
-        await self._refuse_partition(name, asked)
+        if partition_base(name.local) is not None:
+            await self._refuse_partition(name, request)
         return written_answer(await self.node.writing.create_topic(name, record, asked))
 
     async def create_partitioned(self, request: Request) -> Response:
@@ -102,18 +102,16 @@ class Topics:
         asked = asked_to_write(request, self.node, "delete", is_partitioned)
         return written_answer(await self.node.writing.delete_topic(name, asked, is_partitioned=is_partitioned))
 
-    async def _refuse_partition(self, name: TopicName, asked: Asked) -> None:
-        """Return unless `name` is that of a partition, whether there is one or could be."""
-        base = partition_base(name.local)
-        if base is None:
-            return
-        whole = name._replace(local=base)
-        await self.node.engine.barriers.wait([self.node.engine.partition(name.namespace)], asked.deadline)
+    async def _refuse_partition(self, name: TopicName, request: Request) -> None:
+        """Refuse the name of a partition, whether there is one or could be."""
+        whole = name._replace(local=partition_base(name.local) or "")
+        partition = self.node.engine.partition(name.namespace)
+        await self.node.reading.settle([partition], asked_to_read(request, self.node))
         try:
             record = self.node.reading.topic(whole).record
         except TopicNotFound:
             record = None
-        if record and name.local in (f"{base}-partition-{number}" for number in range(record.partitions)):
+        if record and name.local in (f"{whole.local}-partition-{number}" for number in range(record.partitions)):
             raise AlreadyExists(f"{name} exists already, as a partition of {whole}", name=str(name))
         refuse_partition(name)
 

@@ -1,0 +1,64 @@
+"""One request and its answer, as the guard sees them go by."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import Message, Receive, Send
+
+from topicfold.clock import random_id
+from topicfold.wire import headers
+
+LINGER_SECONDS = 0.5
+REQUEST_ID = headers.REQUEST_ID.lower().encode()
+
+
+class Exchange:
+    """One request and its answer: names the request in the answer, and closes where a body was left unread.
+
+    `unread_body` is true as long as some of the request's body may still come.
+    """
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self.request_id = random_id().hex()
+        self.status = 0
+        self.unread_body = True
+        self._closes = False
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the answer is on its way."""
+        return self.status != 0
+
+    async def receive(self) -> Message:
+        """Return the next part of the request."""
+        message = await self._receive()
+        if not message.get("more_body"):
+            self.unread_body = False
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send the next part of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            answer_headers = [*message["headers"], (REQUEST_ID, self.request_id.encode())]
+            if self.unread_body:
+                self._closes = True
+                answer_headers.append((b"connection", b"close"))
+            message = {**message, "headers": answer_headers}
+        elif self._closes and not message.get("more_body"):
+            await self._send({**message, "more_body": True})
+            await self._linger()
+            message = {"type": "http.response.body"}
+        await self._send(message)
+
+    async def _linger(self) -> None:
+        """Read on for a moment: to close on a client that still sends would take the answer from it."""
+        try:
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.unread_body:
+                    await self.receive()
+        except TimeoutError:
+            return
