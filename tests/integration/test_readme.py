@@ -1,0 +1,69 @@
+"""The README's examples do what it says, typed as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.node import running
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def examples(language: str) -> list[str]:
+    """Return the README's code blocks in `language`."""
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `topicfold` is the command of this checkout."""
+    command = tmp_path / "bin" / "topicfold"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
+    command.chmod(0o755)
+    return {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "XDG_CONFIG_HOME": str(tmp_path)}
+
+
+def test_the_first_minute_prints_what_the_readme_shows(environment: dict[str, str], tmp_path: Path) -> None:
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
+        printed = []
+        for line in "".join(examples("console")).splitlines():
+            if line.startswith("$ "):
+                said = subprocess.run(
+                    shlex.split(line[2:]),
+                    env={**environment, "TOPICFOLD_URL": node.url},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    check=True,
+                    timeout=30,
+                ).stdout
+                printed += [line, *said.rstrip().splitlines()]
+        assert [line.rstrip() for line in printed] == "".join(examples("console")).splitlines()
+
+
+def test_the_curl_examples_find_what_they_set(tmp_path: Path) -> None:
+    set_labels, find = re.findall(r"curl .*?(?=\ncurl|\Z)", _curl_block(), re.DOTALL)
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
+        _curl(f"curl -X PUT {node.url}/admin/v2/persistent/public/default/orders", node.url)
+        assert _curl(set_labels, node.url) == ""
+        found = _curl(find.replace("team:payments", "region:eu"), node.url)
+        assert found == '["persistent://public/default/orders"]'
+
+
+def _curl_block() -> str:
+    return next(block for block in examples("sh") if block.startswith("curl"))
+
+
+def _curl(command: str, url: str) -> str:
+    """Run one of the README's commands against `url` and return what it prints."""
+    words = shlex.split(command.replace("\\\n", " ").replace("http://127.0.0.1:8080", url))
+    return subprocess.run([*words, "-sS", "--fail"], capture_output=True, text=True, check=True, timeout=30).stdout
