@@ -21,7 +21,7 @@ from tests.log.following import Following, never
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_file import require_safe_sqlite
+from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
 
 
 @pytest.fixture
@@ -204,6 +204,22 @@ async def test_an_append_to_a_full_disk_fails_and_the_log_goes_on_when_there_is_
     assert await log.end_offsets() == {0: 1, 1: 0, 2: 0}
 
 
+async def test_a_read_that_fails_for_a_moment_is_tried_again(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.append(0, b"x", never)
+    await log.end_offsets()
+    read, failures = SqliteFile.read, [LogUnavailable("the disk is slow")]
+
+    def read_at_second_try(file: SqliteFile, partition: int, offset: int, limit: int) -> list[Entry]:
+        if failures:
+            raise failures.pop()
+        return read(file, partition, offset, limit)
+
+    monkeypatch.setattr(SqliteFile, "read", read_at_second_try)
+    following = Following(log)
+    assert await following.seen(1) == [Entry(0, 0, b"x")]
+    assert not failures
+
+
 async def test_too_many_waiting_appends_are_refused(log: SqliteLog) -> None:
     is_held, go_on = threading.Event(), threading.Event()
     held = asyncio.create_task(log._worker.ask(lambda file: is_held.set() or go_on.wait(30)))
@@ -217,13 +233,13 @@ async def test_too_many_waiting_appends_are_refused(log: SqliteLog) -> None:
 
 
 async def test_a_loop_that_stands_still_holds_up_replaying(log: SqliteLog) -> None:
-    for _ in range(9_000):
-        log.append(0, b"x", never)
+    for _ in range(2_000):
+        log.append(0, bytes(20_000), never)
     await log.end_offsets()
     following = Following(log)
-    time.sleep(0.2)  # noqa: ASYNC251 -- the loop is to stand still while the thread reads ahead
-    assert 4_000 <= log._worker._handed_out < 5_000
-    await following.seen(9_000)
+    time.sleep(0.3)  # noqa: ASYNC251 -- the loop is to stand still while the thread reads ahead
+    assert 8_000_000 < log._worker._handed_out_bytes < 16_000_000
+    await following.seen(2_000)
 
 
 async def test_closing_ends_the_thread(path: Path) -> None:

@@ -435,3 +435,16 @@ async def test_an_event_that_lands_after_its_namespace_ended_is_answered_as_what
     orders.log.release()
     with pytest.raises(NamespaceNotFound):
         await write
+
+
+async def test_an_update_whose_namespace_came_while_its_refusal_flew_is_run_anew(
+    node: Node, store: MemoryStore
+) -> None:
+    async with running(store) as other:
+        node.log.fate = node.log.hold
+        name = parse_topic("public/lost/orders")
+        create = asyncio.create_task(node.writing.create_topic(name, TopicRecord(), node.asked(key="k")))
+        await turns()
+        await other.writing.create_namespace("public/lost", NamespaceRecord(), other.asked())
+        node.log.release()
+        assert (await create).changed

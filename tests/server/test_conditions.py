@@ -112,6 +112,12 @@ async def test_a_read_waits_for_the_position_it_names(nodes: list[RestNode]) -> 
     assert (await read)["labels"] == {"says": "a"}
 
 
+async def test_the_position_of_a_change_covers_the_one_it_came_with(orders: RestNode) -> None:
+    tenants = (await orders.send("GET", "/admin/v2/tenants")).headers["x-log-position"]
+    written = await orders.done("POST", LABELS, say("a"), x_min_position=tenants)
+    assert len(written.headers["x-log-position"]) == len(tenants)
+
+
 async def test_a_position_that_is_not_reached_in_time_is_504(orders: RestNode, store: MemoryStore) -> None:
     async with rest_node(store, 10**9, request_timeout_seconds=0.05) as late:
         late.node.log.pause()

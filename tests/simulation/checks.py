@@ -18,11 +18,15 @@ _TRACE_LINES = 60
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of one seed. `fingerprint` is equal for two runs only if they were the same run."""
+    """What became of one seed. `fingerprint` is equal for two runs only if they were the same run.
+
+    `loop_errors` are those that nobody retrieved; the last of them appear when the run's garbage is collected.
+    """
 
     seed: int
     violations: list[Violation]
     evidence: Evidence
+    loop_errors: list[str]
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
@@ -38,7 +42,7 @@ class Judgement:
             f"seed {self.seed} breaks {len(self.violations)} promise(s):\n{found}\n"
             f"{len(lines)} lines concern {first.subject or 'everything'}, the last {_TRACE_LINES}:\n"
             + "\n".join(f"  {line}" for line in lines[-_TRACE_LINES:])
-            + f"\nrun it alone: TOPICFOLD_SIM_SEEDS={self.seed}: pytest tests/simulation/test_simulation.py"
+            + f"\nrun it alone: TOPICFOLD_SIM_SEEDS={self.seed} python -m pytest tests/simulation/test_simulation.py"
         )
 
 
@@ -47,7 +51,7 @@ def judge(seed: int, evidence: Evidence, loop_errors: list[str]) -> Judgement:
     seen = [*evidence.history.wrong, *loop_errors]
     violations = [Violation(text.partition(" ")[0], text) for text in seen]
     violations += [*check_log(evidence), *check_calls(evidence), *check_reads(evidence), *check_states(evidence)]
-    return Judgement(seed, violations, evidence)
+    return Judgement(seed, violations, evidence, loop_errors)
 
 
 def _trace(evidence: Evidence, subject: str) -> Iterator[tuple[float, str]]:
@@ -66,8 +70,11 @@ def _trace(evidence: Evidence, subject: str) -> Iterator[tuple[float, str]]:
             if event is not None and (not subject or event.name in (subject, owner)):
                 verdict = "accepted" if entry.offset in took_effect else "no effect"
                 operations = [(each.id.hex()[:6], each.verdict) for each in event.operations]
-                yield landed, (
-                    f"{landed:8.3f} LOG {fold.partition}/{entry.offset} {verdict} kind {event.kind} {event.name} "
-                    f"{event.event_id.hex()[:8]} on {event.base.hex()[:8]} carries {operations}"
+                yield (
+                    landed,
+                    (
+                        f"{landed:8.3f} LOG {fold.partition}/{entry.offset} {verdict} kind {event.kind} {event.name} "
+                        f"{event.event_id.hex()[:8]} on {event.base.hex()[:8]} carries {operations}"
+                    ),
                 )
     yield from ((moment, f"{moment:8.3f} {text}") for moment, text in evidence.history.notes)

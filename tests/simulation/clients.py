@@ -55,6 +55,8 @@ class Clients:
                 await self.read(self._any_node(), self._requests.topic())
             elif roll < 0.30:
                 await self._pipeline()
+            elif roll < 0.34:
+                await self._rebirth()
             elif self._rng.random() < self._setup.keyed:
                 await self._keyed_call()
             else:
@@ -94,12 +96,19 @@ class Clients:
             for place in range(3)
         ))  # fmt: skip
 
+    async def _rebirth(self) -> None:
+        """End a namespace and make it again: what was sent to its former life may still land."""
+        for operation in self._requests.rebirth():
+            await self.call(self._any_node(), operation, None)
+
     async def call(
         self, node: Node, operation: Operation, key: str | None, sequence: tuple[int, int] | None = None,
         seconds: float = 0.0,
     ) -> object:  # fmt: skip
         """Send one request, due in `seconds` (0 for any time), and note what came of it; return the answer."""
-        is_conditional = not seconds and key is None and sequence is None and self._rng.random() < self._setup.conditional
+        is_conditional = (
+            not seconds and key is None and sequence is None and self._rng.random() < self._setup.conditional
+        )
         call = Call(
             len(self._history.calls),
             node.name,
@@ -192,5 +201,3 @@ class Clients:
 
     def _any_node(self) -> Node:
         return self._rng.choice(self._nodes)
-
-

@@ -60,7 +60,9 @@ class Call:
         what = self.operation
         details = {**dict(what.labels), **({"keys": what.keys} if what.keys else {})}
         shown = f"{what.method.value} {what.name} {details or what.number or what.marker}"
-        conditions = f"{f' key={self.key}' if self.key else ''}{f' if-match={self.if_match[:8]}' if self.if_match else ''}"
+        conditions = (
+            f"{f' key={self.key}' if self.key else ''}{f' if-match={self.if_match[:8]}' if self.if_match else ''}"
+        )
         answer = (
             f"{'changed' if self.answer.changed else 'unchanged'} {self.answer.etag[:8]}"
             if isinstance(self.answer, Written)

@@ -49,14 +49,13 @@ def _wanted(fold: Reference, accepted: Accepted, call: Call, found: Found, etag:
     return verdict_on(call, fold.at[accepted.offset], accepted.before._replace(found=found, etag=etag))
 
 
-def _is_true_elsewhere(
-    evidence: Evidence, fold: Reference, carried: Carried, call: Call, wanted: Verdict
-) -> bool:
+def _is_true_elsewhere(evidence: Evidence, fold: Reference, carried: Carried, call: Call, wanted: Verdict) -> bool:
     """Whether a verdict that looked beyond its own aggregate was true at some moment since the request."""
     landed = evidence.store.landed_at[fold.partition][carried.offset]
     method, name = call.operation.method, call.operation.name
     if carried.verdict == Verdict.TENANT_NOT_FOUND and method is Method.CREATE_NAMESPACE:
-        return wanted is Verdict.CHANGED and evidence.is_tenant_missing(name.partition("/")[0], call.span.began, landed)
+        is_free = wanted in (Verdict.CHANGED, Verdict.PRECONDITION_FAILED)
+        return is_free and evidence.is_tenant_missing(name.partition("/")[0], call.span.began, landed)
     if carried.verdict == Verdict.TENANT_IN_USE and method is Method.DELETE_TENANT:
         return wanted is Verdict.CHANGED and evidence.is_tenant_in_use(call)
     if carried.verdict == Verdict.NOT_EMPTY and method is Method.DELETE_NAMESPACE:

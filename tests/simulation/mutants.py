@@ -7,9 +7,10 @@ product knows of them.
 from __future__ import annotations
 
 import asyncio
-from weakref import WeakKeyDictionary
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -19,7 +20,7 @@ from topicfold.errors import LogUnavailable
 from topicfold.log.codec import decode_indexed
 from topicfold.model.events import GENESIS, Event, Kind
 from topicfold.runtime.barrier import Barriers, Ends
-from topicfold.runtime.group import Group, Target, Update, run_group
+from topicfold.runtime.group import Group, Update, run_group
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.update_queue import Base, UpdateQueue
 from topicfold.runtime.updates import Updates, operation_text
@@ -109,12 +110,12 @@ def _losers_are_sent_again_as_they_were(patch: pytest.MonkeyPatch) -> None:
     """Updates that lost are not run again on the new record."""
     ran: dict[tuple[bytes, ...], Group] = {}
 
-    def run(target: Target, waiting: Sequence[Update], current: Aggregate, event_id: bytes) -> Group:
-        group = run_group(target, waiting, current, event_id)
+    def run(*run_on: Any) -> Group:
+        group = run_group(*run_on)
         before = ran.setdefault(tuple(update.operation.id for update in group.updates), group)
         if before is group or not before.changes:
             return group
-        return Group(group.updates, before.verdicts, group.etags, before.schema, before.payload, before.is_live)
+        return replace(before, updates=group.updates, etags=group.etags)
 
     patch.setattr(topicfold.runtime.updates, "run_group", run)
 

@@ -151,9 +151,7 @@ class Node:
             return
         for partition in {entry.partition: None for entry in batch}:
             state = engine.states[partition]
-            if state.position % CHECKPOINT == 0 and not self._digests.agree(
-                partition, state.position, state.digest()
-            ):
+            if state.position % CHECKPOINT == 0 and not self._digests.agree(partition, state.position, state.digest()):
                 self._history.wrong.append(f"I1 {self.name} has another digest at {partition}/{state.position}")
 
     def check_end(self) -> None:

@@ -136,7 +136,11 @@ def owner_of(key: Key) -> str | None:
     if kind == _TOPIC:
         domain, _, path = name.partition("://")
         parts = path.split("/")
-        return "/".join(parts[:2]) if domain in ("persistent", "non-persistent") and len(parts) == 3 and all(parts) else None
+        return (
+            "/".join(parts[:2])
+            if domain in ("persistent", "non-persistent") and len(parts) == 3 and all(parts)
+            else None
+        )
     slashes = name.count("/")
     if kind == _NAMESPACE:
         return name if slashes == 1 and all(name.split("/")) else None

@@ -70,6 +70,14 @@ class Requests:
         """Draw a topic; only its names mean anything."""
         return _topic(self._rng.choice(self._namespaces), self._rng.randrange(self._topics))
 
+    def rebirth(self) -> tuple[Operation, Operation]:
+        """Draw the end of a namespace, and its next beginning."""
+        name = self._rng.choice(self._namespaces)
+        return (
+            Operation(Method.FORCE_NAMESPACE, AggregateKind.NAMESPACE, name, marker=self._marker()),
+            Operation(Method.CREATE_NAMESPACE, AggregateKind.NAMESPACE, name, marker=self._marker()),
+        )
+
     def set_labels(self, topic: Operation) -> Operation:
         """Draw new labels for a topic, sometimes ones that it may have already."""
         labels = self.labels() if self._rng.random() < 0.9 else (("k0", "same"),)

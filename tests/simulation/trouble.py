@@ -69,8 +69,11 @@ class Trouble:
             self._note(f"{node.name} has pace {node.log.pace}")
 
     async def _replay(self) -> None:
-        """Append copies of an old record, as a mirror or a resending client would."""
+        """Append copies of an old record, as a mirror or a resending client would; births of topics above all."""
         partition, value = self._old_record()
+        births = [entry.value for entry in self._store.entries[partition] if _is_birth(entry.value)]
+        if births and self._rng.random() < 0.5:
+            value = self._rng.choice(births)
         for _ in range(self._rng.randint(1, 4)):
             self._store.send(partition, value, self._rng.uniform(0, 1))
 
@@ -146,6 +149,11 @@ class Trouble:
 
     def _note(self, text: str) -> None:
         self._history.notes.append((self._store.loop.time(), text))
+
+
+def _is_birth(value: bytes) -> bool:
+    event = decode_event(value)
+    return event is not None and event.aggregate_kind == AggregateKind.TOPIC and event.base == GENESIS
 
 
 def _flipped(value: bytes, bit: int) -> bytes:

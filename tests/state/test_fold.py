@@ -301,3 +301,15 @@ def test_what_is_not_there_is_absent_in_every_spelling() -> None:
     state = folded(MADE)
     for kind, name in ((1, "x"), (2, "x/y"), (3, "persistent://x/y/z"), (3, TOPIC), (3, "orders"), (0, "")):
         assert state.current(kind, name).version == GENESIS
+
+
+@pytest.mark.parametrize("by_client", [True, False])
+def test_the_digest_covers_both_rings(by_client: bool) -> None:
+    refused = [topic_put(2, LIFE, operations=(operation(n, Verdict.UNCHANGED, by_client=by_client),)) for n in (8, 9)]
+    assert folded(MADE, refused[0]).digest() != folded(MADE, refused[1]).digest()
+
+
+def test_the_digest_covers_the_level() -> None:
+    state, raised = folded(MADE), folded(MADE)
+    raised.level = 2
+    assert state.digest() != raised.digest()

@@ -26,7 +26,7 @@ import fastavro
 import google_crc32c
 
 from topicfold.model.events import AggregateKind, Audit, AuditTrail, Event, Operation
-from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
 from topicfold.state.topic_table import Indexed
 
 MAGIC = b"TFE1"
@@ -159,7 +159,7 @@ def encode_record(record: Record) -> bytes:
 def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     """Return the topic in `payload`, or None where it cannot be read or is of a newer schema."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or fields["partitions"] < 0:
+    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
         return None
     return TopicRecord(
         fields["partitions"],
@@ -172,7 +172,7 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
     """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or fields["partitions"] < 0:
+    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
         return None
     return Indexed(fields["local"]["customLabels"], fields["partitions"])
 

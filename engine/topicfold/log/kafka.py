@@ -52,23 +52,20 @@ class KafkaLog:
         settings = client_settings(bootstrap, kafka_settings or {})
         try:
             topics = KafkaTopics(settings, bootstrap)
-            thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
-            found = await asyncio.get_running_loop().run_in_executor(thread, topics.open, topic, partitions)
-            return cls(settings, topics, found, thread)
+            found = await asyncio.to_thread(topics.open, topic, partitions)
+            return cls(settings, topics, found)
         except KafkaException as error:
             raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
 
-    def __init__(
-        self, settings: Mapping[str, Any], topics: KafkaTopics, topic: KafkaTopic, pages_thread: ThreadPoolExecutor
-    ) -> None:
+    def __init__(self, settings: Mapping[str, Any], topics: KafkaTopics, topic: KafkaTopic) -> None:
         self._topics = topics
         self._topic = topic
-        self._pages_thread = pages_thread
         self._loop = asyncio.get_running_loop()
         self._producer_settings = {**settings, **PRODUCER, "message.max.bytes": topic.max_message_bytes}
         self._consumer_settings = {**settings, **CONSUMER}
         self._producer = Producer(self._producer_settings)
         self._is_reaping = False
+        self._pages_thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
         self._pages = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets_thread = ThreadPoolExecutor(1, "topicfold-kafka-offsets")

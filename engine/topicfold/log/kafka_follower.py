@@ -20,8 +20,10 @@ from topicfold.log.port import Deliver, Entry, Fault
 
 _POLL_SECONDS = 0.1
 _BATCH = 1_000
-_MAX_BACKLOG = 8_000
-"""Entries on their way to the loop before the thread stops reading ahead: replaying needs no more memory than this."""
+_MAX_BACKLOG_BYTES = 8 * 1024 * 1024
+"""On its way to the loop before the thread stops reading ahead; librdkafka holds another 64 MiB at most."""
+_ENTRY_BYTES = 200
+"""What an entry costs beside its value."""
 _FULL_SECONDS = 0.001
 _GONE_SECONDS = 2.0
 
@@ -41,8 +43,8 @@ class KafkaFollower:
         self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._positions: dict[int, int] = {}
-        self._handed_out = 0
-        self._taken = 0
+        self._handed_out_bytes = 0
+        self._taken_bytes = 0
         self._is_stopping = False
         self._gone_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-follow", daemon=True)
@@ -62,7 +64,7 @@ class KafkaFollower:
     def _run(self) -> None:
         try:
             while not self._is_stopping:
-                if self._handed_out - self._taken >= _MAX_BACKLOG:
+                if self._handed_out_bytes - self._taken_bytes >= _MAX_BACKLOG_BYTES:
                     time.sleep(_FULL_SECONDS)
                     continue
                 if self._gone_since is not None:
@@ -92,8 +94,9 @@ class KafkaFollower:
                 self._consumer.pause([TopicPartition(self._topic, partition)])
                 faults.append((fault, partition))
         if batch:
-            self._handed_out += len(batch)
-            self._loop.call_soon_threadsafe(self._take, batch)
+            size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
+            self._handed_out_bytes += size
+            self._loop.call_soon_threadsafe(self._take, batch, size)
         for fault, partition in faults:
             self._loop.call_soon_threadsafe(self._fault, fault, partition)
 
@@ -115,9 +118,9 @@ class KafkaFollower:
             self._positions.clear()
             self._loop.call_soon_threadsafe(self._fault, translated(error), None)
 
-    def _take(self, batch: list[Entry]) -> None:
+    def _take(self, batch: list[Entry], size: int) -> None:
         """Deliver on the loop."""
-        self._taken += len(batch)
+        self._taken_bytes += size
         if not self._is_stopping:
             self._deliver(batch)
 

@@ -55,7 +55,7 @@ class SqliteFile:
     """One connection to a log's file.
 
     A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
-    open. Every method raises what `translated` makes of SQLite's errors.
+    open. SQLite's errors become ours by `translated`.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -86,6 +86,10 @@ class SqliteFile:
         """Append all of `records` in one transaction and return them with their offsets.
 
         All are in the log or none is, except where the commit itself fails: then nobody knows.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged.
         """
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -109,7 +113,12 @@ class SqliteFile:
         return entries
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""
+        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged.
+        """
         entries, size = [], 0
         try:
             for row in self._connection.execute(_SELECT, (partition, offset, limit)):
@@ -122,14 +131,24 @@ class SqliteFile:
         return entries
 
     def bounds(self) -> list[Bounds]:
-        """Return the bounds of every partition, by its number."""
+        """Return the bounds of every partition, by its number.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged.
+        """
         try:
             return self._select_bounds()
         except apsw.Error as error:
             raise translated(error, self._path) from error
 
     def version(self) -> int:
-        """Return a number that changes when another connection has committed. Cost: 3 µs."""
+        """Return a number that changes when another connection has committed. Cost: 3 µs.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged.
+        """
         try:
             version: int = self._connection.execute("PRAGMA data_version").get
             return version

@@ -19,8 +19,10 @@ from topicfold.log.sqlite_file import SqliteFile
 
 _POLL_SECONDS = 0.002
 _BATCH = 1_000
-_MAX_BACKLOG = 4_000
-"""Entries on their way to the loop before the thread stops reading ahead: replaying needs no more memory than this."""
+_MAX_BACKLOG_BYTES = 8 * 1024 * 1024
+"""On its way to the loop before the thread stops reading ahead: replaying needs little more memory than this."""
+_ENTRY_BYTES = 200
+"""What an entry costs beside its value."""
 
 
 class Append(NamedTuple):
@@ -61,8 +63,8 @@ class SqliteWorker:
         self._follow: Follow | None = None
         self._version = -1
         self._is_behind = False
-        self._handed_out = 0
-        self._taken = 0
+        self._handed_out_bytes = 0
+        self._taken_bytes = 0
 
     async def start(self) -> int:
         """Start the thread; return the file's number of partitions once it is open.
@@ -221,16 +223,17 @@ class SqliteWorker:
         self._post(follow.fault, gap, partition)
 
     def _has_room(self) -> bool:
-        return self._handed_out - self._taken < _MAX_BACKLOG
+        return self._handed_out_bytes - self._taken_bytes < _MAX_BACKLOG_BYTES
 
     def _hand_out(self, follow: Follow, batch: list[Entry]) -> None:
         if batch:
-            self._handed_out += len(batch)
-            self._post(self._take, follow, batch)
+            size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
+            self._handed_out_bytes += size
+            self._post(self._take, follow, batch, size)
 
-    def _take(self, follow: Follow, batch: list[Entry]) -> None:
+    def _take(self, follow: Follow, batch: list[Entry], size: int) -> None:
         """Deliver on the loop."""
-        self._taken += len(batch)
+        self._taken_bytes += size
         if not self._is_stopping:
             follow.deliver(batch)
 

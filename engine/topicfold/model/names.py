@@ -164,10 +164,11 @@ def is_namespace_shape(full: str) -> bool:
 
 
 def kafka_name(name: TopicName) -> str:
-    """Return the Kafka topic that `name` stands for where its record names no other.
+    """Return the Kafka topic that a persistent topic stands for where its record names no other.
 
-    `topic` for `public/default`, else `tenant..namespace..topic`; two names never share a Kafka topic, because
-    only a name that `topic_of_kafka_name` gives back is accepted.
+    `topic` for `public/default`, else `tenant..namespace..topic`; two persistent names never share a Kafka topic,
+    because only a name that `topic_of_kafka_name` gives back is accepted. Kafka itself may still refuse it
+    (`is_kafka_name`): such a topic can bear labels all the same.
 
     Raises:
         InvalidName: the name needs an explicit Kafka name, or is too long for one.

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+MAX_PARTITIONS = 10_000
+
 EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -40,6 +42,11 @@ class TopicRecord:
     kafka_name: str | None = None
     properties: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRecord:
+    """Stands for a live record whose bytes cannot be read. It can be deleted or replaced whole."""
 
 
 Record = TenantRecord | NamespaceRecord | TopicRecord

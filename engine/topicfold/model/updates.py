@@ -1,7 +1,8 @@
 """Updates: pure functions from a record to the next one, or to a refusal.
 
 An update is run again on the newer record whenever another node was first, so it must depend on nothing but its
-argument. `None` stands for a record that is not live, both in and out; an equal record means "unchanged".
+argument. `None` stands for a record that is not live, both in and out; an equal record means "unchanged". Updates that
+need not know the old record may meet an `UnreadableRecord`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many
-from topicfold.model.records import Record, TenantRecord, TopicRecord, frozen
+from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,27 +23,30 @@ class Refuse:
     reason: str
 
 
-Updater = Callable[[Record | None], Record | Refuse | None]
+Stored = Record | UnreadableRecord | None
+Updater = Callable[[Stored], Record | Refuse | None]
 
 
 def create(record: Record, what: str) -> Updater:
-    """Return the update that makes `record` live where nothing is."""
+    """Return the update that makes `record` live where nothing is, or nothing that can be read."""
 
-    def update(old: Record | None) -> Record | Refuse:
-        return record if old is None else Refuse(Verdict.ALREADY_EXISTS, f"{what} exists already")
+    def update(old: Stored) -> Record | Refuse:
+        if old is None or isinstance(old, UnreadableRecord):
+            return record
+        return Refuse(Verdict.ALREADY_EXISTS, f"{what} exists already")
 
     return update
 
 
 def ensure(record: Record) -> Updater:
     """Return the update that makes `record` live unless something is."""
-    return lambda old: record if old is None else old
+    return lambda old: record if old is None or isinstance(old, UnreadableRecord) else old
 
 
 def delete(missing: Refuse, refused: Callable[[], Refuse | None] = lambda: None) -> Updater:
     """Return the update that ends a record; `refused` may say no at the moment of the update."""
 
-    def update(old: Record | None) -> Refuse | None:
+    def update(old: Stored) -> Refuse | None:
         return missing if old is None else refused()
 
     return update
@@ -51,10 +55,10 @@ def delete(missing: Refuse, refused: Callable[[], Refuse | None] = lambda: None)
 def delete_topic(name: str, *, is_partitioned: bool | None) -> Updater:
     """Return the update that ends a topic; `is_partitioned` None takes either kind."""
 
-    def update(old: Record | None) -> Refuse | None:
-        if not isinstance(old, TopicRecord):
+    def update(old: Stored) -> Refuse | None:
+        if old is None:
             return topic_missing(name)
-        if is_partitioned is not None and is_partitioned != bool(old.partitions):
+        if isinstance(old, TopicRecord) and is_partitioned not in (None, bool(old.partitions)):
             return Refuse(Verdict.WRONG_KIND, f"topic {name} is {'not ' if is_partitioned else ''}partitioned")
         return None
 
@@ -64,7 +68,7 @@ def delete_topic(name: str, *, is_partitioned: bool | None) -> Updater:
 def grow_partitions(name: str, partitions: int) -> Updater:
     """Return the update that raises a partitioned topic's number of partitions."""
 
-    def update(old: Record | None) -> Record | Refuse:
+    def update(old: Stored) -> Record | Refuse:
         if not isinstance(old, TopicRecord):
             return Refuse(Verdict.WRONG_KIND, f"topic {name} does not exist or is not partitioned")
         if not old.partitions:
@@ -81,7 +85,7 @@ def grow_partitions(name: str, partitions: int) -> Updater:
 def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updater:
     """Return the update that sets or changes `labels` and keeps the others."""
 
-    def update(old: Record | None) -> Record | Refuse:
+    def update(old: Stored) -> Record | Refuse:
         if not isinstance(old, TopicRecord):
             return topic_missing(name)
         merged = {**old.labels, **labels}
@@ -95,7 +99,7 @@ def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updat
 def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
     """Return the update that takes the labels called `keys` off, all of them for None; absent ones are no error."""
 
-    def update(old: Record | None) -> Record | Refuse:
+    def update(old: Stored) -> Record | Refuse:
         if not isinstance(old, TopicRecord):
             return topic_missing(name)
         kept = {key: value for key, value in old.labels.items() if keys is not None and key not in keys}
@@ -106,7 +110,7 @@ def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
 
 def replace_tenant(name: str, record: TenantRecord) -> Updater:
     """Return the update that gives a tenant that exists this record."""
-    return lambda old: record if isinstance(old, TenantRecord) else tenant_missing(name)
+    return lambda old: tenant_missing(name) if old is None else record
 
 
 def topic_missing(name: str) -> Refuse:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from topicfold.errors import NewerSchema
 from topicfold.log import codec
 from topicfold.model.events import AggregateKind, Audit, Operation, Verdict
-from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord
+from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Refuse, Updater, namespace_missing
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.operations import Settled
@@ -166,7 +166,7 @@ def _one(
         return _refuse(
             update, Refuse(Verdict.UNDECODABLE, f"the record of {update.target.name} cannot be read")
         ), record
-    new = update.updater(record if readable else _BLANK[update.target.kind])
+    new = update.updater(record if readable else UnreadableRecord())
     if isinstance(new, Refuse):
         return _refuse(update, new), record
     if update.if_match and not is_live:
@@ -184,13 +184,6 @@ def _refuse(update: Update, refusal: Refuse) -> Verdict:
 def _is_too_large(record: Record) -> bool:
     return len(codec.encode_record(record)) > codec.MAX_PAYLOAD_BYTES
 
-
-_BLANK: dict[AggregateKind, Record] = {
-    AggregateKind.TENANT: TenantRecord(),
-    AggregateKind.NAMESPACE: NamespaceRecord(),
-    AggregateKind.TOPIC: TopicRecord(),
-}
-"""What a whole-record replacement or a delete sees where the stored record cannot be read."""
 
 _DECODERS = {
     AggregateKind.TENANT: codec.decode_tenant,

@@ -352,9 +352,11 @@ class Updates:
             _wake(waiter)
 
     def _wake_failed(self, queue: UpdateQueue) -> None:
-        """Wake those whose updater has raised."""
+        """Wake those whose updater has raised, and let their operation ids go: nobody may be left to do so."""
         for update in queue.waiting:
             if update.settled.done():
+                update.settled.exception()
+                self._unlist(update)
                 for waiter in update.waiters:
                     _wake(waiter)
 

@@ -26,7 +26,7 @@ from topicfold.errors import (
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, operation_of_key
 from topicfold.model.labels import check_labels
-from topicfold.model.names import TopicName, kafka_name
+from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import Asked, Written
@@ -47,17 +47,17 @@ class Writing:
         self._engine = engine
 
     async def create_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
-        """Make a topic.
+        """Make a topic, or replace one whose stored record cannot be read.
 
         Raises:
             InvalidName: it has no Kafka name of its own and the record names none.
             InvalidLabels: all violations at once.
             AlreadyExists, NamespaceNotFound: refused.
         """
-        if record.kafka_name is None:
+        if record.kafka_name is None and name.domain == PERSISTENT:
             kafka_name(name)
         check_labels(record.labels, self._engine.options.label_rules)
-        return await self._topic(name, updates.create(record, f"topic {name}"), asked)
+        return await self._topic(name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
         """End a topic, its labels and policies with it; `is_partitioned` None takes either kind.
@@ -108,7 +108,7 @@ class Writing:
         if not await self._tenant_exists(tenant, asked):
             missing = updates.tenant_missing(tenant)
 
-            def without_tenant(old: object) -> Refuse:
+            def without_tenant(old: updates.Stored) -> Refuse:
                 return missing if old is None else Refuse(Verdict.ALREADY_EXISTS, f"namespace {name} exists already")
 
             updater = without_tenant

@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from topicfold.errors import InvalidLabels, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name
-from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
-from topicfold.wire.resources import MAX_PARTITIONS, NamespaceInfo, NewTopic, Resource, TenantInfo
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.wire.resources import NamespaceInfo, NewTopic, Resource, TenantInfo
 
 R = TypeVar("R", bound=Resource)
 

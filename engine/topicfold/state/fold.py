@@ -83,9 +83,10 @@ class PartitionState:
         return (self.tenants if kind == AggregateKind.TENANT else self.namespaces).get(name, ABSENT)
 
     def digest(self) -> bytes:
-        """Return 16 bytes that are equal on all nodes at equal positions, and nowhere else.
+        """Return 16 bytes that are equal on all nodes at equal positions.
 
-        Covers header state and raw bytes of every aggregate, level and rings. Cost: O(namespaces + rings).
+        Covers header state and raw bytes of every aggregate, level and rings; not the position, so garbage leaves it.
+        Different states have different digests, short of a collision. Cost: O(namespaces + rings).
         """
         total = self._digest_sum
         for table in self.topics.values():

@@ -11,10 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import MAX_PARTITIONS, TopicRecord
 from topicfold.runtime.reading import TopicView
 
-MAX_PARTITIONS = 10_000
 """Of one topic: listings under `/admin/v2` name every partition."""
 
 

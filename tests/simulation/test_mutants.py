@@ -1,0 +1,25 @@
+"""Each rule that makes the engine correct, removed: the simulation notices. A judge that never frowns is no judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.world import simulate
+
+SEEDS = 600
+"""So many are tried; the slowest to be caught needed about a hundred."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_an_engine_without_one_of_its_rules_is_caught(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(SEEDS):
+        with monkeypatch.context() as patch:
+            mutant.break_it(patch)
+            if simulate(seed).violations:
+                return
+    pytest.fail(f"{SEEDS} histories without a violation, though: {mutant}")
+
+
+def test_every_rule_that_the_simulation_must_need_has_a_mutant() -> None:
+    assert {1, 2, 3, 5, 6, 7, 8} <= {mutant.rule for mutant in MUTANTS}
