@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from topicfold.log import codec
 from topicfold.log.codec import encode_record
 from topicfold.model.events import Audit, AuditTrail
-from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
 
 pairs = st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=4).map(frozen)
 texts = st.lists(st.text(max_size=5), max_size=3).map(tuple)
-topics = st.builds(TopicRecord, st.integers(0, 2**31 - 1), st.none() | st.text(max_size=5), pairs, pairs)
+topics = st.builds(TopicRecord, st.integers(0, MAX_PARTITIONS), st.none() | st.text(max_size=5), pairs, pairs)
 trails = st.builds(
     AuditTrail,
     st.lists(st.builds(Audit, st.text(), st.text(), st.text()), max_size=3).map(tuple),
@@ -82,10 +82,11 @@ def test_bytes_beyond_the_end_make_a_payload_unreadable() -> None:
     "payload",
     [
         b"\x01" + encode_record(TopicRecord())[1:],
+        encode_record(TopicRecord(MAX_PARTITIONS + 1)),
         b"\x00\x02" + b"\xfe" * 9 + b"\x01x",
         b"\x00\x00" + b"\xfe" * 9 + b"\x01",
     ],
-    ids=["negative partitions", "a name of 2^62 bytes", "2^62 properties"],
+    ids=["negative partitions", "too many partitions", "a name of 2^62 bytes", "2^62 properties"],
 )
 def test_absurd_numbers_make_a_payload_unreadable(payload: bytes) -> None:
     assert codec.decode_topic(1, payload) is None

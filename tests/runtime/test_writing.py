@@ -148,6 +148,12 @@ async def test_an_unreadable_topic_refuses_changes_and_is_repaired_by_a_delete(n
     assert node.labels() == {"team": "pay"}
 
 
+async def test_an_unreadable_topic_is_repaired_by_a_whole_record(node: Node, store: MemoryStore) -> None:
+    await unreadable(node, store)
+    await node.writing.create_topic(ORDERS, TopicRecord(labels={"team": "pay"}), node.asked())
+    assert node.labels() == {"team": "pay"}
+
+
 async def test_a_topic_written_by_a_newer_node_is_left_alone(node: Node, store: MemoryStore) -> None:
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
     store.append(0, encode_event(topic_put(7, life, payload_schema=2)))
