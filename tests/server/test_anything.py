@@ -21,7 +21,7 @@ routes = st.sampled_from([
     "/admin/v2/namespaces/public/default", "/api/v1/topics/public/default/orders", "/api/v1/operations/3-00",
     "/admin/v2/namespaces/public/default/topics", "/readyz",
 ])  # fmt: skip
-paths = st.one_of(routes, st.lists(segments, max_size=8).map(lambda parts: "/" + "/".join(parts)))
+paths = st.one_of(routes, st.lists(segments, max_size=8).map(lambda parts: "/" + "/".join(parts).lstrip("/")))
 names = st.sampled_from(["custom-labels", "keys", "all", "force", "mode", "namespace", "label", "domain", "verbose"])
 queries = st.lists(st.tuples(names, st.binary(max_size=12).map(quote_from_bytes)), max_size=3).map(
     lambda pairs: "&".join(f"{name}={value}" for name, value in pairs)

@@ -15,6 +15,9 @@ from topicfold.model.names import is_kafka_name
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
 from topicfold.wire.resources import NamespaceInfo, NewTopic, Resource, TenantInfo
 
+MAX_VIOLATIONS = 100
+"""Named in one answer; a body may hold tens of thousands."""
+
 R = TypeVar("R", bound=Resource)
 
 
@@ -48,7 +51,7 @@ def new_topic_in(body: Any) -> TopicRecord:
     """Return the record that a native PUT asks for; no body asks for a plain topic.
 
     Raises:
-        InvalidRequest: carries all violations.
+        InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
     new = _checked(NewTopic, body)
     if new.kafka_name is not None and not is_kafka_name(new.kafka_name):
@@ -75,7 +78,7 @@ def properties_in(body: Any) -> Mapping[str, str]:
         if not isinstance(value, (str, int, float))
     ]
     if wrong:
-        raise _violations(wrong)
+        raise _violations(wrong[:MAX_VIOLATIONS])
     return frozen({key: _as_text(value) for key, value in body.items()})
 
 
@@ -104,7 +107,7 @@ def tenant_in_body(body: Any) -> TenantRecord:
     """Return the record of a tenant; no body is an empty one.
 
     Raises:
-        InvalidRequest: carries all violations.
+        InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
     info = _checked(TenantInfo, body)
     return TenantRecord(_distinct(info.admin_roles or ()), _distinct(info.allowed_clusters or ()))
@@ -114,7 +117,7 @@ def namespace_in_body(body: Any) -> NamespaceRecord:
     """Return the record of a namespace; no body is an empty one.
 
     Raises:
-        InvalidRequest: carries all violations.
+        InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
     return NamespaceRecord(frozen(_checked(NamespaceInfo, body).properties or {}))
 
@@ -123,7 +126,7 @@ def _checked(shape: type[R], body: Any) -> R:
     try:
         return shape.model_validate({} if body is None else body)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
+        found = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_VIOLATIONS]
         raise _violations([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
 
 

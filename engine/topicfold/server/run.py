@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import shutil
 import signal
 import socket
 import sys
@@ -168,13 +170,18 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     log = settings.kafka_bootstrap or str(settings.log_file)
-    if not sys.stderr.isatty():
-        _log.info("serving", url=url, log=log)
-        return
+    _log.info("serving", url=url, log=log)
     at = "" if port == _DEFAULT_PORT else f" --url {url}"
-    sys.stderr.write(
+    command = _command()
+    sys.stdout.write(
         f"Topicfold serves {url} on the log {log}. Ctrl-C stops it. Try, in another terminal:\n\n"
-        f"  topicfold topics create orders{at}\n"
-        f"  topicfold topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
-        f"  topicfold topics list public/default --custom-labels team:payments{at}\n\n"
+        f"  {command} topics create orders{at}\n"
+        f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
+        f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
     )
+    sys.stdout.flush()
+
+
+def _command() -> str:
+    """Return what to type for `topicfold` in a terminal where this checkout's environment is not active."""
+    return "topicfold" if shutil.which("topicfold") else os.path.relpath(sys.argv[0])

@@ -137,7 +137,7 @@ class PartitionState:
         table = self.topics.get(namespace_name)
         if table is None or not topic_event_is_accepted(event, namespace, table, key):
             return Change(Outcome.REJECTED, event)
-        settled, etag = self._settle(event, table.get(key).etag)
+        settled, etag = self._settle(event, table.etag(key))
         table.put(event.name, key, _after(event, offset, etag))
         return Change(Outcome.ACCEPTED, event, settled)
 
@@ -183,8 +183,7 @@ class PartitionState:
             found = operation.verdict if verdict is None else verdict
             if found == Verdict.CHANGED:
                 etag = Etag(event.event_id, place)
-            self.operations.add(operation, found, etag)
-            settled.append((operation.id, Settled(found, etag, operation.body_hash)))
+            settled.append((operation.id, self.operations.add(operation, found, etag)))
         return tuple(settled), etag
 
     def _has_topics(self, namespace: str) -> bool:

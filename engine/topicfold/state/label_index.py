@@ -41,16 +41,22 @@ class LabelIndex:
 
         Cost: O(labels that differ); unchanged pairs are not touched.
         """
-        new = array("I", [self._intern(key, value) for key, value in labels.items()])
+        new = array("I")
+        for key, value in labels.items():
+            try:
+                new.append(self._values[key][value])
+            except KeyError:
+                new.append(self._intern(key, value))
         before = array("I", old)
-        kept = set(before).intersection(new) if before else ()
+        if new == before:
+            return old
+        gone = set(before)
         for pair in new:
-            if pair not in kept:
+            if pair not in gone:
                 self._postings[pair].add(number)
                 self._keys[self._pairs[pair][0]].add(number)
-        for pair in before:
-            if pair not in kept:
-                self._remove(pair, number, labels)
+        for pair in gone.difference(new):
+            self._remove(pair, number, labels)
         return new.tobytes() if new else NO_LABELS
 
     def labels(self, ids: bytes) -> dict[str, str]:

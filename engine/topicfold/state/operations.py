@@ -66,10 +66,11 @@ class Operations:
         self.by_client = OperationRing(client_capacity)
         self.by_server = OperationRing(server_capacity)
 
-    def add(self, operation: Operation, verdict: int, etag: Etag) -> None:
-        """Remember what an accepted event made of one operation."""
-        ring = self.by_client if operation.by_client else self.by_server
-        ring.add(operation.id, Settled(verdict, etag, operation.body_hash))
+    def add(self, operation: Operation, verdict: int, etag: Etag) -> Settled:
+        """Remember what an accepted event made of one operation, and return it."""
+        settled = Settled(verdict, etag, operation.body_hash)
+        (self.by_client if operation.by_client else self.by_server).add(operation.id, settled)
+        return settled
 
     def get(self, operation_id: bytes) -> Settled | None:
         """Return what became of an operation, None where neither ring knows it."""

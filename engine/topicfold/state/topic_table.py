@@ -15,11 +15,13 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
-from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
+from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 
 _ROW = struct.Struct("<16s16sHHq16s")
 _HASH_AT = 44
+_ETAG = struct.Struct("<16sH")
+_ETAG_AT = 16
 
 
 class Indexed(NamedTuple):
@@ -65,6 +67,11 @@ class TopicTable:
         """Return the current version of the topic called `key`, GENESIS where there never was one."""
         number = self.numbers.get(key)
         return ABSENT.version if number is None else bytes(self._rows[number * 60 : number * 60 + 16])
+
+    def etag(self, key: str) -> Etag:
+        """Return the ETag of the topic called `key`, `NO_ETAG` where there never was one."""
+        number = self.numbers.get(key)
+        return NO_ETAG if number is None else Etag(*_ETAG.unpack_from(self._rows, number * _ROW.size + _ETAG_AT))
 
     def get(self, key: str) -> Aggregate:
         """Return the topic called `key`, dead or alive."""
