@@ -18,7 +18,7 @@ import io
 import json
 import struct
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +169,12 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     )
 
 
+@lru_cache(maxsize=64)
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
-    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would."""
+    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
+
+    Remembers the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
+    """
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
         return None

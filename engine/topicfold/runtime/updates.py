@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
-from topicfold.log.codec import encode_audit, encode_event
+from topicfold.log.codec import decode_indexed, encode_audit, encode_event
 from topicfold.log.port import Log
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
 from topicfold.model.records import Record
@@ -249,6 +249,8 @@ class Updates:
             return
         self._remember_own(event_id, group.record)
         queue.sent(event_id, base, group.updates, self._loop.time())
+        if target.kind == AggregateKind.TOPIC:
+            decode_indexed(group.schema, group.payload)
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes) -> None:
         """Hear that the log gave up on an event, which says nothing about its outcome: try again on the same base."""
