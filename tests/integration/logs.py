@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from topicfold.log.codec import decode_event
@@ -69,8 +67,9 @@ async def append_raw(options: Sequence[str], partition: int, values: Sequence[by
         before = (await log.end_offsets())[partition]
         for value in values:
             log.append(partition, value, _fail)
-        while (end := (await log.end_offsets())[partition]) < before + len(values):
-            await asyncio.sleep(0.01)
+        end = before
+        while end < before + len(values):
+            end = (await log.end_offsets())[partition]
         return end
 
 

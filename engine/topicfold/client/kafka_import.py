@@ -188,7 +188,7 @@ def _make(client: Client, topic: New) -> New | Failed:
     try:
         client.create_topic(
             topic.name,
-            partitions=topic.partitions,
+            partitions=topic.partitions if topic.partitions > 1 else 0,
             kafka_name=topic.explicit_kafka_name,
             reason="import from Kafka",
         )
