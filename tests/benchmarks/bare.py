@@ -111,9 +111,9 @@ async def consumed_per_second(bare: Bare, count: int) -> float:
     """Return the rate at which `count` records that lie in the topic are consumed from its beginning."""
     bare.assign_beginning()
     start = time.perf_counter()
-    received = 0
-    while received < count:
-        received += len([bare.receive(), *bare.consumer.consume(_CONSUME, 0)])
+    values: list[bytes | None] = []
+    while len(values) < count:
+        values += [message.value() for message in (bare.receive(), *bare.consumer.consume(_CONSUME, 0))]
     return count / (time.perf_counter() - start)
 
 

@@ -59,8 +59,7 @@ async def load_on(port: int) -> AsyncIterator[Load]:
 
 async def drive(load: Load, seconds: float, *flows: Flow) -> list[Flowed]:
     """Run all flows at once for so long; return what came of each. An answer that is not 2xx fails the run."""
-    begin = time.perf_counter()
-    until = begin + seconds
+    until = time.perf_counter() + seconds
     parties = [[_Client(_requests(load, flow, client), until, flow.every_seconds) for client in range(flow.connections)]
                for flow in flows]  # fmt: skip
     loop = asyncio.get_running_loop()
@@ -71,7 +70,7 @@ async def drive(load: Load, seconds: float, *flows: Flow) -> list[Flowed]:
         for party in parties:
             for client in party:
                 await client.done
-    return [_flowed(party, time.perf_counter() - begin) for party in parties]
+    return [_flowed(party, seconds) for party in parties]
 
 
 async def busy_share(load: Load, seconds: float, flow: Flow) -> float:
@@ -109,13 +108,15 @@ class _Client(asyncio.Protocol):
         if len(buffer) < end + 4 + length:
             return
         now = time.perf_counter()
-        self.taken.append(now - self._sent)
         self._buffer = b""
         if buffer[9:10] != b"2":
             self.done.set_exception(ConnectionError(f"refused: {buffer[:500]!r}"))
-        elif now >= self._until:
+            return
+        if now >= self._until:
             self._finish()
-        elif self._every_seconds:
+            return
+        self.taken.append(now - self._sent)
+        if self._every_seconds:
             self._loop.call_later(max(0.0, self._sent + self._every_seconds - now), self._send)
         else:
             self._send()

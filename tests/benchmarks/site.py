@@ -55,15 +55,19 @@ QUICK = Sizes(
 class Site:
     """A context manager that ends the broker and removes its data."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, broker: KafkaProcess | None = None) -> None:
+        """Take the sizes, and a broker that runs already where there is one."""
         self.sizes = sizes
+        self._given = broker
         self.directory = Path(tempfile.mkdtemp(prefix="topicfold-bench-"))
         self._stack = ExitStack()
         self._started = time.monotonic()
 
     @cached_property
     def broker(self) -> KafkaProcess:
-        """A Kafka broker of this run's own."""
+        """The broker that was given, or one of this run's own."""
+        if self._given is not None:
+            return self._given
         self.say("starting Kafka")
         return self._stack.enter_context(KafkaProcess(self.directory / "kafka"))
 

@@ -46,7 +46,7 @@ def check_calls(evidence: Evidence) -> Iterator[Violation]:
         if call.answer is None or call.span.ended > call.span.deadline + SLACK_SECONDS:
             yield Violation("hang", f"call-{call.number} ended {call.span.ended - call.span.deadline:.3f} s late")
         for rule, text in _lies(evidence, call):
-            yield Violation(rule, f"call-{call.number}: {text}", call.operation.name)
+            yield Violation(rule, f"call-{call.number}: {text}", call.operation.name, call.span.ended)
     yield from _check_order(evidence)
 
 

@@ -37,10 +37,10 @@ class Judgement:
     def __str__(self) -> str:
         first = self.violations[0]
         found = "\n".join(f"  {each.rule}: {each.text}" for each in self.violations[:5])
-        lines = [line for _, line in sorted(_trace(self.evidence, first.subject))]
+        lines = [line for moment, line in sorted(_trace(self.evidence, first.subject)) if moment <= first.moment]
         return (
             f"seed {self.seed} breaks {len(self.violations)} promise(s):\n{found}\n"
-            f"{len(lines)} lines concern {first.subject or 'everything'}, the last {_TRACE_LINES}:\n"
+            f"{len(lines)} lines until then concern {first.subject or 'everything'}, the last {_TRACE_LINES}:\n"
             + "\n".join(f"  {line}" for line in lines[-_TRACE_LINES:])
             + f"\nrun it alone: TOPICFOLD_SIM_SEEDS={self.seed} python -m pytest tests/simulation/test_simulation.py"
         )
@@ -48,8 +48,8 @@ class Judgement:
 
 def judge(seed: int, evidence: Evidence, loop_errors: list[str]) -> Judgement:
     """Return the judgement on a finished run; `loop_errors` are those that nobody retrieved."""
-    seen = [*evidence.history.wrong, *loop_errors]
-    violations = [Violation(text.partition(" ")[0], text) for text in seen]
+    violations = [Violation(text.partition(" ")[0], text) for text in evidence.history.wrong]
+    violations += [Violation("error", text) for text in loop_errors]
     violations += [*check_log(evidence), *check_calls(evidence), *check_reads(evidence), *check_states(evidence)]
     return Judgement(seed, violations, evidence, loop_errors)
 
@@ -58,7 +58,7 @@ def _trace(evidence: Evidence, subject: str) -> Iterator[tuple[float, str]]:
     """Yield (time, line) for all that concerns the aggregate `subject` or its namespace; all there is for ""."""
     owner = owner_of((3, subject)) or subject
     for call in evidence.history.calls:
-        if not subject or call.operation.name in (subject, owner):
+        if (not subject or call.operation.name in (subject, owner)) and not call.was_refused_a_connection:
             yield call.span.began, str(call)
     for read in evidence.history.reads:
         if not subject or read.topic == subject:

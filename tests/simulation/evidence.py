@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,11 +17,13 @@ from topicfold.model.events import AggregateKind, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A promise that was broken. `rule` is its number in the guarantees; `subject` the aggregate concerned."""
+    """A promise that was broken. `rule` is its number in the guarantees; `subject` the aggregate concerned; by `moment`
+    it was broken."""
 
     rule: str
     text: str
     subject: str = ""
+    moment: float = math.inf
 
 
 class Evidence:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from tests.simulation.virtual_loop import owned_by
-from tests.simulation.weather import CALM, Weather
+from tests.simulation.weather import CALM
 from topicfold.errors import LogUnavailable
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
 

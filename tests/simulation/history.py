@@ -56,6 +56,11 @@ class Call:
             return None
         return operation_of_key(ACTOR, self.operation.method.value, self.operation.name, self.key)
 
+    @property
+    def was_refused_a_connection(self) -> bool:
+        """Whether the node was down, so that nothing can have come of it."""
+        return isinstance(self.answer, Crashed) and self.span.began == self.span.ended
+
     def __str__(self) -> str:
         what = self.operation
         details = {**dict(what.labels), **({"keys": what.keys} if what.keys else {})}

@@ -16,30 +16,30 @@ def check_log(evidence: Evidence) -> Iterator[Violation]:
     """Yield every accepted event that does not follow, and every operation that took effect twice."""
     for fold in evidence.folds:
         for accepted in evidence.ours(fold):
-            yield from _check_event(evidence, fold, accepted)
+            landed = evidence.store.landed_at[fold.partition][accepted.offset]
+            for rule, text in _faults(evidence, fold, accepted):
+                yield Violation(rule, f"{text}, at {fold.partition}/{accepted.offset}", accepted.event.name, landed)
     for request_id, times in Counter({each: len(found) for each, found in evidence.applied.items() if each}).items():
         if times > 1:
             yield Violation("I6", f"{request_id} was accepted {times} times", _name_of(evidence, request_id))
 
 
-def _check_event(evidence: Evidence, fold: Reference, accepted: Accepted) -> Iterator[Violation]:
+def _faults(evidence: Evidence, fold: Reference, accepted: Accepted) -> Iterator[tuple[str, str]]:
     """Run the operations of an event on its predecessor's record; they must give its own."""
     event, found, etag = accepted.event, accepted.before.found, accepted.before.etag
     for operation_id, carried in accepted.carried:
         call = evidence.calls.get(carried.request_id) or _by_the_engine(accepted)
         if carried.is_again:
-            yield Violation("I7", f"{operation_id.hex()} has a second verdict at {_where(fold, carried)}", event.name)
+            yield "I7", f"{operation_id.hex()} has a second verdict"
         if carried.offset < call.span.ends_before[fold.partition]:
-            yield Violation("W2", f"{call.request_id} lies before its request at {_where(fold, carried)}", event.name)
+            yield "W2", f"{call.request_id} lies before its request"
         wanted, new = _wanted(fold, accepted, call, found, etag)
         if carried.verdict != wanted and not _is_true_elsewhere(evidence, fold, carried, call, wanted):
-            text = f"{call.request_id} has verdict {carried.verdict}, not {wanted!r}, at {_where(fold, carried)}"
-            yield Violation("I3", text, event.name)
+            yield "I3", f"{call.request_id} has verdict {carried.verdict}, not {wanted!r}"
         if carried.verdict == Verdict.CHANGED:
             found, etag = new, f"{event.event_id.hex()}.{carried.place}"
     if found != accepted.after.found:
-        text = f"offset {fold.partition}/{accepted.offset} holds {accepted.after.found}, its operations give {found}"
-        yield Violation("I3", text, event.name)
+        yield "I3", f"the event holds {accepted.after.found}, its operations give {found}"
 
 
 def _wanted(fold: Reference, accepted: Accepted, call: Call, found: Found, etag: str) -> tuple[Verdict, Found]:
@@ -68,10 +68,6 @@ def _by_the_engine(accepted: Accepted) -> Call:
     """Return the call that stands for what an engine makes at the first start."""
     operation = Operation(Method.ENSURE, AggregateKind(accepted.event.aggregate_kind), accepted.event.name)
     return Call(-1, "", operation, 0, None, "", Span(0.0, 0.0, (0,) * 99))
-
-
-def _where(fold: Reference, carried: Carried) -> str:
-    return f"{fold.partition}/{carried.offset}.{carried.place}"
 
 
 def _name_of(evidence: Evidence, request_id: str) -> str:

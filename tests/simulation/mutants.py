@@ -27,7 +27,7 @@ from topicfold.runtime.updates import Updates, operation_text
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
-from topicfold.state.operations import Operations, Settled
+from topicfold.state.operations import OperationRing, Operations, Settled
 from topicfold.state.topic_table import TopicTable
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -147,7 +147,21 @@ def _losers_go_to_the_back(patch: pytest.MonkeyPatch) -> None:
 @breaks(5)
 def _operations_are_not_remembered(patch: pytest.MonkeyPatch) -> None:
     """The fold forgets operation ids at once."""
-    patch.setattr(Operations, "add", lambda operations, operation, verdict, etag: None)
+    shipped = OperationRing.add
+
+    def add(ring: OperationRing, *outcome: Any) -> Any:
+        remembered = shipped(ring, *outcome)
+        ring._by_id.clear()
+        ring._order.clear()
+        return remembered
+
+    patch.setattr(OperationRing, "add", add)
+
+
+@breaks(5)
+def _operations_are_not_looked_up(patch: pytest.MonkeyPatch) -> None:
+    """A key that the fold knows is taken for a new one."""
+    patch.setattr(Operations, "get", lambda operations, operation_id: None)
 
 
 @breaks(5)

@@ -19,6 +19,7 @@ from topicfold.runtime.reading import Reading
 from topicfold.runtime.writing import Writing
 
 READY_SECONDS = 1.0
+_FOLD = vars(topicfold.state.fold)
 _T = TypeVar("_T")
 
 
@@ -140,12 +141,11 @@ class Node:
 
     def _observe(self, deliver: Deliver, batch: Sequence[Entry]) -> None:
         """Deliver as a version that knows `level`, then compare digests with those of other nodes."""
-        before = topicfold.state.fold.SUPPORTED_LEVEL
-        topicfold.state.fold.SUPPORTED_LEVEL = self.level
+        before, _FOLD["SUPPORTED_LEVEL"] = _FOLD["SUPPORTED_LEVEL"], self.level
         try:
             deliver(batch)
         finally:
-            topicfold.state.fold.SUPPORTED_LEVEL = before
+            _FOLD["SUPPORTED_LEVEL"] = before
         engine = self.engine
         if engine is None:
             return

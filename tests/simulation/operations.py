@@ -37,6 +37,7 @@ class Method(Enum):
     def replaces_whole(self) -> bool:
         """Whether it needs no readable record."""
         return self in (
+            Method.CREATE_TOPIC,
             Method.DELETE_TOPIC,
             Method.DELETE_NAMESPACE,
             Method.FORCE_NAMESPACE,
@@ -51,7 +52,10 @@ UNREADABLE: Final = "unreadable"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One request, as a client means it. `marker` is unique, so what it sets names it; `number` is a partition count."""
+    """One request, as a client means it.
+
+    `marker` is unique, so what it sets names it. `number` is a count of partitions.
+    """
 
     method: Method
     kind: AggregateKind
@@ -124,7 +128,10 @@ def effect(operation: Operation, old: Found, topics_alive: int) -> tuple[Verdict
             blank: Record = TenantRecord() if operation.kind is AggregateKind.TENANT else NamespaceRecord()
             return (Verdict.CHANGED, blank) if old is None else (Verdict.UNCHANGED, old)
         case Method.CREATE_TOPIC:
-            return _created(old, TopicRecord(partitions=operation.number, labels=dict(operation.labels)))
+            return _created(
+                None if old is UNREADABLE else old,
+                TopicRecord(partitions=operation.number, labels=dict(operation.labels)),
+            )
         case Method.CREATE_NAMESPACE:
             return _created(old, operation.namespace_record)
         case Method.CREATE_TENANT:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from tests.simulation.call_checks import SLACK_SECONDS
 from tests.simulation.evidence import Evidence, Violation
 from tests.simulation.history import Crashed, Read
-from tests.simulation.operations import UNREADABLE
 from tests.simulation.reference import NOTHING, View, topics_alive
 from topicfold.errors import LogUnavailable, NotReady, PositionTimeout
 from topicfold.model.events import AggregateKind
@@ -23,7 +22,7 @@ def check_reads(evidence: Evidence) -> Iterator[Violation]:
     """Yield every read that showed something else than its position holds, or that was too old."""
     for read in evidence.history.reads:
         for rule, text in _lies(evidence, read):
-            yield Violation(rule, f"{text}: {read}", read.topic)
+            yield Violation(rule, f"{text}: {read}", read.topic, read.span.ended)
     for status in evidence.history.statuses:
         rings = evidence.folds[status.partition].rings[status.position]
         known = [ring[status.operation_id].verdict for ring in rings if status.operation_id in ring]
@@ -65,7 +64,7 @@ def _expected(view: View, read: Read) -> tuple[dict[str, str] | None, str]:
 
 def _labels(view: View, topic: str) -> dict[str, str]:
     found = view[_TOPIC, topic].found
-    return dict(found.labels) if isinstance(found, TopicRecord) and found is not UNREADABLE else {}
+    return dict(found.labels) if isinstance(found, TopicRecord) else {}
 
 
 def _bearing(view: View, namespace: str, key: str, value: str) -> frozenset[str]:

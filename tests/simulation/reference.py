@@ -119,10 +119,7 @@ class Reference:
             ring.setdefault(operation.id, one)
             if len(ring) > self._capacities[operation.by_client]:
                 ring.popitem(last=False)
-        if stays:
-            new = old._replace(version=event.event_id)
-        else:
-            new = _left_by(event, old, etag)
+        new = old._replace(version=event.event_id) if stays else _left_by(event, old, etag)
         after = {**view, key: new}
         if key[0] == _NAMESPACE and new.incarnation != old.incarnation:
             after = {each: thing for each, thing in after.items() if each[0] != _TOPIC or owner_of(each) != event.name}

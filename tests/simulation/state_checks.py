@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tests.simulation.evidence import Evidence, Violation
 from tests.simulation.reference import Key, Reference
 from topicfold.model.events import AggregateKind
+from topicfold.model.names import topic_of_key
 from topicfold.state import invariants
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.fold import PartitionState
@@ -57,10 +58,9 @@ def _aggregates(state: PartitionState) -> Iterator[tuple[Key, _Seen]]:
         yield (int(AggregateKind.TENANT), name), _seen(tenant)
     for name, namespace in state.namespaces.items():
         yield (int(AggregateKind.NAMESPACE), name), _seen(namespace)
-    for namespace, table in state.topics.items():
+    for owner, table in state.topics.items():
         for number, key in enumerate(table.keys):
-            domain, local = ("persistent", key) if "://" not in key else key.split("://")
-            yield (int(AggregateKind.TOPIC), f"{domain}://{namespace}/{local}"), _seen(table.row(number))
+            yield (int(AggregateKind.TOPIC), topic_of_key(owner, key)), _seen(table.row(number))
 
 
 def _seen(aggregate: Aggregate) -> _Seen:

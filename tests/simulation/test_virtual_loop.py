@@ -73,10 +73,11 @@ def test_a_killed_owner_does_nothing_more() -> None:
     async def kill() -> None:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
-        loop.create_task(work(), context=owned_by("victim"))
+        task = loop.create_task(work(), context=owned_by("victim"))
         await asyncio.sleep(0.5)
         loop.kill("victim")
         await asyncio.sleep(5)
+        assert task.cancelled()
 
     _run(kill())
     assert done == []
@@ -87,8 +88,8 @@ def test_an_error_that_nobody_retrieved_is_kept() -> None:
         raise ZeroDivisionError
 
     async def forget() -> None:
-        asyncio.get_running_loop().create_task(fail())
-        await asyncio.sleep(1)
+        task = asyncio.get_running_loop().create_task(fail())
+        await asyncio.wait([task])
 
     loop = VirtualLoop()
     loop.run_until_complete(forget())

@@ -8,7 +8,7 @@ name), so that a crash can take away everything an owner had going.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Coroutine, Generator
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, NoReturn, TypeVar
@@ -42,6 +42,9 @@ class _Selector:
 class VirtualLoop(asyncio.BaseEventLoop):
     """A loop that starts at time 0 and refuses real I/O; `errors` are those that nobody retrieved."""
 
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
+
     def __init__(self) -> None:
         super().__init__()
         self._selector = _Selector()
@@ -65,7 +68,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def kill(self, owner: str) -> None:
         """End all that `owner` has going: its callbacks and timers never run, its tasks are cancelled."""
         for handle in [*self._ready, *self._scheduled]:
-            if handle._context is not None and handle._context.get(OWNER) == owner and not _steps_a_task(handle):
+            if _owner_of(handle) == owner and not _steps_a_task(handle):
                 handle.cancel()
         for task in self._owned.pop(owner, ()):
             task.cancel()
@@ -105,9 +108,15 @@ def owned_by(owner: str) -> Context:
     return context
 
 
+def _owner_of(handle: asyncio.Handle) -> str | None:
+    """Return whose a callback is, None where it was cancelled."""
+    context: Context | None = handle._context  # type: ignore[attr-defined]
+    return None if context is None else context.get(OWNER)
+
+
 def _steps_a_task(handle: asyncio.Handle) -> bool:
     """Whether a callback moves a task on; tasks must take their step to learn that they are cancelled."""
-    return isinstance(getattr(handle._callback, "__self__", None), asyncio.Task)
+    return isinstance(getattr(handle._callback, "__self__", None), asyncio.Task)  # type: ignore[attr-defined]
 
 
 def _described(context: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from topicfold.clock import random_id, wall_clock_ms
-from topicfold.errors import LogUnavailable, TopicfoldError, UnsafeLog, Wait
+from topicfold.errors import LogUnavailable, OutcomeUnknown, UnsafeLog, Wait
 from topicfold.log.codec import decode_indexed
 from topicfold.log.identity import establish_identity
 from topicfold.log.port import Log, LogIdentity
@@ -152,8 +152,7 @@ class Engine:
             (AggregateKind.NAMESPACE, DEFAULT_NAMESPACE, NamespaceRecord()),
         )
         for kind, name, record in first:
-            never_was = self.states[partition].current(kind, name).offset < 0
-            if self.partition(name) == partition and never_was:
+            while self.partition(name) == partition and self.states[partition].current(kind, name).offset < 0:
                 await self._make(kind, name, record)
         self.readiness.open(partition)
 
@@ -169,8 +168,9 @@ class Engine:
         deadline = asyncio.get_running_loop().time() + self.options.request_timeout_seconds
         try:
             await self.updates.submit(update, deadline)
-        except TopicfoldError as error:
-            _log.warning("not_made", name=name, reason=error.reason)
+        except (Wait, OutcomeUnknown) as error:
+            _log.warning("not_made_yet", name=name, reason=error.reason)
+            await asyncio.sleep(TICK_SECONDS)
 
     async def _tick(self) -> None:
         """Each second: confirm the age of the state, look after the queues, check the log's settings."""

@@ -302,15 +302,15 @@ class Updates:
         self._make_due(owner)
 
     def _return_strangers(self, queue: UpdateQueue, incarnation: bytes) -> None:
-        """Give updates of topics that wait here back to their topics, the namespace being live."""
+        """Give updates of topics that wait here back to their topics, before younger ones, the namespace being live."""
         if queue.target.kind != AggregateKind.NAMESPACE or incarnation == GENESIS:
             return
         strangers = [update for update in queue.waiting if update.target.kind == AggregateKind.TOPIC]
         if strangers:
             queue.waiting = deque(update for update in queue.waiting if update.target.kind != AggregateKind.TOPIC)
-            for update in strangers:
+            for update in reversed(strangers):
                 home = self._queue(update.target)
-                home.waiting.append(update)
+                home.waiting.appendleft(update)
                 self._make_due(home)
 
     def _make_due(self, queue: UpdateQueue) -> None:

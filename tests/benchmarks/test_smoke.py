@@ -1,0 +1,62 @@
+"""The harness works: tiny runs of what needs no broker, and of one benchmark that does. Numbers are not judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks import fold, label_query, memory
+from tests.benchmarks.report import Goal, Row, percentile, print_table, row
+from tests.benchmarks.site import QUICK, Site
+from tests.brokers.process import KafkaProcess
+
+
+def test_label_query_finds_what_a_scan_finds() -> None:
+    with Site(QUICK) as site:
+        rows = list(label_query.run(site))
+    assert [each.what.partition(",")[0] for each in rows] == ["as a set", "with names"]
+
+
+def test_memory_states_bytes_beside_plain_dictionaries() -> None:
+    with Site(QUICK) as site:
+        (only,) = memory.run(site)
+    assert only.ours.median > 0
+    assert only.theirs.median > 0
+
+
+@pytest.mark.kafka
+def test_fold_counts_every_event_of_the_log(own_broker: KafkaProcess) -> None:
+    with Site(QUICK, own_broker) as site:
+        rows = list(fold.run(site))
+    assert all(each.ours.median > 0 for each in rows)
+
+
+def test_a_ratio_is_taken_pair_by_pair() -> None:
+    made = row("name: what", "ms", [2.0, 9.0, 8.0], "bare", [1.0, 3.0, 4.0], Goal("ratio", "≤", 2.5))
+    assert made.ratio == (2.0, 2.0, 3.0)
+    assert made.met
+
+
+@pytest.mark.parametrize(("comparison", "met"), [("≤", False), ("≥", True), ("=", False)])
+def test_a_goal_bounds_the_median(comparison: str, met: bool) -> None:
+    assert row("name: what", "/s", [2.0], "bare", [1.0], Goal("ours", comparison, 1.0)).met is met  # type: ignore[arg-type]
+
+
+def test_a_row_is_json_and_a_line_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    made: Row = row("name: what", "/s", [2_000.0, 1_000.0, 3_000.0], "bare", [1_000.0])
+    assert json.loads(json.dumps(made.as_json()))["ratio"]["high"] == 3.0
+    print_table("header", [made])
+    assert "2,000 (1,000–3,000)" in capsys.readouterr().out
+
+
+def test_a_percentile_is_one_of_the_samples() -> None:
+    assert percentile([float(number) for number in range(100)], 99) == 99.0
+
+
+def test_a_site_leaves_nothing_behind() -> None:
+    with Site(QUICK) as site:
+        directory: Path = site.directory
+        assert directory.is_dir()
+    assert not directory.exists()
