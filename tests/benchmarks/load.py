@@ -1,7 +1,7 @@
 """The load generator: keep-alive HTTP/1.1 connections on raw sockets, each with one request outstanding.
 
-Runs in a worker's process of its own. Takes about a tenth of what a server needs for the cheapest answer;
-`rest_reads` states how busy it was at the server's ceiling.
+Runs in a worker's process of its own and takes about 18 µs a request, a quarter of a core where the server's cheapest
+route is at its ceiling; `rest_reads` states how busy it was.
 """
 
 from __future__ import annotations

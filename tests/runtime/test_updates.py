@@ -420,7 +420,7 @@ async def test_idle_queues_vanish(orders: Node) -> None:
     await turns()
     orders.engine.updates.tick()
     await turns()
-    assert (len(orders.engine.updates), orders.engine.updates._by_operation) == (0, {})
+    assert (len(orders.engine.updates), len(orders.engine.updates.pending)) == (0, 0)
 
 
 async def test_an_event_that_lands_after_its_namespace_ended_is_answered_as_what_it_came_to(orders: Node) -> None:

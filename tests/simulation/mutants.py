@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
+import topicfold.runtime.pending
 import topicfold.runtime.updates
 import topicfold.state.fold
 from topicfold.errors import LogUnavailable
@@ -85,7 +86,7 @@ def _failure_is_an_answer(patch: pytest.MonkeyPatch) -> None:
     def append_failed(updates: Updates, queue: UpdateQueue, event_id: bytes) -> None:
         if queue.latest == event_id:
             for update in queue.carried:
-                updates._fail(update, LogUnavailable("the append failed"))
+                updates.pending.fail(update, LogUnavailable("the append failed"))
             queue.give_up()
             updates._make_due(queue)
 
@@ -175,7 +176,8 @@ def _refusals_are_not_logged(patch: pytest.MonkeyPatch) -> None:
 @breaks(5)
 def _bodies_are_not_compared(patch: pytest.MonkeyPatch) -> None:
     """A key answers for any body."""
-    patch.setattr(topicfold.runtime.updates, "_check_body", lambda body_hash, before: None)
+    for module in (topicfold.runtime.updates, topicfold.runtime.pending):
+        patch.setattr(module, "check_body", lambda body_hash, before: None)
 
 
 @breaks(6)
@@ -239,7 +241,7 @@ def _acknowledged_when_appended(patch: pytest.MonkeyPatch) -> None:
     ) -> None:
         shipped(updates, queue, group, event_id, current, base)
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):
-            updates._settle(update, Settled(verdict, etag, update.operation.body_hash))
+            updates.pending.settle(update, Settled(verdict, etag, update.operation.body_hash))
 
     patch.setattr(Updates, "_append", append)
 
@@ -249,7 +251,7 @@ def _unknown_is_said_as_no(patch: pytest.MonkeyPatch) -> None:
     """A write that is still under way at its deadline is said not to be applied."""
 
     def expired(updates: Updates, update: Update) -> LogUnavailable:
-        updates._unlist(update)
+        updates.pending.remove(update)
         return LogUnavailable(operation_text(update.target.partition, update.operation.id))
 
     patch.setattr(Updates, "_expired", expired)

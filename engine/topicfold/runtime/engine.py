@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from topicfold.clock import random_id, wall_clock_ms
-from topicfold.errors import LogUnavailable, OutcomeUnknown, UnsafeLog, Wait
+from topicfold.errors import LogUnavailable, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
 from topicfold.log.codec import decode_indexed
 from topicfold.log.identity import establish_identity
 from topicfold.log.port import Log, LogIdentity
@@ -107,6 +107,8 @@ class Engine:
             state.position = starts[partition]
         log.follow(starts, engine.reader.deliver, engine.reader.stop)
         engine._tasks = [asyncio.create_task(engine._become_ready()), asyncio.create_task(engine._tick())]
+        for task in engine._tasks:
+            task.add_done_callback(engine._on_end)
         return engine
 
     async def stop(self) -> None:
@@ -171,6 +173,13 @@ class Engine:
         except (Wait, OutcomeUnknown) as error:
             _log.warning("not_made_yet", name=name, reason=error.reason)
             await asyncio.sleep(TICK_SECONDS)
+
+    def _on_end(self, task: asyncio.Task[None]) -> None:
+        """Stop everything if what must go on ended by a defect."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _log.error("task_failed", exc_info=error)
+            self.reader.stop(OperatorNeeded(f"a part of this node failed: {error!r}", hint="Restart it."), None)
 
     async def _tick(self) -> None:
         """Each second: confirm the age of the state, look after the queues, check the log's settings."""

@@ -18,13 +18,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from topicfold.errors import KeyReused, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
+from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
 from topicfold.log.codec import decode_indexed, encode_audit, encode_event
 from topicfold.log.port import Log
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
 from topicfold.model.records import Record
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.group import Group, Target, Update, run_group
+from topicfold.runtime.pending import PendingUpdates, check_body
 from topicfold.runtime.update_queue import Base, UpdateQueue
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, Outcome
@@ -58,7 +59,7 @@ class Updates:
         self._clock_ms = clock_ms
         self._refuses_writes = refuses_writes
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
-        self._by_operation: dict[bytes, Update] = {}
+        self.pending = PendingUpdates()
         self._own: dict[bytes, None] = {}
         self._written: dict[bytes, Record] = {}
         self._due: dict[UpdateQueue, None] = {}
@@ -80,22 +81,11 @@ class Updates:
         """
         update = self._joined(update)
         if not update.settled.done():
-            await self._lapse_or_settle(update, deadline)
+            await self.pending.wait(update, deadline)
         if not update.settled.done():
             raise self._expired(update)
-        self._unlist(update)
+        self.pending.remove(update)
         return update.settled.result()
-
-    async def _lapse_or_settle(self, update: Update, deadline: float) -> None:
-        """Return once `update` is settled or it is `deadline`. (A shield and a time-out cost 9 µs more.)"""
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        update.waiters.append(waiter)
-        timer = self._loop.call_at(deadline, _wake, waiter)
-        try:
-            await waiter
-        finally:
-            timer.cancel()
-            update.waiters.remove(waiter)
 
     def publish(self, partition: int, change: Change) -> None:
         """Settle what this change decides, and run the queues it sets free once the reader's batch is done."""
@@ -106,9 +96,7 @@ class Updates:
         if change.outcome is Outcome.REJECTED:
             return
         for operation_id, settled in change.settled:
-            update = self._by_operation.get(operation_id)
-            if update is not None:
-                self._answer(update, settled)
+            self.pending.answer(operation_id, settled)
         if event.kind == Kind.LEVEL:
             self._decide_all(lambda queue: queue.target.partition == partition)
             return
@@ -134,9 +122,8 @@ class Updates:
     def close(self) -> None:
         """Fail everybody who waits, saying unknown where an event is undecided."""
         self._closed = True
-        for update in list(self._by_operation.values()):
-            if not update.settled.done():
-                self._fail(update, self._stopping(update))
+        for update in self.pending.all():
+            self.pending.fail(update, self._stopping(update))
         for queue in self._queues.values():
             if queue.refreshing:
                 queue.refreshing.cancel()
@@ -151,17 +138,16 @@ class Updates:
         operation = update.operation
         known = state.operations.get(operation.id)
         if known is not None:
-            _check_body(operation.body_hash, known.body_hash)
+            check_body(operation.body_hash, known.body_hash)
             update.settled.set_result(known)
             return update
-        twin = self._by_operation.get(operation.id)
+        twin = self.pending.twin(operation)
         if twin is not None:
-            _check_body(operation.body_hash, twin.operation.body_hash)
             return twin
         queue = self._queue(update.target)
         if len(queue.waiting) >= MAX_WAITING:
             raise Overloaded(f"{len(queue.waiting)} updates of {update.target.name} are waiting already")
-        self._by_operation[operation.id] = update
+        self.pending.add(update)
         queue.waiting.append(update)
         self._run(queue)
         return update
@@ -203,7 +189,7 @@ class Updates:
         event_id = self._new_id()
         group = run_group(target, queue.waiting, current, event_id, self._written.get(current.version))
         if len(group.updates) < len(queue.waiting):
-            self._wake_failed(queue)
+            self.pending.end_settled(queue.waiting)
         if group.must_be_logged:
             self._append(queue, group, event_id, current, Base(state.level, incarnation, current.version))
         elif group.updates:
@@ -244,7 +230,7 @@ class Updates:
             return
         except TopicfoldError as error:
             for update in group.updates:
-                self._fail(update, error)
+                self.pending.fail(update, error)
             self._make_due(queue)
             return
         self._remember_own(event_id, group.record)
@@ -271,7 +257,7 @@ class Updates:
         """Answer those noes that a barrier has made fresh; have one made for the others."""
         for update, verdict, etag in zip(group.updates, group.verdicts, group.etags, strict=True):
             if update.is_fresh:
-                self._settle(update, Settled(verdict, etag, update.operation.body_hash))
+                self.pending.settle(update, Settled(verdict, etag, update.operation.body_hash))
         self._drop_left(queue)
         if queue.waiting and queue.refreshing is None:
             queue.refreshing = self._loop.create_task(self._refresh(queue, list(queue.waiting)))
@@ -285,7 +271,7 @@ class Updates:
         except Wait as error:
             for update in updates:
                 if not update.in_attempt:
-                    self._fail(update, LogUnavailable(f"cannot tell for sure: {error.reason}"))
+                    self.pending.fail(update, LogUnavailable(f"cannot tell for sure: {error.reason}"))
         else:
             for update in updates:
                 update.is_fresh = True
@@ -329,56 +315,18 @@ class Updates:
             queue.timer.cancel()
         queue.timer = self._loop.call_later(seconds, self._run, queue)
 
-    def _answer(self, update: Update, settled: Settled) -> None:
-        """Settle `update` by what the log says of its operation id, which another body may have been first to use."""
-        try:
-            _check_body(update.operation.body_hash, settled.body_hash)
-        except KeyReused as error:
-            self._fail(update, error)
-        else:
-            self._settle(update, settled)
-
-    def _settle(self, update: Update, settled: Settled) -> None:
-        if not update.settled.done():
-            update.settled.set_result(settled)
-        self._unlist(update)
-        for waiter in update.waiters:
-            _wake(waiter)
-
-    def _fail(self, update: Update, error: TopicfoldError) -> None:
-        if not update.settled.done():
-            update.settled.set_exception(error)
-            update.settled.exception()
-        self._unlist(update)
-        for waiter in update.waiters:
-            _wake(waiter)
-
-    def _wake_failed(self, queue: UpdateQueue) -> None:
-        """Wake those whose updater has raised, and let their operation ids go: nobody may be left to do so."""
-        for update in queue.waiting:
-            if update.settled.done():
-                update.settled.exception()
-                self._unlist(update)
-                for waiter in update.waiters:
-                    _wake(waiter)
-
-    def _unlist(self, update: Update) -> None:
-        """Let the operation id go, unless a later update bears it now."""
-        if self._by_operation.get(update.operation.id) is update:
-            del self._by_operation[update.operation.id]
-
     def _refuse_all(self, queue: UpdateQueue, refusal: Wait) -> None:
         """Fail what is in no undecided event; the rest waits for better times or its deadline."""
         for update in queue.waiting:
             if not update.in_attempt:
-                self._fail(update, refusal)
+                self.pending.fail(update, refusal)
         self._drop_left(queue)
         if not queue.waiting:
             self._forget(queue)
 
     def _drop_left(self, queue: UpdateQueue) -> None:
         """Drop updates that are settled or that nobody waits for any more."""
-        queue.keep(lambda update: not update.settled.done() and self._by_operation.get(update.operation.id) is update)
+        queue.keep(lambda update: not update.settled.done() and update in self.pending)
 
     def _forget(self, queue: UpdateQueue) -> None:
         """Drop an idle queue. An undecided event of it may still land: at most one on its base does."""
@@ -391,7 +339,7 @@ class Updates:
     def _expired(self, update: Update) -> TopicfoldError:
         """Return what to tell a waiter whose time is up; with the last of them the update leaves its queue."""
         if not update.waiters:
-            self._unlist(update)
+            self.pending.remove(update)
         operation = operation_text(update.target.partition, update.operation.id)
         if update.in_attempt:
             return OutcomeUnknown(
@@ -433,13 +381,3 @@ class Updates:
 def operation_text(partition: int, operation_id: bytes) -> str:
     """Return the public form of an operation id; it names its partition."""
     return f"{partition}-{operation_id.hex()}"
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
-
-
-def _check_body(body_hash: bytes, before: bytes) -> None:
-    if body_hash != before:
-        raise KeyReused("this Idempotency-Key was used before with another request body")
