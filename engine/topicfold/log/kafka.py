@@ -1,31 +1,26 @@
 """The log on a Kafka topic: explicit partitions and offsets, no consumer group, no transactions.
 
-One thread follows (`kafka_follower`), one asks for end offsets, one does all else that waits for Kafka. The loop
-itself hands appends to librdkafka and reaps the few that failed; successes wake nobody.
+One thread follows (`kafka_follower`), one asks for end offsets, one does all else that waits for Kafka. Appends are
+handed to librdkafka by the loop itself (`kafka_appender`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaException
 
-from topicfold.errors import BadSetting, LogUnavailable, Overloaded, TooLarge
-from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import error_in, translated
+from topicfold.errors import BadSetting, LogUnavailable
+from topicfold.log.kafka_appender import KafkaAppender
+from topicfold.log.kafka_errors import error_in
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
-
-_REAP_SECONDS = 0.02
-_FLUSH_SECONDS = 1.0
 
 T = TypeVar("T")
 
@@ -61,10 +56,8 @@ class KafkaLog:
         self._topics = topics
         self._topic = topic
         self._loop = asyncio.get_running_loop()
-        self._producer_settings = {**settings, **PRODUCER, "message.max.bytes": topic.max_message_bytes}
         self._consumer_settings = {**settings, **CONSUMER}
-        self._producer = Producer(self._producer_settings)
-        self._is_reaping = False
+        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes)
         self._pages_thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
         self._pages = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
@@ -78,31 +71,15 @@ class KafkaLog:
         return self._topic.partitions
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
-        """Hand `value` to librdkafka, which sends it at once and gives up after 10 s.
-
-        The random key makes sure that nothing supersedes anything, should somebody compact the topic.
+        """Hand `value` over for sending when this turn of the loop is over; given up after 10 s.
 
         Raises:
-            LogUnavailable: closed, or librdkafka takes nothing.
-            Overloaded: librdkafka's queue is full.
+            LogUnavailable: closed.
+            Overloaded: too many appends wait for Kafka.
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
         self._require_open()
-        if len(value) > MAX_EVENT_BYTES:
-            raise TooLarge(f"an event of {len(value)} bytes is above {MAX_EVENT_BYTES}", limit=MAX_EVENT_BYTES)
-        try:
-            self._producer.produce(
-                self._topic.name, value, os.urandom(16), partition, on_delivery=partial(_delivered, failed)
-            )
-        except BufferError as error:
-            raise Overloaded("too many appends wait for Kafka") from error
-        except KafkaException as error:
-            if error_in(error).fatal():
-                self._renew_producer()
-            raise translated(error_in(error)) from error
-        if not self._is_reaping:
-            self._is_reaping = True
-            self._loop.call_later(_REAP_SECONDS, self._reap)
+        self._appender.append(partition, value, failed)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on.
@@ -153,12 +130,7 @@ class KafkaLog:
         if self._is_closed:
             return
         self._is_closed = True
-        deadline = self._loop.time() + _FLUSH_SECONDS
-        while len(self._producer) and self._loop.time() < deadline:
-            self._producer.poll(0)
-            await asyncio.sleep(_REAP_SECONDS)
-        self._producer.purge()
-        self._producer.poll(0)
+        await self._appender.close()
         await self._loop.run_in_executor(self._pages_thread, self._close_clients)
         self._pages_thread.shutdown()
 
@@ -169,19 +141,6 @@ class KafkaLog:
         self._offsets_thread.shutdown()
         self._pages.close()
 
-    def _reap(self) -> None:
-        """Let librdkafka report failed appends, and forget the others, as long as there are any."""
-        self._producer.poll(0)
-        self._is_reaping = len(self._producer) > 0 and not self._is_closed
-        if self._is_reaping:
-            self._loop.call_later(_REAP_SECONDS, self._reap)
-
-    def _renew_producer(self) -> None:
-        """Fail what waits in a producer that takes nothing any more, and start another."""
-        broken, self._producer = self._producer, Producer(self._producer_settings)
-        broken.purge()
-        broken.poll(0)
-
     async def _ask(self, thread: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any) -> T:
         self._require_open()
         return await self._loop.run_in_executor(thread, question, *arguments)
@@ -189,8 +148,3 @@ class KafkaLog:
     def _require_open(self) -> None:
         if self._is_closed:
             raise LogUnavailable("the log is closed")
-
-
-def _delivered(failed: Failed, error: KafkaError | None, message: Message) -> None:
-    if error is not None:
-        failed(translated(error))

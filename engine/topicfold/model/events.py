@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 GENESIS = bytes(16)
@@ -121,6 +122,7 @@ class AuditTrail(NamedTuple):
     previous_offset: int
 
 
+@lru_cache(maxsize=4096)
 def partition_of(name: str, partitions: int) -> int:
     """Return the partition in which the namespace or tenant called `name` lives.
 

@@ -43,6 +43,10 @@ class TopicRecord:
     properties: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
+    def with_labels(self, labels: Mapping[str, str]) -> TopicRecord:
+        """Return this record with just these labels."""
+        return TopicRecord(self.partitions, self.kafka_name, self.properties, frozen(labels))
+
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRecord:

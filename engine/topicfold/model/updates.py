@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many
-from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
+from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updat
         merged = {**old.labels, **labels}
         if len(merged) > rules.max_labels and len(merged) > len(old.labels):
             return Refuse(Verdict.TOO_MANY_LABELS, f"topic {name} would have {too_many(len(merged), rules)}")
-        return replace(old, labels=frozen(merged))
+        return old.with_labels(merged)
 
     return update
 
@@ -103,7 +103,7 @@ def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
         if not isinstance(old, TopicRecord):
             return topic_missing(name)
         kept = {key: value for key, value in old.labels.items() if keys is not None and key not in keys}
-        return replace(old, labels=frozen(kept))
+        return old.with_labels(kept)
 
     return update
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -35,6 +36,8 @@ EXIT_INTERRUPTED = 130
 KEEP_ALIVE_SECONDS = 75
 GRACE_SECONDS = 20
 _DEFAULT_PORT = 8080
+_COLLECT_AFTER = (20_000, 50, 1_000)
+"""Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles."""
 
 
 def serve(settings: Settings) -> int:
@@ -43,6 +46,7 @@ def serve(settings: Settings) -> int:
     What keeps a node from starting is said in one line, with what to do about it.
     """
     configure_logging()
+    gc.set_threshold(*_COLLECT_AFTER)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings))
