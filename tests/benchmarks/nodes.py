@@ -81,7 +81,11 @@ async def load_topics(node: Node, numbers: range, versions: int = 1, namespace: 
         for version in range(1, versions):
             event = topic_event(namespace, number, namespace_id, base=event.event_id, version=version)
             await _append(node.engine, state.partition, event)
-    await node.engine.barriers.wait_linearizable([state.partition], asyncio.get_running_loop().time() + _LOAD_SECONDS)
+    position = max((await node.engine.barriers.ends())[state.partition], state.position)
+    async with asyncio.timeout(_LOAD_SECONDS):
+        while len(state.topics[namespace]) < awaited or state.position < position:
+            await asyncio.sleep(0.01)
+            position = (await node.engine.barriers.ends())[state.partition]
     assert len(state.topics[namespace]) == awaited
 
 
