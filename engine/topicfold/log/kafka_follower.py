@@ -20,11 +20,6 @@ from topicfold.log.port import Deliver, Entry, Fault
 
 _POLL_SECONDS = 0.1
 _BATCH = 1_000
-_MAX_BACKLOG_BYTES = 8 * 1024 * 1024
-"""On its way to the loop before the thread stops reading ahead; librdkafka holds another 64 MiB at most."""
-_ENTRY_BYTES = 200
-"""What an entry costs beside its value."""
-_FULL_SECONDS = 0.001
 _GONE_SECONDS = 2.0
 
 
@@ -43,8 +38,8 @@ class KafkaFollower:
         self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._positions: dict[int, int] = {}
-        self._handed_out_bytes = 0
-        self._taken_bytes = 0
+        self._is_taken = threading.Event()
+        self._is_taken.set()
         self._is_stopping = False
         self._gone_since: float | None = None
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-follow", daemon=True)
@@ -64,17 +59,27 @@ class KafkaFollower:
     def _run(self) -> None:
         try:
             while not self._is_stopping:
-                if self._handed_out_bytes - self._taken_bytes >= _MAX_BACKLOG_BYTES:
-                    time.sleep(_FULL_SECONDS)
-                    continue
                 if self._gone_since is not None:
                     self._look_for_topic(self._gone_since)
                 first = self._consumer.poll(_POLL_SECONDS)
                 if first is not None:
-                    self._hand_out([first, *self._consumer.consume(_BATCH, 0)])
+                    self._hand_out(self._gathered(first))
         except RuntimeError:
             if not self._loop.is_closed():
                 raise
+
+    def _gathered(self, first: Message) -> list[Message]:
+        """Return `first` and what has come behind it by the time the loop is done with the batch before.
+
+        So at most one batch is on its way: what comes while the loop folds does not disturb it, and memory is bounded.
+        """
+        messages = [first, *self._consumer.consume(_BATCH, 0)]
+        if not self._is_taken.is_set():
+            while not self._is_taken.wait(_POLL_SECONDS) and not self._is_stopping:
+                pass
+            if len(messages) < _BATCH:
+                messages += self._consumer.consume(_BATCH, 0)
+        return messages
 
     def _hand_out(self, messages: Sequence[Message]) -> None:
         """Hand over the entries of `messages`, then the faults met among them."""
@@ -94,9 +99,8 @@ class KafkaFollower:
                 self._consumer.pause([TopicPartition(self._topic, partition)])
                 faults.append((fault, partition))
         if batch:
-            size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
-            self._handed_out_bytes += size
-            self._loop.call_soon_threadsafe(self._take, batch, size)
+            self._is_taken.clear()
+            self._loop.call_soon_threadsafe(self._take, batch)
         for fault, partition in faults:
             self._loop.call_soon_threadsafe(self._fault, fault, partition)
 
@@ -118,11 +122,13 @@ class KafkaFollower:
             self._positions.clear()
             self._loop.call_soon_threadsafe(self._fault, translated(error), None)
 
-    def _take(self, batch: list[Entry], size: int) -> None:
+    def _take(self, batch: list[Entry]) -> None:
         """Deliver on the loop."""
-        self._taken_bytes += size
-        if not self._is_stopping:
-            self._deliver(batch)
+        try:
+            if not self._is_stopping:
+                self._deliver(batch)
+        finally:
+            self._is_taken.set()
 
 
 def _fault_of(message: Message, expected: int) -> TopicfoldError | None:
