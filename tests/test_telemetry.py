@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from topicfold.telemetry import configure_logging
+from topicfold.telemetry import Seldom, configure_logging
 
 
 class Terminal(io.StringIO):
@@ -58,3 +58,15 @@ def test_single_events_are_not_logged() -> None:
     configure_logging(stream)
     structlog.get_logger("test").debug("folded")
     assert stream.getvalue() == ""
+
+
+def test_lines_that_begin_alike_come_once_a_minute_and_say_how_many_did_not() -> None:
+    now = [0.0]
+    seldom = Seldom(60, clock=lambda: now[0])
+    passed = []
+    for moment in (0.0, 1.0, 2.0, 61.0):
+        now[0] = moment
+        record = logging.LogRecord("topicfold.kafka", logging.ERROR, "", 0, "FAIL [consumer]: refused", (), None)
+        if seldom.filter(record):
+            passed.append(record.getMessage())
+    assert passed == ["FAIL [consumer]: refused", "FAIL [consumer]: refused (and 2 lines like it before)"]

@@ -6,8 +6,10 @@ Neither ever holds a label's value; metrics hold no topic's name either.
 from __future__ import annotations
 
 import logging
+import math
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 import structlog
@@ -16,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
 
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
@@ -47,6 +50,29 @@ def configure_logging(stream: TextIO | None = None) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger(CLIENT_LOGGER).addFilter(Seldom())
+
+
+class Seldom(logging.Filter):
+    """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt."""
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._clock = clock
+        self._seen: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is let through; if so it says how many were not."""
+        kind = record.getMessage()[:12]
+        since, held_back = self._seen.get(kind, (-math.inf, 0))
+        if self._clock() - since < self._seconds:
+            self._seen[kind] = (since, held_back + 1)
+            return False
+        self._seen[kind] = (self._clock(), 0)
+        if held_back:
+            record.msg, record.args = f"{record.getMessage()} (and {held_back} lines like it before)", ()
+        return True
 
 
 class Metrics:
@@ -108,6 +134,14 @@ class _EngineFigures(Collector):
             topics += sum(map(len, state.topics.values()))
         yield lag
         yield ready
+        yield GaugeMetricFamily(
+            "topicfold_log_reachable", "Whether the log answered last.", value=engine.freshness.is_reachable
+        )
+        yield GaugeMetricFamily(
+            "topicfold_log_refuses_writes",
+            "How many partitions take no writes now: stopped, unreachable, or the log's settings are unsafe.",
+            value=sum(engine.freshness.refuses_writes(partition) is not None for partition in engine.states),
+        )
         yield GaugeMetricFamily("topicfold_index_topics", "Live topics.", value=topics)
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.identity import establish_identity, header_value, identity_in
 from topicfold.log.memory import MemoryLog, MemoryStore
@@ -67,3 +67,16 @@ async def test_a_log_that_takes_no_header_is_not_opened() -> None:
 
     with pytest.raises(LogUnavailable, match="the disk is full"):
         await establish_identity(Refusing(MemoryStore(partitions=3)), b"n" * 16)
+
+
+async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.log.identity._HEADER_WITHIN", 500)
+    store = MemoryStore(partitions=1)
+    for _ in range(5_000):
+        store.append(0, b"an order")
+    log = MemoryLog(store)
+    pages = []
+    monkeypatch.setattr(log, "read", lambda *page, read=log.read: pages.append(page) or read(*page))
+    with pytest.raises(WrongLog, match="states no header"):
+        await establish_identity(log, b"n" * 16)
+    assert len(pages) == 1

@@ -65,7 +65,7 @@ async def test_an_encoded_slash_never_reaches_another_route(port: int, orders: R
 
 @pytest.mark.parametrize(
     "target",
-    ["/admin/v2/../v2/tenants", "/admin/v2/other/a/b/c", "/admin/v2/persistent/a/b/", "//admin/v2/tenants", "/", "*"],
+    ["/admin/v2/../v2/tenants", "/admin/v2/other/a/b/c", "/admin/v2/persistent/a/b/", "//admin/v2/tenants", "//", "*"],
 )
 async def test_an_unknown_route_is_404(port: int, target: str) -> None:
     assert (await raw(port, f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()))[0] in (404, 400)

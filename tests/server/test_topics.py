@@ -161,3 +161,7 @@ async def test_a_plus_in_a_topics_name_is_a_space(rest: RestNode) -> None:
 async def test_a_topic_may_be_called_partitioned(rest: RestNode) -> None:
     await rest.done("PUT", f"{LIST}/partitioned")
     assert await rest.get(LIST) == [f"{FULL}partitioned"]
+
+
+async def test_a_misspelt_label_filter_is_refused_rather_than_passed_over(rest: RestNode) -> None:
+    assert await rest.problem("GET", f"{LIST}?custom_labels=team:pay") == (400, "invalid_request")

@@ -10,6 +10,7 @@ from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
 
 _BATCH = 1_000
+_HEADER_WITHIN = 100_000
 
 
 def header_value(identity: LogIdentity) -> bytes:
@@ -75,13 +76,20 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
 
 
 async def _first_header(log: Log) -> LogIdentity | None:
-    offset = (await log.start_offsets())[0]
+    """Return what the first header states, None where there is none.
+
+    An untrimmed log begins with it, but for garbage: so a topic of somebody's data is not read to its end. A trimmed
+    one holds a copy somewhere.
+    """
+    start = offset = (await log.start_offsets())[0]
     while batch := await log.read(0, offset, _BATCH):
         for entry in batch:
             identity = identity_in(entry.value)
             if identity:
                 return identity
         offset = batch[-1].offset + 1
+        if start == 0 and offset > _HEADER_WITHIN:
+            break
     return None
 
 

@@ -21,6 +21,7 @@ from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.model.names import is_kafka_name
 
 T = TypeVar("T")
 
@@ -41,14 +42,23 @@ class KafkaLog:
         `kafka_settings` go to librdkafka: security and the like. What Topicfold pins may not be among them.
 
         Raises:
-            BadSetting: a setting is pinned, or librdkafka does not know it.
+            BadSetting: a setting is pinned or unknown to librdkafka, or Kafka allows no topic of that name.
             LogUnavailable: Kafka did not answer.
         """
         settings = client_settings(bootstrap, kafka_settings or {})
+        if not is_kafka_name(topic):
+            raise BadSetting(
+                f"topic {topic!r}: Kafka does not allow such a name",
+                hint="Use 1 to 249 of the characters A-Z a-z 0-9 . _ -",
+            )
         try:
             topics = KafkaTopics(settings, bootstrap)
             found = await asyncio.to_thread(topics.open, topic, partitions)
             return cls(settings, topics, found)
+        except LogUnavailable as error:
+            raise LogUnavailable(
+                f"Kafka at {bootstrap}: {error.reason}", hint="Is the broker running, and is that its address?"
+            ) from error
         except KafkaException as error:
             raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
 

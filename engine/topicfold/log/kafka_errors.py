@@ -44,7 +44,13 @@ def translated(error: KafkaError) -> TopicfoldError:
 
 
 def unanswered(error: KafkaError) -> LogUnavailable:
-    """Return the error of a question that Kafka did not answer, whatever the cause."""
+    """Return the error of a question that Kafka did not answer, whatever the cause.
+
+    What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
+    "unknown" to it.
+    """
+    if error.code() < 0:
+        return LogUnavailable(f"no broker answers: {error.str()}")
     fault = translated(error)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)
 

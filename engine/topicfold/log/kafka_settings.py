@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from topicfold.errors import BadSetting
-from topicfold.log.port import SettingProblem
+from topicfold.log.port import CLIENT_LOGGER, SettingProblem
 
 SAFE_MESSAGE_BYTES = 1_048_588
 """Kafka's own default for the largest record batch."""
@@ -66,7 +66,7 @@ def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
         raise BadSetting(
             f"kafka.{taken[0]} may not be set: Topicfold needs its own value", hint="Leave it out.", settings=taken
         )
-    logger = logging.getLogger("topicfold.kafka")
+    logger = logging.getLogger(CLIENT_LOGGER)
     return {**_CLIENT, **extra, "bootstrap.servers": bootstrap, "logger": logger}
 
 

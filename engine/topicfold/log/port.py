@@ -13,6 +13,9 @@ from typing import NamedTuple, Protocol
 
 from topicfold.errors import TopicfoldError
 
+CLIENT_LOGGER = "topicfold.kafka"
+"""The standard library's logger that an adapter's client library writes to."""
+
 
 class Entry(NamedTuple):
     """One record of the log. `value` is never interpreted here; an absent value is `b""`."""

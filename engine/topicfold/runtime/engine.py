@@ -90,12 +90,15 @@ class Engine:
             LogUnavailable: it does not answer.
         """
         options = options or EngineOptions()
+        is_new = not any((await log.end_offsets()).values())
+        identity = None if is_new else await establish_identity(log, options.new_id())
         for problem in await log.check_settings():
             if problem.refuses_writes:
                 raise UnsafeLog(
                     f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}", hint=problem.repair
                 )
-        identity = await establish_identity(log, options.new_id())
+        if identity is None:
+            identity = await establish_identity(log, options.new_id())
         starts = await log.start_offsets()
         engine = cls(log, identity, options)
         for partition, state in engine.states.items():

@@ -89,7 +89,7 @@ class Freshness:
             return
         self._settings_checked = self._loop.time()
         if problems != self.problems:
-            for problem in problems:
+            for problem in [each for each in problems if each not in self.problems]:
                 _log.warning(
                     "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
                     refuses_writes=problem.refuses_writes, repair=problem.repair,

@@ -51,6 +51,10 @@ class Health:
             raise NotReady(next(filter(None, reasons.values())), hint="GET /readyz?verbose tells more.")
         return Response(b"ok\n", media_type="text/plain")
 
+    async def root(self, request: Request) -> Response:
+        """Tell a person with a browser where to look."""
+        return Response(_ROOT, media_type="text/plain")
+
     async def version(self, request: Request) -> Response:
         """Answer which software and which log this is."""
         log = self.node.engine.identity.incarnation.hex()
@@ -109,10 +113,20 @@ def _problem(problem: SettingProblem) -> dict[str, Any]:
     }
 
 
+_ROOT = f"""Topicfold {__version__}
+
+/api/v1/topics     the topics of public/default, with their labels
+/openapi.json      every route
+/readyz?verbose    how this node is
+/metrics           for Prometheus
+"""
+
+
 def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
     """Return what monitoring asks."""
     health = Health(node, metrics)
     return (
+        Operation("root", "GET", "/", health.root, "Tell where to look"),
         Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives"),
         Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
                   query={"verbose": "Answer with the state of every partition.",

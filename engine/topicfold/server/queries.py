@@ -72,9 +72,15 @@ def flag(query: Query, name: str) -> bool:
 def label_filter(query: Query) -> dict[str, str]:
     """Return the labels that a listing under `/admin/v2` asks for, in whichever spelling.
 
+    Other parameters are passed over, as Pulsar does; but not one that means labels and is spelt wrong, for then the
+    answer would be every topic.
+
     Raises:
-        InvalidRequest: a text is not pairs of key and value.
+        InvalidRequest: a text is not pairs of key and value, or a parameter is a misspelling.
     """
+    for name in query:
+        if "label" in name.lower() and name not in LABEL_FILTERS:
+            raise InvalidRequest(f"query parameter {name[:80]!r} is not known here", hint="Did you mean custom-labels?")
     texts = [text for name in LABEL_FILTERS for text in query.get(name, ())]
     return parse_pairs(texts, LABEL_FILTERS[0]) if texts else {}
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import structlog
 import uvicorn
@@ -188,4 +189,4 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
 
 def _command() -> str:
     """Return what to type for `topicfold` in a terminal where this checkout's environment is not active."""
-    return "topicfold" if shutil.which("topicfold") else os.path.relpath(sys.argv[0])
+    return "topicfold" if shutil.which("topicfold") else os.path.relpath(Path(sys.executable).with_name("topicfold"))
