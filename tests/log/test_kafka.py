@@ -255,13 +255,13 @@ async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None
             return 0
 
         def produce(self, *_: object, **__: object) -> None:
-            raise KafkaException(KafkaError(KafkaError._FATAL, "broken", fatal=True))
+            raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
 
         def purge(self) -> None:
             pass
 
         def poll(self, _: float) -> int:
-            return 0
+            raise KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "broken", fatal=True))
 
     log._appender._producer = Broken()  # type: ignore[assignment]
     failures: asyncio.Queue[TopicfoldError] = asyncio.Queue()

@@ -155,3 +155,16 @@ async def test_each_second_the_age_is_confirmed_and_the_settings_looked_at(
         node.log.is_cut = True
         await asyncio.sleep(0.03)
         assert not node.engine.freshness.is_reachable
+
+
+async def test_a_node_whose_part_has_failed_stops_and_closes_its_log(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store) as node:
+        monkeypatch.setattr(node.engine.updates, "tick", lambda: 1 / 0)
+        await asyncio.wait(node.engine._tasks)
+        await asyncio.sleep(0)
+        assert "ZeroDivisionError" in node.engine.reader.faults[0].reason
+        await node.engine.stop()
+        with pytest.raises(LogUnavailable):
+            node.engine.log.append(0, b"late", print)

@@ -131,6 +131,17 @@ async def test_a_partition_that_stopped_takes_no_writes(log: WilfulLog, state: P
     assert (refusal.reason, refusal.hint) == ("partition 0 has stopped: cut off", "restore it")
 
 
+async def test_a_partition_that_stopped_grows_old_although_the_log_answers(
+    log: WilfulLog, state: PartitionState
+) -> None:
+    faults: dict[int, TopicfoldError] = {}
+    freshness = Freshness(log, {0: state}, faults)
+    freshness.on_ends({0: 0}, ago(100))
+    faults[0] = NotReady("a gap")
+    freshness.on_ends({0: 0}, ago(0))
+    assert freshness.age_seconds(0) >= 100
+
+
 async def test_an_engine_does_not_start_on_unsafe_settings(log: WilfulLog) -> None:
     log.problems = (UNSAFE,)
     with pytest.raises(UnsafeLog) as caught:

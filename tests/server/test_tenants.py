@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.server.rest import RestNode
+from topicfold.model import updates
+from topicfold.model.events import AggregateKind
+from topicfold.model.records import NamespaceRecord
+from topicfold.runtime.asking import Asked
+from topicfold.runtime.writing import Writing
 
 ACME = "/admin/v2/tenants/acme"
 
@@ -34,6 +41,29 @@ async def test_a_tenant_with_namespaces_ends_by_force_only(rest: RestNode) -> No
     assert await rest.problem("DELETE", f"{ACME}?force=true", if_match="*") == (400, "invalid_request")
     await rest.done("DELETE", f"{ACME}?force=true")
     assert await rest.get("/admin/v2/tenants") == ["public"]
+
+
+async def test_a_force_that_is_retried_ends_nothing_that_was_made_since(rest: RestNode) -> None:
+    await rest.done("PUT", ACME)
+    await rest.done("PUT", "/admin/v2/namespaces/acme/old")
+    await rest.done("DELETE", f"{ACME}?force=true", idempotency_key="k")
+    await rest.done("PUT", ACME)
+    await rest.done("PUT", "/admin/v2/namespaces/acme/new")
+    await rest.done("DELETE", f"{ACME}?force=true", idempotency_key="k")
+    assert await rest.get("/admin/v2/namespaces/acme") == ["acme/new"]
+
+
+async def test_a_tenant_that_exists_by_a_namespace_alone_can_be_ended(rest: RestNode) -> None:
+    await rest.done("PUT", ACME)
+    create, delete = updates.create(NamespaceRecord(), "acme/x"), updates.delete(updates.tenant_missing("acme"))
+    engine = rest.node.engine
+    asked = Asked(asyncio.get_running_loop().time() + 5)
+    writing = Writing(engine)
+    await writing._submit(engine.target(AggregateKind.NAMESPACE, "acme/x"), create, asked)
+    await writing._submit(engine.target(AggregateKind.TENANT, "acme"), delete, asked)
+    assert await rest.problem("DELETE", ACME) == (409, "not_empty")
+    await rest.done("DELETE", f"{ACME}?force=true")
+    assert await rest.problem("GET", ACME) == (404, "tenant_not_found")
 
 
 @pytest.mark.parametrize("body", [[], "x", {"adminRoles": "ann"}, {"adminRoles": [1]}, {"allowedClusters": {}}])

@@ -41,6 +41,7 @@ class NaiveFold:
         return (
             event.level == 1
             and event.kind in (1, 2)
+            and event.event_id != bytes(16)
             and event.aggregate_kind in (TENANT, NAMESPACE, TOPIC)
             and partition_of(owner, self.place[1]) == self.place[0]
             and event.base == self.version(event.aggregate_kind, event.name)

@@ -313,3 +313,9 @@ def test_the_digest_covers_the_level() -> None:
     state, raised = folded(MADE), folded(MADE)
     raised.level = 2
     assert state.digest() != raised.digest()
+
+
+def test_an_event_whose_id_is_the_mark_for_none_is_garbage() -> None:
+    state = folded()
+    assert has_no_effect(state, namespace_put(0, name="public/zeros"))
+    assert "public/zeros" not in state.namespaces

@@ -60,6 +60,11 @@ def is_passing(error: KafkaError) -> bool:
     return error.code() in _PASSING
 
 
+def is_fatal(error: KafkaError) -> bool:
+    """Return whether the client that said this takes nothing any more; `produce` says so by a code, not a flag."""
+    return error.fatal() or error.code() == KafkaError._FATAL
+
+
 def error_in(exception: KafkaException) -> KafkaError:
     """Return the error that `exception` carries."""
     error: KafkaError = exception.args[0]

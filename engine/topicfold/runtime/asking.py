@@ -47,8 +47,10 @@ class Asked:
 
     @property
     def body_hash(self) -> bytes:
-        """Eight bytes that tell one body from another; zeros without a key."""
-        return bytes(8) if self.key is None else hashlib.blake2b(self.body, digest_size=8).digest()
+        """Eight bytes that tell one request under a key from another, its condition too; zeros without a key."""
+        if self.key is None:
+            return bytes(8)
+        return hashlib.blake2b(self.body, digest_size=8, key=self.if_match.encode()[:64]).digest()
 
 
 @dataclass(frozen=True, slots=True)

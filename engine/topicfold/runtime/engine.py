@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -120,13 +119,22 @@ class Engine:
         self.tracker.close()
         for task in self._tasks:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.log.close()
 
     def partition(self, name: str) -> int:
         """Return the partition of the namespace (`tenant/namespace`) or tenant called `name`."""
         return partition_of(name, self.identity.partitions)
+
+    async def reach(self, minimum: Revision | None, deadline: float) -> None:
+        """Return once every position of `minimum` is folded.
+
+        Raises:
+            PositionTimeout: one is not by `deadline`.
+        """
+        if minimum is not None:
+            for partition, position in minimum.positions.items():
+                await self.tracker.wait_for(partition, position, self.states[partition].position, deadline)
 
     def revision(self, partitions: Collection[int]) -> Revision:
         """Return where `partitions` are folded up to now."""

@@ -37,7 +37,7 @@ class Freshness:
         self._settings_checked = -math.inf
 
     def age_seconds(self, partition: int) -> float:
-        """Return how old the state of `partition` may be; infinite where it never caught up."""
+        """Return how old the state of `partition` may be; infinite where it never caught up, growing once stopped."""
         awaited = self._awaited.get(partition)
         if awaited is not None and self._states[partition].position >= awaited[0]:
             self._confirmed[partition] = max(self._confirmed[partition], awaited[1])
@@ -51,6 +51,8 @@ class Freshness:
         self.is_reachable = True
         for partition, end in ends.items():
             self.age_seconds(partition)
+            if partition in self._faults:
+                continue
             if self._states[partition].position >= end:
                 self._confirmed[partition] = max(self._confirmed[partition], asked)
                 self._awaited.pop(partition, None)

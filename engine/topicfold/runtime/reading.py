@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicfold.errors import LogUnavailable, NamespaceNotFound, PositionTimeout, TenantNotFound, TopicNotFound
+from topicfold.errors import NamespaceNotFound, OperatorNeeded, TenantNotFound, TopicNotFound, Wait
 from topicfold.log import codec
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, topic_of_key
@@ -50,9 +50,7 @@ class Reading:
         """
         engine = self._engine
         await engine.readiness.wait(partitions, engine.options.ready_timeout_seconds)
-        if asked.minimum is not None:
-            for partition, position in asked.minimum.positions.items():
-                await engine.tracker.wait_for(partition, position, engine.states[partition].position, asked.deadline)
+        await engine.reach(asked.minimum, asked.deadline)
         if asked.consistency is Consistency.LINEARIZABLE:
             await engine.barriers.wait_linearizable(partitions, asked.deadline)
         elif asked.consistency is Consistency.BARRIER and engine.freshness.is_reachable:
@@ -177,7 +175,7 @@ class Reading:
         deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
         try:
             await self._engine.barriers.wait(partitions, deadline)
-        except (LogUnavailable, PositionTimeout):
+        except (Wait, OperatorNeeded):
             return
 
     def _table(self, namespace: str) -> TopicTable:

@@ -37,6 +37,7 @@ RETRY_AFTER_SECONDS = 0.05
 BARRIER_SECONDS = 5.0
 MAX_WAITING = 10_000
 REMEMBERED_RECORDS = 1_024
+REMEMBERED_BYTES = 4_096
 
 
 class Updates:
@@ -233,7 +234,7 @@ class Updates:
                 self.pending.fail(update, error)
             self._make_due(queue)
             return
-        self._remember_own(event_id, group.record)
+        self._remember_own(event_id, group.record if len(group.payload) <= REMEMBERED_BYTES else None)
         queue.sent(event_id, base, group.updates, self._loop.time())
         if target.kind == AggregateKind.TOPIC:
             decode_indexed(group.schema, group.payload)
@@ -268,7 +269,7 @@ class Updates:
         """Make `updates` fresh by a barrier; without one their answer is that the log is unavailable."""
         try:
             await self._barriers.wait([queue.target.partition], self._loop.time() + BARRIER_SECONDS)
-        except Wait as error:
+        except TopicfoldError as error:
             for update in updates:
                 if not update.in_attempt:
                     self.pending.fail(update, LogUnavailable(f"cannot tell for sure: {error.reason}"))

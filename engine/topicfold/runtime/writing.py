@@ -7,6 +7,7 @@ two partitions.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Mapping
 
 from topicfold.errors import (
@@ -146,24 +147,36 @@ class Writing:
         updater = updates.replace_tenant(name, record)
         return await self._submit(self._engine.target(AggregateKind.TENANT, name), updater, asked, replaces_whole=True)
 
-    async def delete_tenant(self, name: str, asked: Asked) -> Written:
-        """End a tenant that has no namespaces.
+    async def delete_tenant(self, name: str, asked: Asked, *, force: bool = False) -> Written:
+        """End a tenant; with `force` its namespaces first, one after another, which may stop half-way.
+
+        A retry under a key that is settled ends nothing more; one that comes while the first attempt is undecided
+        ends the namespaces it finds.
 
         Raises:
             NotEmpty: a live namespace bears its name.
             TenantNotFound: refused.
         """
         await self._pass_everywhere(asked)
-        states = self._engine.states
+        target = self._engine.target(AggregateKind.TENANT, name)
+        ended: list[str] = []
+        if force and self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is None:
+            for namespace in self._namespaces_of(name):
+                with contextlib.suppress(NamespaceNotFound):
+                    await self.delete_namespace(namespace, asked, force=True)
+                    ended.append(namespace)
 
-        def refused() -> Refuse | None:
-            owned = sorted(each for state in states.values() for each in state.topics if each.startswith(f"{name}/"))
-            if not owned:
-                return None
-            return Refuse(Verdict.TENANT_IN_USE, f"tenant {name} has namespaces: {', '.join(owned[:5])}")
+        def update(old: updates.Stored) -> Refuse | None:
+            owned = self._namespaces_of(name)
+            if owned:
+                return Refuse(Verdict.TENANT_IN_USE, f"tenant {name} has namespaces: {', '.join(owned[:5])}")
+            return updates.tenant_missing(name) if old is None and not ended else None
 
-        updater = updates.delete(updates.tenant_missing(name), refused)
-        return await self._submit(self._engine.target(AggregateKind.TENANT, name), updater, asked, replaces_whole=True)
+        return await self._submit(target, update, asked, replaces_whole=True)
+
+    def _namespaces_of(self, tenant: str) -> list[str]:
+        tables = (state.topics for state in self._engine.states.values())
+        return sorted(name for names in tables for name in names if name.startswith(f"{tenant}/"))
 
     async def _tenant_exists(self, name: str, asked: Asked) -> bool:
         """Return whether a tenant exists; a no needs two looks that saw the same versions."""
@@ -210,15 +223,11 @@ class Writing:
     ) -> Written:
         engine = self._engine
         await engine.readiness.wait([target.partition], engine.options.ready_timeout_seconds)
-        by_client = asked.key is not None
-        operation_id = (
-            operation_of_key(asked.actor, asked.method, target.name, asked.key)
-            if asked.key is not None
-            else engine.options.new_id()
-        )
+        await engine.reach(asked.minimum, asked.deadline)
+        operation_id = self._operation_id(target, asked)
         update = Update(
             target,
-            Operation(operation_id, 0, by_client, asked.body_hash),
+            Operation(operation_id, 0, asked.key is not None, asked.body_hash),
             updater,
             asked.audit,
             asyncio.get_running_loop().create_future(),
@@ -237,6 +246,11 @@ class Writing:
             settled.verdict == Verdict.CHANGED,
         )
 
+    def _operation_id(self, target: Target, asked: Asked) -> bytes:
+        if asked.key is None:
+            return self._engine.options.new_id()
+        return operation_of_key(asked.actor, asked.method, target.name, asked.key)
+
 
 def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldError:
     """Return the error that a refused operation is answered with; `reason` may be lost ("") after a restart."""
@@ -245,7 +259,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.NOT_EMPTY:
             return NotEmpty(reason or f"namespace {name} holds topics", hint="Delete its topics first, or use force.")
         case Verdict.TENANT_IN_USE:
-            return NotEmpty(reason or f"tenant {name} has namespaces", hint="Delete its namespaces first.")
+            return NotEmpty(reason or f"tenant {name} has namespaces", hint="Delete its namespaces first, or use force.")
         case Verdict.TOPIC_NOT_FOUND:
             return TopicNotFound(reason or f"topic {name} not found", name=name)
         case Verdict.NAMESPACE_NOT_FOUND:

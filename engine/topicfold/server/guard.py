@@ -125,7 +125,7 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
     for name, value in scope["headers"]:
         size += len(name) + len(value)
         if name not in headers:
-            headers[name] = value
+            headers[name] = value.strip(b" \t")
         elif name in _SINGLE:
             raise InvalidRequest(f"header {name.decode('latin-1')} is given twice")
     if size > MAX_HEADER_BYTES:

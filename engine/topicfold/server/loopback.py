@@ -14,7 +14,7 @@ def is_loopback(host: str) -> bool:
     if host.lower() == "localhost":
         return True
     try:
-        return ip_address(host).is_loopback
+        return "%" not in host and ip_address(host).is_loopback
     except ValueError:
         return False
 

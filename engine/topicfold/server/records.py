@@ -148,7 +148,12 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+_EXACT_BELOW = 2.0**53
+
+
 def _as_text(value: str | float) -> str:
+    if isinstance(value, float) and abs(value) >= _EXACT_BELOW:
+        raise InvalidRequest(f"the number {value:g} is too large to be kept exactly", hint="Send it as text.")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -52,7 +52,7 @@ def serve(settings: Settings) -> int:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings))
     except TopicfoldError as error:
-        sys.stderr.write(f"topicfold: {error.reason}\n" + (f"  {error.hint}\n" if error.hint else ""))
+        sys.stderr.write(f"error: {error.reason}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         if isinstance(error, BadSetting):
             return EXIT_BAD_SETTING
         return EXIT_UNREACHABLE if isinstance(error, Wait) else EXIT_FAILED
@@ -118,7 +118,7 @@ def listen(settings: Settings) -> socket.socket:
         listener.close()
         raise BadSetting(
             f"port {settings.port} of {settings.host} cannot be listened on: {error.strerror}",
-            hint="Name another one with --port, or take a free one with --port 0.",
+            hint="Is Topicfold already running there? Name another port with --port, or take a free one with --port 0.",
         ) from error
     return listener
 

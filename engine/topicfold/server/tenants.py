@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, InvalidRequest, NamespaceNotFound, NotEmpty, TenantNotFound
-from topicfold.runtime.asking import Asked, Consistency
+from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, TenantNotFound
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -65,18 +63,9 @@ class Tenants:
         name = tenant_in(request)
         force = flag(query_of(request), "force")
         asked = asked_to_write(request, self.node, "delete", force)
-        if force:
-            await self._end_namespaces(name, asked)
-        return written_answer(await self.node.writing.delete_tenant(name, asked))
-
-    async def _end_namespaces(self, tenant: str, asked: Asked) -> None:
-        if asked.if_match:
+        if force and asked.if_match:
             raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
-        reading = self.node.reading
-        await reading.settle(self.node.engine.states, replace(asked, consistency=Consistency.BARRIER))
-        for namespace in reading.namespaces(tenant) if tenant in reading.tenants() else ():
-            with suppress(NamespaceNotFound):
-                await self.node.writing.delete_namespace(namespace, asked, force=True)
+        return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 
 
 def operations(node: Node) -> Sequence[Operation]:

@@ -115,7 +115,7 @@ class PartitionState:
                 )
             self.level += 1
             return Change(Outcome.ACCEPTED, event)
-        if event.kind not in (Kind.PUT, Kind.DELETE):
+        if event.kind not in (Kind.PUT, Kind.DELETE) or event.event_id == GENESIS:
             return Change(Outcome.NO_OP, event)
         if event.aggregate_kind == AggregateKind.TOPIC:
             return self._topic_event(offset, event)

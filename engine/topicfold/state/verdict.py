@@ -1,6 +1,7 @@
 """The verdict: whether an event takes effect. The whole rule, and nothing else.
 
-    any event      a no-op unless its level is the partition's and it belongs in this partition
+    any event      a no-op unless its level is the partition's and it belongs in this partition; an event id of zeros,
+                   which stands for "none", is garbage
     topic event    accepted iff the namespace is live, its incarnation is the event's namespace id, and the event's
                    base is the topic's version
     namespace,     accepted iff the event's base is the aggregate's version
