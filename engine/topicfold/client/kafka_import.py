@@ -8,6 +8,7 @@ Topicfold's own log) and `_schemas`, where Schema Registry keeps its data.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -121,13 +122,12 @@ def make_namespaces(client: Client, namespaces: Iterable[str]) -> None:
     tenants = set(client.list_tenants())
     for namespace in namespaces:
         tenant = namespace.split("/")[0]
-        try:
-            if tenant not in tenants:
+        if tenant not in tenants:
+            with contextlib.suppress(AlreadyExists):
                 client.create_tenant(tenant, reason="import from Kafka")
-                tenants.add(tenant)
+            tenants.add(tenant)
+        with contextlib.suppress(AlreadyExists):
             client.create_namespace(namespace, reason="import from Kafka")
-        except AlreadyExists:
-            continue
 
 
 def make_records(client: Client, new: Collection[New]) -> Iterator[New | Failed]:

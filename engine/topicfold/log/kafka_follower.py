@@ -12,11 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_errors import translated
 from topicfold.log.port import Deliver, Entry, Fault
+
+_log = structlog.get_logger(__name__)
 
 _POLL_SECONDS = 0.1
 _BATCH = 1_000
@@ -64,9 +67,11 @@ class KafkaFollower:
                 first = self._consumer.poll(_POLL_SECONDS)
                 if first is not None:
                     self._hand_out(self._gathered(first))
-        except RuntimeError:
+        except Exception as error:  # noqa: BLE001 -- the boundary of the thread: nobody else would hear of it
             if not self._loop.is_closed():
-                raise
+                fault = OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node.")
+                self._loop.call_soon_threadsafe(self._fault, fault, None)
+                _log.exception("log_thread_failed")
 
     def _gathered(self, first: Message) -> list[Message]:
         """Return `first` and what has come behind it by the time the loop is done with the batch before.

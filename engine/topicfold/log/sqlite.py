@@ -14,7 +14,7 @@ from topicfold.errors import LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
 from topicfold.log.sqlite_file import SqliteFile
-from topicfold.log.sqlite_worker import Append, Follow, SqliteWorker
+from topicfold.log.sqlite_worker import Append, Follow, SqliteWorker, refusal
 
 _ANSWER_SECONDS = 10.0
 _MAX_WAITING = 10_000
@@ -51,11 +51,11 @@ class SqliteLog:
         """Hand `value` to the thread; it is on the disk before anybody reads it.
 
         Raises:
-            LogUnavailable: the log is closed.
+            LogUnavailable: the log is closed, or its file was deleted, replaced or damaged.
             Overloaded: 10,000 appends are waiting.
             TooLarge: above `MAX_EVENT_BYTES`.
         """
-        self._require_open()
+        self._require_whole()
         if len(value) > MAX_EVENT_BYTES:
             raise TooLarge(f"an event of {len(value)} bytes is above {MAX_EVENT_BYTES}", limit=MAX_EVENT_BYTES)
         if self._worker.waiting >= _MAX_WAITING:
@@ -66,7 +66,7 @@ class SqliteLog:
         """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
 
         Raises:
-            LogUnavailable: closed, locked, or no answer in time.
+            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
         """
         return await self._ask(lambda file: file.read(partition, offset, limit))
 
@@ -74,7 +74,7 @@ class SqliteLog:
         """Return per partition the first offset that still exists.
 
         Raises:
-            LogUnavailable: closed, locked, or no answer in time.
+            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
         """
         return await self._ask(lambda file: {number: bound.start for number, bound in enumerate(file.bounds())})
 
@@ -82,7 +82,7 @@ class SqliteLog:
         """Return per partition the next offset to be written, whichever process writes it.
 
         Raises:
-            LogUnavailable: closed, locked, or no answer in time.
+            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
         """
         return await self._ask(lambda file: {number: bound.end for number, bound in enumerate(file.bounds())})
 
@@ -96,13 +96,17 @@ class SqliteLog:
         self._worker.put(Follow(dict(positions), deliver, fault))
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return nothing: a file has no settings that others could change.
+        """Return what is wrong with the file itself: it has no settings that others could change.
 
         Raises:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        return ()
+        fault = self._worker.fault
+        if fault is None:
+            return ()
+        wanted = "the file that was opened, whole"
+        return (SettingProblem("log file", fault.reason, wanted, refuses_writes=True, repair=fault.hint),)
 
     async def close(self) -> None:
         """Commit what waits, deliver nothing more, and end the thread."""
@@ -110,7 +114,7 @@ class SqliteLog:
         await self._worker.stop()
 
     async def _ask(self, question: Callable[[SqliteFile], T]) -> T:
-        self._require_open()
+        self._require_whole()
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 return await self._worker.ask(question)
@@ -120,3 +124,8 @@ class SqliteLog:
     def _require_open(self) -> None:
         if self._is_closed:
             raise LogUnavailable("the log is closed")
+
+    def _require_whole(self) -> None:
+        self._require_open()
+        if self._worker.fault:
+            raise refusal(self._worker.fault)

@@ -55,7 +55,8 @@ class SqliteFile:
     """One connection to a log's file.
 
     A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
-    open. SQLite's errors become ours by `translated`.
+    open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused: SQLite
+    itself would go on with the old one, which nobody finds again.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -80,6 +81,8 @@ class SqliteFile:
         except apsw.Error as error:
             raise translated(error, path) from error
         self._path = path
+        self._target = target
+        self._identity = _identity(target)
         self.partitions = len(self.bounds())
 
     def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
@@ -89,8 +92,9 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged.
+            WrongLog: the file is damaged, deleted or replaced.
         """
+        self._require_in_place()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -110,6 +114,7 @@ class SqliteFile:
                     self._connection.execute("ROLLBACK")
         except apsw.Error as error:
             raise translated(error, self._path) from error
+        self._require_in_place()
         return entries
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
@@ -117,8 +122,9 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged.
+            WrongLog: the file is damaged, deleted or replaced.
         """
+        self._require_in_place()
         entries, size = [], 0
         try:
             for row in self._connection.execute(_SELECT, (partition, offset, limit)):
@@ -135,8 +141,9 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged.
+            WrongLog: the file is damaged, deleted or replaced.
         """
+        self._require_in_place()
         try:
             return self._select_bounds()
         except apsw.Error as error:
@@ -147,8 +154,9 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged.
+            WrongLog: the file is damaged, deleted or replaced.
         """
+        self._require_in_place()
         try:
             version: int = self._connection.execute("PRAGMA data_version").get
             return version
@@ -158,6 +166,19 @@ class SqliteFile:
     def close(self) -> None:
         """Close the file; the last one to do so folds the write-ahead log into it."""
         self._connection.close()
+
+    def _require_in_place(self) -> None:
+        """Return if the path still names the file that was opened. Cost: 2 µs."""
+        try:
+            found = _identity(self._target)
+        except (FileNotFoundError, NotADirectoryError):
+            found = None
+        except OSError as error:
+            raise LogUnavailable(f"{self._path}: {error.strerror}") from error
+        if found != self._identity:
+            raise WrongLog(
+                f"{self._path} was deleted or replaced while in use", hint="Restore the file and restart this node."
+            )
 
     def _select_bounds(self) -> list[Bounds]:
         return [
@@ -221,6 +242,11 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
             return LogUnavailable(f"{path} is locked by another process")
         case _:
             return LogUnavailable(f"{path}: {error}")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 def _waiter() -> Callable[[int], bool]:

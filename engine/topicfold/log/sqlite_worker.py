@@ -2,6 +2,7 @@
 
 It commits everything that waits in one transaction, looks every 2 ms whether another process has committed, and
 hands batches to the loop. A commit of its own is handed over at once, without being read back.
+What it cannot get past is a fault: from then on it refuses all that it is told, until it is stopped.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, assert_never
+
+import structlog
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.port import Deliver, Entry, Failed, Fault
@@ -41,11 +45,19 @@ class Follow(NamedTuple):
     fault: Fault
 
 
-Job = Callable[[SqliteFile], None]
-Command = Append | Follow | Job | None
+class Ask(NamedTuple):
+    """A question to the file, and where the answer goes."""
+
+    question: Callable[[SqliteFile], Any]
+    answer: asyncio.Future[Any]
+
+
+Command = Append | Follow | Ask | None
 """What the thread is told to do; None ends it."""
 
 T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
 
 
 class SqliteWorker:
@@ -56,6 +68,8 @@ class SqliteWorker:
         self._partitions = partitions
         self._loop = loop
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._at_hand: list[Append | Ask] = []
+        self._fault: OperatorNeeded | None = None
         self._started: asyncio.Future[int] = loop.create_future()
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="topicfold-sqlite", daemon=True)
@@ -78,6 +92,11 @@ class SqliteWorker:
         return await self._started
 
     @property
+    def fault(self) -> OperatorNeeded | None:
+        """What the thread could not get past; None while it works."""
+        return self._fault
+
+    @property
     def waiting(self) -> int:
         """The number of commands that the thread has not taken yet."""
         return self._commands.qsize()
@@ -90,17 +109,10 @@ class SqliteWorker:
         """Return what `question` answers, asked in the thread after all appends that were put before.
 
         Raises:
-            LogUnavailable: what the file raised.
+            LogUnavailable: the file is locked, its disk failing, or the thread met a fault.
         """
         answer: asyncio.Future[T] = self._loop.create_future()
-
-        def job(file: SqliteFile) -> None:
-            try:
-                self._post(_settle, answer, question(file), None)
-            except TopicfoldError as error:
-                self._post(_settle, answer, None, error)
-
-        self._commands.put(job)
+        self._commands.put(Ask(question, answer))
         return await answer
 
     async def stop(self) -> None:
@@ -116,37 +128,80 @@ class SqliteWorker:
         except TopicfoldError as error:
             self._post(_settle, self._started, None, error)
             return
+        except Exception as error:  # noqa: BLE001 -- the boundary of the thread: whoever opens must hear of it
+            self._post(_settle, self._started, None, OperatorNeeded(f"opening the log failed: {error!r}"))
+            return
         self._post(_settle, self._started, file.partitions, None)
+        try:
+            self._work(file)
+        finally:
+            try:
+                file.close()
+            finally:
+                self._post(self._ended.set)
+
+    def _work(self, file: SqliteFile) -> None:
         try:
             while self._turn(file):
                 pass
-        finally:
-            file.close()
-            self._post(self._ended.set)
+        except OperatorNeeded as error:
+            self._refuse_all(error)
+        except Exception as error:  # noqa: BLE001 -- the boundary of the thread: nobody else would hear of it
+            self._post(partial(_log.error, "log_thread_failed", exc_info=error))
+            self._refuse_all(OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node."))
 
     def _turn(self, file: SqliteFile) -> bool:
         """Do all that waits, then look for news; return whether to go on."""
         appends: list[Append] = []
-        jobs: list[Job] = []
+        asks: list[Ask] = []
         goes_on = True
         for command in self._waiting_commands():
             match command:
                 case Append():
                     appends.append(command)
+                case Ask():
+                    asks.append(command)
                 case Follow():
                     self._follow = command
                     self._is_behind = True
                 case None:
                     goes_on = False
                 case _:
-                    jobs.append(command)
+                    assert_never(command)
+        self._at_hand = [*appends, *asks]
         if appends:
             self._commit(file, appends)
-        for job in jobs:
-            job(file)
+            self._at_hand = [*asks]
+        for ask in asks:
+            self._answer(file, ask)
+            self._at_hand.remove(ask)
         if goes_on and self._follow:
             self._fetch(file, self._follow)
         return goes_on
+
+    def _refuse_all(self, fault: OperatorNeeded) -> None:
+        """Report `fault`; refuse what is at hand and what comes, until told to end."""
+        self._fault = fault
+        if self._follow:
+            self._post(self._follow.fault, fault, None)
+        for command in self._at_hand:
+            self._refuse(command, fault)
+        while not (self._is_stopping and self._commands.empty()):
+            command_or_end = self._commands.get()
+            if command_or_end is None:
+                return
+            self._refuse(command_or_end, fault)
+
+    def _refuse(self, command: Append | Ask | Follow, fault: OperatorNeeded) -> None:
+        match command:
+            case Append():
+                self._post(command.failed, refusal(fault))
+            case Ask():
+                self._post(_settle, command.answer, None, refusal(fault))
+            case Follow():
+                self._post(command.fault, fault, None)
+            case _:
+                assert_never(command)
 
     def _waiting_commands(self) -> list[Command]:
         """Return all that waits; where nothing does, wait for the first or until it is time to look for news."""
@@ -166,7 +221,7 @@ class SqliteWorker:
     def _commit(self, file: SqliteFile, appends: Sequence[Append]) -> None:
         try:
             entries = file.append([(append.partition, append.value) for append in appends])
-        except TopicfoldError as error:
+        except LogUnavailable as error:
             for append in appends:
                 self._post(append.failed, error)
             return
@@ -181,6 +236,12 @@ class SqliteWorker:
             else:
                 self._is_behind = True
         self._hand_out(self._follow, fresh)
+
+    def _answer(self, file: SqliteFile, ask: Ask) -> None:
+        try:
+            self._post(_settle, ask.answer, ask.question(file), None)
+        except LogUnavailable as error:
+            self._post(_settle, ask.answer, None, error)
 
     def _fetch(self, file: SqliteFile, follow: Follow) -> None:
         """Hand out what other processes committed, a batch of each partition; a busy or full disk is tried again."""
@@ -197,9 +258,6 @@ class SqliteWorker:
                     self._fetch_partition(file, follow, partition, bounds[partition].end)
         except LogUnavailable:
             self._version = -1
-        except OperatorNeeded as error:
-            follow.positions.clear()
-            self._post(follow.fault, error, None)
 
     def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
         position = follow.positions[partition]
@@ -243,6 +301,11 @@ class SqliteWorker:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
             self._commands.put(None)
+
+
+def refusal(fault: OperatorNeeded) -> LogUnavailable:
+    """Return what somebody is told who needs a log that has met `fault`."""
+    return LogUnavailable(fault.reason, hint=fault.hint)
 
 
 def _settle(future: asyncio.Future[Any], answer: Any, error: TopicfoldError | None) -> None:

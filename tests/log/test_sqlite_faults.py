@@ -1,0 +1,133 @@
+"""What the log in a file does when its file is taken away, or its thread meets what nobody foresaw."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.log.following import PATIENCE_SECONDS, Following, never
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.log.sqlite import SqliteLog
+from topicfold.log.sqlite_file import SqliteFile
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+async def log(path: Path) -> AsyncIterator[SqliteLog]:
+    log = await SqliteLog.open(path, partitions=3)
+    yield log
+    await log.close()
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    successor = path.with_name("successor.db")
+    successor.write_bytes(path.read_bytes())
+    successor.replace(path)
+
+
+lost = pytest.mark.parametrize("lose", [deleted, replaced])
+
+
+@lost
+async def test_a_lost_file_is_one_fault_of_all_partitions(
+    log: SqliteLog, path: Path, lose: Callable[[Path], None]
+) -> None:
+    following = Following(log)
+    lose(path)
+    error, partition = await following.faulted()
+    assert isinstance(error, WrongLog)
+    assert error.hint == "Restore the file and restart this node."
+    assert partition is None
+    await log.close()
+    assert len(following.faults) == 1
+
+
+@lost
+async def test_an_append_to_a_lost_file_fails(log: SqliteLog, path: Path, lose: Callable[[Path], None]) -> None:
+    failures = asyncio.Queue[TopicfoldError]()
+    lose(path)
+    log.append(0, b"x", failures.put_nowait)
+    error = await asyncio.wait_for(failures.get(), PATIENCE_SECONDS)
+    assert isinstance(error, LogUnavailable)
+    assert "deleted or replaced" in error.reason
+
+
+async def test_an_append_fails_whose_file_was_lost_while_it_was_committed(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures, select_bounds = asyncio.Queue[TopicfoldError](), SqliteFile._select_bounds
+
+    def select_and_lose(file: SqliteFile) -> object:
+        path.unlink()
+        return select_bounds(file)
+
+    monkeypatch.setattr(SqliteFile, "_select_bounds", select_and_lose)
+    log.append(0, b"x", failures.put_nowait)
+    assert isinstance(await asyncio.wait_for(failures.get(), PATIENCE_SECONDS), LogUnavailable)
+
+
+@lost
+async def test_a_lost_file_is_refused_to_readers_and_reported(
+    log: SqliteLog, path: Path, lose: Callable[[Path], None]
+) -> None:
+    assert not await log.check_settings()
+    lose(path)
+    for _ in range(2):
+        with pytest.raises(LogUnavailable, match="deleted or replaced"):
+            await log.end_offsets()
+    with pytest.raises(LogUnavailable):
+        log.append(0, b"x", never)
+    [problem] = await log.check_settings()
+    assert problem.refuses_writes
+
+
+async def test_whatever_the_thread_meets_is_a_fault_and_fails_what_waits(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following, failures = Following(log), asyncio.Queue[TopicfoldError]()
+    monkeypatch.setattr(SqliteFile, "append", out_of_memory)
+    log.append(0, b"x", failures.put_nowait)
+    asked = asyncio.create_task(log.end_offsets())
+    error, partition = await following.faulted()
+    assert isinstance(error, OperatorNeeded)
+    assert ("no room" in error.reason, error.hint, partition) == (True, "Restart this node.", None)
+    assert isinstance(await asyncio.wait_for(failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    with pytest.raises(LogUnavailable):
+        await asked
+    with pytest.raises(LogUnavailable):
+        log.append(0, b"x", never)
+
+
+async def test_a_question_that_breaks_the_thread_is_answered_and_what_was_appended_before_has_not_failed(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteFile, "read", out_of_memory)
+    log.append(0, b"x", never)
+    with pytest.raises(LogUnavailable, match="no room"):
+        await log.read(0, 0, 1)
+    with apsw.Connection(str(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM records").get == 1
+    connection.close()
+
+
+async def test_opening_does_not_wait_for_a_thread_that_broke(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqliteFile, "_prepare", out_of_memory)
+    with pytest.raises(OperatorNeeded, match="no room"):
+        await asyncio.wait_for(SqliteLog.open(path), PATIENCE_SECONDS)
+
+
+def out_of_memory(*_: object) -> None:
+    """Stand for a method that fails as no error of SQLite's or ours."""
+    raise MemoryError("no room")
