@@ -57,7 +57,8 @@ def _is_true_elsewhere(evidence: Evidence, fold: Reference, carried: Carried, ca
         is_free = wanted in (Verdict.CHANGED, Verdict.PRECONDITION_FAILED)
         return is_free and evidence.is_tenant_missing(name.partition("/")[0], call.span.began, landed)
     if carried.verdict == Verdict.TENANT_IN_USE and method is Method.DELETE_TENANT:
-        return wanted is Verdict.CHANGED and evidence.is_tenant_in_use(call)
+        exists_by_its_record_or_not = wanted in (Verdict.CHANGED, Verdict.TENANT_NOT_FOUND)
+        return exists_by_its_record_or_not and evidence.is_tenant_in_use(call)
     if carried.verdict == Verdict.NOT_EMPTY and method is Method.DELETE_NAMESPACE:
         since = range(call.span.ends_before[fold.partition], carried.offset + 1)
         return any(topics_alive(fold.at[position], name) for position in since)

@@ -106,6 +106,18 @@ def _failure_clears_the_attempt(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UpdateQueue, "give_up", give_up)
 
 
+@breaks(2)
+def _silence_is_not_given_up(patch: pytest.MonkeyPatch) -> None:
+    """Silently lost events are never sent again."""
+
+    def tick(updates: Updates) -> None:
+        for queue in list(updates._queues.values()):
+            if queue.latest is None:
+                updates._make_due(queue)
+
+    patch.setattr(Updates, "tick", tick)
+
+
 @breaks(3)
 def _losers_are_sent_again_as_they_were(patch: pytest.MonkeyPatch) -> None:
     """Updates that lost are not run again on the new record."""

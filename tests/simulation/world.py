@@ -8,20 +8,16 @@ from random import Random
 
 from tests.simulation.checks import Judgement, judge
 from tests.simulation.clients import Clients
+from tests.simulation.closing import REST_SECONDS, Closing
 from tests.simulation.evidence import Evidence
 from tests.simulation.fake_log import FakeStore
 from tests.simulation.history import History
 from tests.simulation.node import Digests, Node
-from tests.simulation.operations import Method, Operation
 from tests.simulation.setup import Setup, setup_of
 from tests.simulation.trouble import Trouble
 from tests.simulation.virtual_loop import Deadlock, VirtualLoop
 from tests.simulation.weather import CALM
-from topicfold.errors import NotReady
-from topicfold.model.events import AggregateKind
-from topicfold.runtime.asking import Written
 
-REST_SECONDS = 16.0
 END_SECONDS = 3_600.0
 
 
@@ -68,15 +64,7 @@ class World:
         await asyncio.sleep(REST_SECONDS)
         for node in self.nodes:
             node.check_end()
-        await self._write_everywhere(clients)
-
-    async def _write_everywhere(self, clients: Clients) -> None:
-        """Every node takes writes again, unless it stopped at a level that it does not know."""
-        for node in self.nodes:
-            operation = Operation(Method.CREATE_TENANT, AggregateKind.TENANT, f"last-{node.name}")
-            answer = await clients.call(node, operation, None, seconds=1.0)
-            if not isinstance(answer, Written) and not (self.setup.level and isinstance(answer, NotReady)):
-                self.history.wrong.append(f"rest {node.name} answers {answer!r} when all is well again")
+        await Closing(self.setup, clients, self.nodes, self.history).run()
 
     async def stop(self) -> None:
         """Stop all nodes."""

@@ -10,7 +10,14 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicfold.errors import NamespaceNotFound, OperatorNeeded, TenantNotFound, TopicNotFound, Wait
+from topicfold.errors import (
+    LogUnavailable,
+    NamespaceNotFound,
+    OperatorNeeded,
+    PositionTimeout,
+    TenantNotFound,
+    TopicNotFound,
+)
 from topicfold.log import codec
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, topic_of_key
@@ -175,7 +182,7 @@ class Reading:
         deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
         try:
             await self._engine.barriers.wait(partitions, deadline)
-        except (Wait, OperatorNeeded):
+        except (LogUnavailable, PositionTimeout, OperatorNeeded):
             return
 
     def _table(self, namespace: str) -> TopicTable:

@@ -259,7 +259,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.NOT_EMPTY:
             return NotEmpty(reason or f"namespace {name} holds topics", hint="Delete its topics first, or use force.")
         case Verdict.TENANT_IN_USE:
-            return NotEmpty(reason or f"tenant {name} has namespaces", hint="Delete its namespaces first, or use force.")
+            return NotEmpty(reason or f"tenant {name} has namespaces", hint="Delete its namespaces first, or force it.")
         case Verdict.TOPIC_NOT_FOUND:
             return TopicNotFound(reason or f"topic {name} not found", name=name)
         case Verdict.NAMESPACE_NOT_FOUND:
