@@ -27,6 +27,8 @@ def names(client: Client) -> None:
     client.create_namespace("acme/pay")
     for topic in ("orders", "other", "refunds", "acme/pay/orders"):
         client.create_topic(topic)
+    client.set_labels("orders", {"team": "pay"})
+    client.set_labels("acme/pay/orders", {"team": "ops", "tier": "gold"})
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,11 @@ def names(client: Client) -> None:
         ("namespaces delete acme/", ["acme/pay"]),
         ("tenants get a", ["acme"]),
         ("topics get-", ["get-custom-labels"]),
+        ("topics list --custom-labels te", ["team:pay"]),
+        ("topics list acme/pay --custom-labels t", ["team:ops", "tier:gold"]),
+        ("topics list acme/pay --custom-labels team:ops,ti", ["team:ops,tier:gold"]),
+        ("topics set-custom-labels other --labels t", ["team=pay"]),
+        ("topics remove-custom-labels acme/pay/orders --labels tier,te", ["tier,team"]),
         ("topi", ["topics"]),
     ],
 )

@@ -57,6 +57,27 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
     assert said in failed.err
 
 
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("TOPICFOLD_ULR", "warning: TOPICFOLD_ULR is no setting; did you mean TOPICFOLD_URL?\n"),
+        ("TOPICFOLD_KAFKA_BOOSTRAP", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
+        ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is no setting\n"),
+        ("TOPICFOLD_PORT", ""),
+        ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),
+        ("TOPICFOLD_TEST_X", ""),
+        ("TOPICFOLD_SIM_SEEDS", ""),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_warned_of(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    shown = bare_run("config", "view")
+    assert shown.code == 0
+    assert shown.err.endswith(said) if said else shown.err == ""
+
+
 def test_secrets_are_masked(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(
         'url = "http://me:hunter2@h"\n[server.kafka_settings]\n"sasl.password" = "hunter2"\n"sasl.username" = "me"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 
 import pytest
@@ -30,10 +31,12 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ("error", "code"),
     [
         (errors.TopicfoldError("x"), 1),
-        (errors.InvalidLabels([{"path": "labels.a", "reason": "x"}]), 1),
+        (errors.InvalidLabels([{"path": "labels.a", "reason": "x"}]), 2),
         (errors.InvalidRequest("x"), 2),
         (errors.InvalidName("x"), 2),
+        (errors.TooLarge("x"), 2),
         (errors.TenantNotFound("x"), 3),
+        (errors.FewerPartitions("x"), 4),
         (errors.WrongKind("x"), 4),
         (errors.AlreadyExists("x"), 4),
         (errors.PreconditionFailed("x"), 4),
@@ -55,12 +58,17 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
     ("arguments", "code", "hint"),
     [
         (["topics", "get", "missing"], 3, "topicfold topics list public/default"),
-        (["topics", "get", "acme/pay/orders"], 3, "topicfold namespaces create acme/pay"),
+        (["topics", "get", "acme/pay/orders"], 3, "topicfold namespaces list acme"),
+        (["topics", "create", "acme/pay/orders"], 3, "topicfold namespaces create acme/pay"),
+        (["namespaces", "list", "acme"], 3, "topicfold tenants list"),
         (["namespaces", "create", "acme/pay"], 3, "topicfold tenants create acme"),
         (["topics", "set-custom-labels", "a/b", "--labels", "k=v"], 2, "persistent://tenant/namespace/topic"),
         (["topics", "set-custom-labels", "orders", "--labels", "novalue"], 2, "key=value"),
         (["topics", "list", "--no-such"], 2, "topicfold topics list --help"),
-        (["topics"], 2, "topicfold topics --help"),
+        (["topics", "update-partitioned-topic", "x", "-p", "3"], 4, "create-partitioned-topic x --partitions 3"),
+        (["tenants", "delete", "public"], 4, "topicfold tenants delete public --force"),
+        (["topics", "create", "x", "--idempotency-key", ""], 2, "Leave it out"),
+        (["topics", "create", "x", "--reason", "y" * 513], 2, "Shorten it"),
         (["topcs", "list"], 2, "topicfold --help"),
         (["topics", "list", "-o", "yaml"], 2, "topicfold topics list --help"),
     ],
@@ -82,9 +90,29 @@ def test_a_second_creation_is_a_conflict(run: Run) -> None:
 def test_labels_that_break_the_rules_are_all_named_in_one_line(run: Run) -> None:
     run("topics", "create", "orders")
     failed = run("topics", "set-custom-labels", "orders", "--labels", "a b=c,-=x")
-    assert failed.code == 1
+    assert failed.code == 2
     assert "labels.a b" in failed.err
     assert "labels.-" in failed.err
+
+
+def test_what_lives_inside_is_deleted_only_with_force_and_the_hint_says_so(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    failed = run("namespaces", "delete", "public/default")
+    assert failed.code == 4
+    assert "topicfold namespaces delete public/default --force" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("partitions", "tried", "meant"),
+    [(0, "delete-partitioned-topic", "delete"), (3, "delete", "delete-partitioned-topic")],
+)
+def test_deleting_a_topic_of_the_other_kind_names_the_command_that_does(
+    run: Run, client: Client, partitions: int, tried: str, meant: str
+) -> None:
+    client.create_topic("orders", partitions=partitions)
+    failed = run("topics", tried, "orders")
+    assert failed.code == 4
+    assert f"hint: topicfold topics {meant} orders\n" in failed.err
 
 
 def test_an_unreachable_server_says_how_to_start_one(bare_run: Run) -> None:
@@ -113,7 +141,18 @@ def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytes
 
 def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(monkeypatch, KeyboardInterrupt())
-    assert run("topics", "list").code == 130
+    assert run("topics", "list") == (130, "", "")
+
+
+@pytest.mark.parametrize("options", [["--idempotency-key", "k1"], []])
+def test_an_interrupted_change_says_how_to_run_it_again_safely(
+    run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    fail_with(monkeypatch, KeyboardInterrupt())
+    ended = run("topics", "create", "orders", *options)
+    assert ended.code == 130
+    assert "may or may not be applied" in ended.err
+    assert re.search(r"--idempotency-key (k1|[0-9a-f]{32});", ended.err)
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_for_debugging(
@@ -131,6 +170,22 @@ def test_no_arguments_show_the_help(bare_run: Run) -> None:
     shown = bare_run()
     assert shown.code == 0
     assert "First steps" in shown.out
+
+
+@pytest.mark.parametrize("group", ["topics", "namespaces", "tenants", "operations", "import", "config"])
+def test_a_group_alone_shows_its_help_with_no_line_cut(
+    bare_run: Run, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = bare_run(group)
+    assert shown.code == 0
+    assert f"Usage: topicfold {group}" in shown.out
+    assert "..." not in shown.out.partition("Commands:")[2]
+
+
+def test_misspelt_names_of_the_proposal_are_not_advertised(bare_run: Run) -> None:
+    for arguments in (["topics", "list"], ["namespaces"]):
+        assert "custome" not in bare_run(*arguments, "--help").out
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["topics", "-h"], ["topics", "list", "--help"], ["serve", "--help"]])

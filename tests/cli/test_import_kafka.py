@@ -55,6 +55,29 @@ def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluste
     assert [(t["recorded_partitions"], t["kafka_partitions"]) for t in report["differing"]] == [(3, 6)]
 
 
+def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, client: Client, cluster: Cluster) -> None:
+    for name, partitions in (("more", 2), ("fewer", 4), ("plain", 0)):
+        client.create_topic(name, partitions=partitions)
+    cluster.topics = [KafkaTopic(name, 3) for name in ("more", "fewer", "plain")]
+    told = {line.split()[2]: line for line in run(*IMPORT).out.splitlines()[1:]}
+    full = "persistent://public/default/"
+    assert f"topicfold topics update-partitioned-topic {full}more --partitions 3" in told["more"]
+    assert f"topicfold topics delete-partitioned-topic {full}fewer (its labels go with it)" in told["fewer"]
+    assert f"topicfold topics delete {full}plain (its labels go with it), then import again" in told["plain"]
+
+
+def test_the_summary_counts_each_topic_once(run: Run, client: Client, cluster: Cluster) -> None:
+    run(*IMPORT)
+    cluster.topics[1] = KafkaTopic("acme..pay..a", 6)
+    assert "imported 0 new; 1 already there, 0 gone from Kafka, 1 with other partitions" in run(*IMPORT).err
+
+
+def test_one_partition_is_no_plural(run: Run, cluster: Cluster) -> None:
+    shown = run(*IMPORT).out
+    assert "1 partition\n" in shown
+    assert "3 partitions\n" in shown
+
+
 def test_nothing_is_deleted_or_changed(run: Run, client: Client, cluster: Cluster) -> None:
     run(*IMPORT)
     client.set_labels("b", {"team": "pay"})

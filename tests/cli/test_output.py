@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from topicfold.cli.config import ColorMode, OutputFormat
-from topicfold.cli.output import Output, is_colored_on, to_json
+from topicfold.cli.output import Output, fitted, is_colored_on, to_json
 from topicfold.client import Client
 
 
@@ -45,6 +45,24 @@ def test_a_long_line_is_neither_wrapped_nor_cut(run: Run, client: Client) -> Non
     lines = run("topics", "list").out.splitlines()
     assert len(lines) == 2
     assert json.loads(run("topics", "list", "-o", "json").out)[0]["labels"] == {"note": "y" * 128}
+
+
+def test_a_name_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert fitted("x" * 90) == "x" * 90
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert fitted("x" * 90) == "x" * 49 + "…"
+    assert fitted("x" * 50) == "x" * 50
+
+
+def test_labels_in_a_cell_can_be_typed_again(run: Run, client: Client) -> None:
+    labels = {"note": "a,b\\c", "team": "pay"}
+    client.create_topic("orders", labels=labels)
+    cell = run("topics", "list").out.split()[-1]
+    assert cell == r"note=a\,b\\c,team=pay"
+    client.create_topic("refunds")
+    run("topics", "set-custom-labels", "refunds", "--labels", cell)
+    assert client.get_labels("refunds") == labels
 
 
 def test_an_empty_table_prints_nothing_and_empty_json_is_a_list(run: Run) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from topicfold.cli.config import SERVER_SETTINGS
 
 
 @pytest.fixture
@@ -55,7 +56,8 @@ def test_a_log_file_on_the_command_line_goes_before_kafka_elsewhere(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("[server]\nprot = 1", "Did you mean 'port'?"), ("[server]\nport = 'x'", "port: ")]
+    ("text", "said"),
+    [("[server]\nprot = 1", "Did you mean 'port'?"), ("[server]\nport = 'x'", "port: 'x' is not a whole number")],
 )
 def test_a_mistake_in_the_files_server_table_is_a_usage_error(
     bare_run: Run, served: list[Any], config_file: Path, text: str, said: str
@@ -64,6 +66,68 @@ def test_a_mistake_in_the_files_server_table_is_a_usage_error(
     failed = bare_run("serve")
     assert (failed.code, served) == (2, [])
     assert said in failed.err
+
+
+@pytest.mark.parametrize("option", [("--kafka-setting", "a=b"), ("--kafka-topic", "a")])
+def test_settings_of_kafka_with_a_log_in_a_file_are_refused(
+    bare_run: Run, served: list[Any], option: tuple[str, str]
+) -> None:
+    failed = bare_run("serve", *option)
+    assert (failed.code, served) == (2, [])
+    assert f"error: {option[0]} is for a log on Kafka" in failed.err
+
+
+@pytest.mark.parametrize("text", ["team,tier", " team , tier,", '["team", "tier"]'])
+def test_lists_in_the_environment_are_words_parted_by_commas_or_json(
+    bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_ALLOWED_CUSTOM_LABEL_KEYS", text)
+    monkeypatch.setenv("TOPICFOLD_ALLOWED_HOSTS", text)
+    assert bare_run("serve").code == 0
+    assert served[0].allowed_custom_label_keys == served[0].allowed_hosts == ("team", "tier")
+
+
+def test_an_empty_variable_is_as_good_as_none(
+    bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ALLOWED_CUSTOM_LABEL_KEYS", "PORT"):
+        monkeypatch.setenv(f"TOPICFOLD_{name}", "")
+    assert bare_run("serve").code == 0
+    assert (served[0].allowed_custom_label_keys, served[0].port) == (None, 8080)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("PORT", "x", "port: 'x' is not a whole number"),
+        ("PORT", "70000", "port: '70000' should be less than or equal to 65535"),
+        ("STALE_AFTER_SECONDS", "soon", "stale_after_seconds: 'soon' is not a number"),
+        ("ALLOWED_HOSTS", "[a", "allowed_hosts: neither words parted by commas nor a JSON list"),
+        ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
+    ],
+)
+def test_a_value_that_cannot_work_is_told_in_plain_words(
+    bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch, variable: str, text: str, said: str
+) -> None:
+    monkeypatch.setenv(f"TOPICFOLD_{variable}", text)
+    failed = bare_run("serve")
+    assert (failed.code, served) == (2, [])
+    assert failed.err.startswith(f"error: {said}\n")
+
+
+def test_entries_of_a_table_are_not_repeated_for_they_may_be_secret(
+    bare_run: Run, served: list[Any], config_file: Path
+) -> None:
+    config_file.write_text('[server.kafka_settings]\n"sasl.password" = 4711')
+    failed = bare_run("serve")
+    assert "kafka_settings.sasl.password: " in failed.err
+    assert "4711" not in failed.err
+
+
+def test_the_command_line_knows_all_settings_of_the_server() -> None:
+    from topicfold.settings import Settings
+
+    assert set(SERVER_SETTINGS) == set(Settings.model_fields)
 
 
 def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any]) -> None:
@@ -86,4 +150,4 @@ def test_without_the_packages_for_serving_the_command_that_installs_them_is_prin
     monkeypatch.delitem(sys.modules, "topicfold.settings", raising=False)
     failed = bare_run("serve", *arguments)
     assert (failed.code, served) == (1, [])
-    assert f"hint: {command}\n" in failed.err
+    assert f"hint: {command}, or in a checkout: {command.replace('topicfold[', '.[')}\n" in failed.err

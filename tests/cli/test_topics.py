@@ -50,6 +50,58 @@ def test_removing_labels_takes_either_keys_or_all(run: Run, client: Client, opti
     assert client.get_labels("orders") == {"a": "b"}
 
 
+@pytest.mark.parametrize("word", ["team=payments", "team:payments"])
+def test_removing_a_label_by_key_and_value_is_refused(run: Run, client: Client, word: str) -> None:
+    client.create_topic("orders", labels={"team": "payments"})
+    failed = run("topics", "remove-custom-labels", "orders", "--labels", word)
+    assert failed.code == 2
+    assert "Write the key alone: team\n" in failed.err
+    assert client.get_labels("orders") == {"team": "payments"}
+
+
+def test_removing_labels_says_which_of_them_were_not_set(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    done = run("topics", "remove-custom-labels", "orders", "--labels", "team,nothere")
+    assert (done.code, done.err) == (0, f"nothere was not set\nremoved team from {ORDERS}\n")
+    again = run("topics", "remove-custom-labels", "orders", "--labels", "team")
+    assert (again.code, again.err) == (0, f"team was not set\nremoved nothing from {ORDERS}\n")
+
+
+@pytest.mark.parametrize(
+    ("topic", "kafka_name", "shown"),
+    [
+        ("orders", None, "orders (by rule)"),
+        ("public/default/orders", "pay-orders", "pay-orders"),
+        ("höhe", None, "(none: not a name Kafka allows)"),
+        ("non-persistent://public/default/orders", None, "(none: not persistent)"),
+    ],
+)
+def test_the_kafka_topic_that_a_topic_stands_for_is_shown(
+    run: Run, client: Client, topic: str, kafka_name: str | None, shown: str
+) -> None:
+    client.create_topic(topic, kafka_name=kafka_name)
+    lines = run("topics", "get", topic).out.splitlines()
+    assert f"kafka name  {shown}" in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [([], "no topics in public/default\n"), (["--custom-labels", "a:b"], "no topics match\n"), (["--quiet"], "")],
+)
+def test_a_list_without_topics_says_so(run: Run, options: list[str], said: str) -> None:
+    assert run("topics", "list", *options) == (0, "", said)
+
+
+@pytest.mark.parametrize(("age_seconds", "is_warned"), [(14.4, True), (0.4, False), (None, False)])
+def test_what_may_be_old_is_shown_with_a_warning(
+    run: Run, monkeypatch: pytest.MonkeyPatch, age_seconds: float | None, is_warned: bool
+) -> None:
+    monkeypatch.setattr(Client, "age_seconds", age_seconds)
+    told = run("tenants", "list", "--quiet")
+    assert told.code == 0
+    assert told.err == ("warning: this may be 14 s old; the log cannot be reached\n" if is_warned else "")
+
+
 def test_partitioned_topics_are_made_grown_and_deleted_by_their_own_commands(run: Run) -> None:
     assert run("topics", "create-partitioned-topic", "orders", "-p", "3").code == 0
     assert run("topics", "update-partitioned-topic", "orders", "-p", "5").code == 0

@@ -6,7 +6,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from topicfold.client import Client, Tenant, UnexpectedAnswer
+from topicfold.client import Client, RetryRule, ServerUnreachable, Tenant, UnexpectedAnswer
+from topicfold.client.calls import ChangeOptions
 from topicfold.errors import (
     AlreadyExists,
     InvalidLabels,
@@ -160,10 +161,33 @@ def test_version_and_readiness_are_told(client: Client) -> None:
     assert client.readiness().is_ready
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "127.0.0.1:8080", "http://", "http://a:port", ""])
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "http://a:port", "http://a:99999", "a:0", ""])
 def test_a_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(InvalidRequest):
         Client(url)
+
+
+def test_a_url_without_a_scheme_is_taken_for_http(server_url: str) -> None:
+    with Client(server_url.removeprefix("http://")) as client:
+        assert client.url == server_url
+        assert client.list_tenants() == ("public",)
+
+
+def test_tls_where_there_is_none_says_which_url_to_try(server_url: str) -> None:
+    url = server_url.replace("http:", "https:")
+    with Client(url, retry=RetryRule(max_attempts=1)) as client, pytest.raises(ServerUnreachable) as failed:
+        client.list_tenants()
+    assert failed.value.hint.endswith(f"try {server_url}")
+
+
+@pytest.mark.parametrize(
+    "options", [{"idempotency_key": ""}, {"idempotency_key": "k" * 256}, {"reason": "x" * 513}], ids=str
+)
+def test_a_key_or_reason_of_a_length_that_cannot_work_is_refused_before_anything_is_sent(
+    options: ChangeOptions,
+) -> None:
+    with Client("http://127.0.0.1:1") as client, pytest.raises(InvalidRequest):
+        client.create_topic("orders", **options)
 
 
 def test_something_else_behind_the_url_is_told_from_topicfold() -> None:

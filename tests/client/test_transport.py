@@ -47,6 +47,17 @@ def test_each_call_carries_the_position_of_the_last_answer() -> None:
     assert tape.sent("X-Min-Position") == [None, "p1", "p2"]
 
 
+def test_the_age_of_what_was_read_is_kept_until_the_next_read_tells_one() -> None:
+    ages = iter([{}, {"X-Log-Age": "14.000"}, {}, {"X-Log-Age": "0.000"}])
+    tape = Tape(lambda _: httpx2.Response(200, json=[], headers=next(ages)))
+    seen = []
+    with tape.client() as client:
+        for _ in range(4):
+            client.list_tenants()
+            seen.append(client.age_seconds)
+    assert seen == [None, 14.0, 14.0, 0.0]
+
+
 def test_reading_ones_writes_can_be_switched_off() -> None:
     tape = positions_counted_up()
     with tape.client(read_your_writes=False) as client:

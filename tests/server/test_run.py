@@ -76,7 +76,7 @@ def test_what_keeps_a_server_from_starting_is_said_in_one_line(
     settings: dict[str, object], code: int, reason: str
 ) -> None:
     run = subprocess.run(command(port=0, **settings), capture_output=True, text=True, timeout=60, check=False)
-    said = [line for line in run.stderr.splitlines() if line.startswith("topicfold: ")]
+    said = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
     assert (run.returncode, len(said)) == (code, 1), run.stderr
     assert reason in said[0]
     assert "Traceback" not in run.stderr
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path) -> None:
         command(port=0, log_file=str(tmp_path / "log.db")), capture_output=True, text=True, timeout=60, check=False
     )
     assert run.returncode == 1
-    assert re.match(r"topicfold: .*log\.db", run.stderr), run.stderr
+    assert re.match(r"error: .*log\.db", run.stderr), run.stderr
 
 
 def test_a_port_that_is_taken_is_refused_with_a_way_out() -> None:

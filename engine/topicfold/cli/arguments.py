@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -46,6 +47,20 @@ def read_labels(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     if not labels and texts:
         raise InvalidRequest(f"{option}: no labels in {texts[0]!r}", hint="Write key=value, several parted by commas.")
     return labels
+
+
+def read_keys(texts: Sequence[str] | None, option: str) -> list[str]:
+    """Return the keys of labels that an option names.
+
+    Raises:
+        InvalidRequest: a word is a key with a value.
+    """
+    keys = read_words(texts)
+    for word in keys:
+        key = re.split("[:=]", word, maxsplit=1)[0]
+        if key != word:
+            raise InvalidRequest(f"{option}: {word!r} is not the key of a label", hint=f"Write the key alone: {key}")
+    return keys
 
 
 def read_words(texts: Sequence[str] | None) -> list[str]:

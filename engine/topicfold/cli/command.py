@@ -7,18 +7,25 @@ too: `topicfold --url URL topics list` is `topicfold topics list --url URL`.
 from __future__ import annotations
 
 import inspect
+import os
+import secrets
+import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli.config import ColorMode, OutputFormat, resolve_config
+from topicfold.cli.config import ColorMode, OutputFormat, resolve_config, unknown_variables
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step
 from topicfold.cli.output import Output
 from topicfold.cli.session import Session
 from topicfold.errors import BadSetting, TopicfoldError
+
+if TYPE_CHECKING:
+    from topicfold.client.calls import ChangeOptions
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -41,7 +48,7 @@ def shared_options(
 
 
 def creation_options(
-    reason: Annotated[str | None, typer.Option(help="Why, for the topic's history.", metavar="TEXT")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; kept in the log with the change.", metavar="TEXT")] = None,
     idempotency_key: Annotated[str | None, typer.Option(help="Applied once for a key.", metavar="KEY")] = None,
 ) -> None:
     """Hold the options that every command which makes or changes something takes."""
@@ -69,8 +76,14 @@ def new_app(help_text: str = "", *, has_completion: bool = False) -> typer.Typer
         epilog=EXIT_CODES_HELP,
     )
     # Without a callback, Typer takes a group of one command for that command.
-    group.callback()(lambda: None)
+    group.callback(invoke_without_command=True)(_help_alone)
     return group
+
+
+def _help_alone(ctx: typer.Context) -> None:
+    """Print a group's help where none of its commands is named."""
+    if ctx.invoked_subcommand is None:
+        sys.stdout.write(f"{ctx.get_help()}\n")
 
 
 def command(
@@ -116,19 +129,34 @@ def _run(function: Callable[..., None], ctx: typer.Context, flags: Mapping[str, 
         Output(OutputFormat.TABLE, ColorMode.AUTO, is_quiet=False).failure(error.reason, error.hint)
         raise typer.Exit(exit_code_of(error)) from None
     output = Output(config["output"], config["color"], config["quiet"])
-    session = Session(
-        config,
-        output,
-        {
-            "reason": flags.get("reason"),
-            "if_match": flags.get("if_match"),
-            "idempotency_key": flags.get("idempotency_key"),
-        },
-    )
+    for warning in unknown_variables(os.environ):
+        output.warning(warning)
+    session = Session(config, output, _changes(flags))
     try:
         function(session, **given)
+        session.warn_if_stale()
     except TopicfoldError as error:
-        output.failure(error.reason, next_step(error, given))
+        command_name = ctx.command_path.partition(" ")[2]
+        output.failure(error.reason, next_step(error, command_name, given))
         raise typer.Exit(exit_code_of(error)) from None
+    except KeyboardInterrupt:
+        if key := session.changes.get("idempotency_key"):
+            output.failure(
+                "interrupted; the change may or may not be applied",
+                f"run it again with --idempotency-key {shlex.quote(key)}; it is applied at most once",
+            )
+        raise
     finally:
         session.close()
+
+
+def _changes(flags: Mapping[str, Any]) -> ChangeOptions:
+    """Return the options of a change, nothing for a read. The key is made up here, so that an interrupt can name it."""
+    if "idempotency_key" not in flags:
+        return {}
+    key = flags["idempotency_key"]
+    return {
+        "reason": flags["reason"],
+        "if_match": flags.get("if_match"),
+        "idempotency_key": secrets.token_hex(16) if key is None else key,
+    }

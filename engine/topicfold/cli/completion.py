@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from topicfold.cli.config import resolve_config
-from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT
+from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -47,6 +47,41 @@ def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
         return [name.removeprefix(prefix) for name in _beginning(names, full)]
 
     return _answered(ctx, ask)
+
+
+def complete_filter(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the labels `key:value` in use in the namespace that was named; only the last of a list is completed."""
+    return _answered(ctx, lambda client: _pairs(client, _named(ctx, "namespace"), ":", incomplete))
+
+
+def complete_new_labels(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the labels `key=value` in use in the namespace of the topic that was named."""
+
+    def ask(client: Client) -> list[str]:
+        return _pairs(client, parse_topic(_named(ctx, "topic")).namespace, "=", incomplete)
+
+    return _answered(ctx, ask)
+
+
+def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the keys of the labels of the topic that was named."""
+    return _answered(ctx, lambda client: _last_of_list(client.get_labels(_named(ctx, "topic")), incomplete))
+
+
+def _named(ctx: typer.Context, argument: str) -> str:
+    """Return the command's first argument. While an option still lacks its value, arguments are not parsed."""
+    return str(ctx.args[0] if ctx.args else ctx.params[argument])
+
+
+def _pairs(client: Client, namespace: str, separator: str, begun: str) -> list[str]:
+    labels = client.namespace_labels(namespace)
+    return _last_of_list((f"{key}{separator}{value}" for key, values in labels.items() for value in values), begun)
+
+
+def _last_of_list(words: Iterable[str], begun: str) -> list[str]:
+    """Return `words` that go on from the last one of a list parted by commas, behind what stands before it."""
+    before, comma, last = begun.rpartition(",")
+    return [before + comma + word for word in _beginning(words, last)]
 
 
 def _namespaces(client: Client, begun: str) -> list[str]:

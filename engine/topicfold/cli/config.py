@@ -12,7 +12,7 @@ The file is `$TOPICFOLD_CONFIG`, else `topicfold/config.toml` in the XDG configu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import EnumType, StrEnum
@@ -81,6 +81,26 @@ _KEYS: Mapping[str, _Key] = {
 }
 
 
+# What `topicfold.settings` knows, which costs too much to import for any other command than `serve`.
+SERVER_SETTINGS = (
+    "log_file",
+    "kafka_bootstrap",
+    "kafka_topic",
+    "kafka_settings",
+    "partitions",
+    "host",
+    "port",
+    "allowed_hosts",
+    "allowed_custom_label_keys",
+    "max_custom_label_value_length",
+    "request_timeout_seconds",
+    "ready_timeout_seconds",
+    "stale_after_seconds",
+)
+# Other people's: the tests' and the simulator's.
+_NO_SETTINGS = ("TOPICFOLD_TEST_", "TOPICFOLD_SIM_")
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """The settings in force, and the file's `[server]` table as it stands there."""
@@ -109,7 +129,20 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
     return Config(settings, server, file)
 
 
-def check_keys(table: Mapping[str, Any], known: list[str], file: Path) -> None:
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each `TOPICFOLD_*` variable that is no setting, neither ours nor the server's."""
+    known = [ENVIRONMENT_PREFIX + name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    sentences = []
+    for variable in sorted(environment):
+        # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
+        name = variable.upper().partition("__")[0]
+        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and name not in known:
+            close = get_close_matches(name, known, n=1, cutoff=0.8)
+            sentences.append(f"{variable} is no setting" + (f"; did you mean {close[0]}?" if close else ""))
+    return sentences
+
+
+def check_keys(table: Mapping[str, Any], known: Collection[str], file: Path) -> None:
     """Return if every key of `table` is known.
 
     Raises:

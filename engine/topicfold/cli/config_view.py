@@ -20,7 +20,7 @@ _USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
 
 @command(app, "view")
 def view(session: Session, show_origin: ShowOrigin = False) -> None:
-    """Show the settings in force: flags before TOPICFOLD_* before the file before defaults. Secrets are masked.
+    """Show the settings in force. Flags go before TOPICFOLD_* before the file before defaults; secrets are masked.
 
     \b
     Example:

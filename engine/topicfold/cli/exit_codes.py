@@ -31,11 +31,11 @@ EXIT_CODES_HELP = (
 # The most specific class wins.
 _EXIT_CODE: Mapping[type[TopicfoldError], ExitCode] = {
     TopicfoldError: ExitCode.FAILED,
-    errors.InvalidRequest: ExitCode.USAGE,
-    errors.InvalidName: ExitCode.USAGE,
+    errors.FixRequest: ExitCode.USAGE,
     errors.BadSetting: ExitCode.USAGE,
     errors.NotFound: ExitCode.NOT_FOUND,
     errors.WrongKind: ExitCode.CONFLICT,
+    errors.FewerPartitions: ExitCode.CONFLICT,
     errors.KeyReused: ExitCode.CONFLICT,
     errors.Forbidden: ExitCode.DENIED,
     errors.Reread: ExitCode.CONFLICT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,12 @@ import typer
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command, new_app
 from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
-    from topicfold.client.kafka_import import Failed, ImportPlan, New
+    from topicfold.client.kafka_import import Failed, ImportPlan, New, Present
 
 app = new_app()
 
@@ -55,7 +57,7 @@ def import_kafka(
     done = "would import" if dry_run else "imported"
     differing = sum(topic.has_other_partitions for topic in plan.present)
     session.output.note(
-        f"{done} {len(made)} new; {len(plan.present)} already there, {len(plan.gone)} gone from Kafka, "
+        f"{done} {len(made)} new; {len(plan.present) - differing} already there, {len(plan.gone)} gone from Kafka, "
         f"{differing} with other partitions, {len(failed)} failed, {len(plan.left_out)} internal left out"
     )
     if failed:
@@ -71,13 +73,29 @@ def _make(
     outcomes = list[New | Failed]()
     make_namespaces(session.client, namespaces)
     is_shown = session.config["progress"] and not session.output.is_quiet
-    with progress("import kafka", len(plan.new), is_shown) as step:
-        for outcome in make_records(session.client, plan.new):
-            outcomes.append(outcome)
-            step()
+    try:
+        with progress("import kafka", len(plan.new), is_shown) as step:
+            for outcome in make_records(session.client, plan.new):
+                outcomes.append(outcome)
+                step()
+    except KeyboardInterrupt:
+        session.output.note("interrupted; run it again, it goes on from there")
+        raise
     outcomes.sort(key=lambda outcome: outcome.kafka_name)
     made = tuple(outcome for outcome in outcomes if isinstance(outcome, New))
     return made, tuple(outcome for outcome in outcomes if isinstance(outcome, Failed))
+
+
+def _difference(topic: Present) -> str:
+    """Return how a record differs from Kafka, and what to type to mend it."""
+    name = shlex.quote(topic.name)
+    if 0 < topic.recorded_partitions < topic.kafka_partitions:
+        step = f"topicfold topics update-partitioned-topic {name} --partitions {topic.kafka_partitions}"
+    else:
+        delete = "delete-partitioned-topic" if topic.recorded_partitions else "delete"
+        step = f"topicfold topics {delete} {name} (its labels go with it), then import again"
+    recorded = counted(topic.recorded_partitions) if topic.recorded_partitions else "not partitioned as"
+    return f"{recorded} recorded, {topic.kafka_partitions} in Kafka: {step}"
 
 
 def _show(
@@ -85,16 +103,8 @@ def _show(
 ) -> None:
     differing = [topic for topic in plan.present if topic.has_other_partitions]
     rows = [
-        *(("new", topic.name, topic.kafka_name, f"{topic.partitions} partitions") for topic in made),
-        *(
-            (
-                "differs",
-                t.name,
-                t.kafka_name,
-                f"{t.recorded_partitions} partitions recorded, {t.kafka_partitions} in Kafka",
-            )
-            for t in differing
-        ),
+        *(("new", topic.name, topic.kafka_name, counted(topic.partitions)) for topic in made),
+        *(("differs", topic.name, topic.kafka_name, _difference(topic)) for topic in differing),
         *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]

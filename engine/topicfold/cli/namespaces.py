@@ -35,7 +35,7 @@ def list_namespaces(session: Session, tenant: Tenant = DEFAULT_TENANT) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, namespace: Namespace, force: Force = False) -> None:
-    """Delete a namespace; with --force its topics, too.
+    """Delete a namespace. With --force its topics, too.
 
     \b
     Example:
@@ -46,7 +46,7 @@ def delete(session: Session, namespace: Namespace, force: Force = False) -> None
 
 
 def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
-    """List the labels in use in a namespace: each key with its values.
+    """List the labels in use in a namespace. Each key with its values.
 
     \b
     Example:

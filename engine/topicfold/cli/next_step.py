@@ -9,12 +9,29 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from topicfold.errors import InvalidName, TopicfoldError
+from topicfold.errors import InvalidName, TopicfoldError, Wait
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
 
+_CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
+_START_OVER = (
+    "delete the topic if there is one, its labels go with it; then "
+    "topicfold topics create-partitioned-topic {topic} --partitions {partitions}"
+)
+
+# By code, and the command without its program.
+_NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
+    ("tenant_not_found", "namespaces create"): "topicfold tenants create {tenant}",
+    ("namespace_not_found", "topics create"): _CREATE_NAMESPACE,
+    ("namespace_not_found", "topics create-partitioned-topic"): _CREATE_NAMESPACE,
+    ("not_empty", "tenants delete"): "topicfold tenants delete {tenant} --force deletes its namespaces and topics, too",
+    ("not_empty", "namespaces delete"): "topicfold namespaces delete {namespace} --force deletes its topics, too",
+    ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
+    ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
+    ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,
+}
 _NEXT_STEP: Mapping[str, str] = {
-    "tenant_not_found": "topicfold tenants create {tenant}",
-    "namespace_not_found": "topicfold namespaces create {namespace}",
+    "tenant_not_found": "topicfold tenants list",
+    "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
     "operation_not_found": "",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
@@ -24,10 +41,13 @@ _NEXT_STEP: Mapping[str, str] = {
 }
 
 
-def next_step(error: TopicfoldError, given: Mapping[str, Any]) -> str:
-    """Return the hint for people who ran a command with the arguments `given`; the error's own if we have no better."""
-    template = _NEXT_STEP.get(error.code)
-    if template is None:
+def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> str:
+    """Return the hint for people who ran `command`, say `topics get`, with the arguments `given`.
+
+    It is the error's own where we have no better.
+    """
+    template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code))
+    if template is None or (isinstance(error, Wait) and error.hint != error.default_hint):
         return error.hint
     words = {key: shlex.quote(str(value)) for key, value in _words(given, error.values).items() if value}
     try:

@@ -1,13 +1,14 @@
 """Printing: data on stdout in the wanted format, everything else on stderr.
 
 Machine formats are written plainly: never coloured, wrapped or cut, whatever stdout is. Tables line up and keep their
-lines whole; characters that would steer a terminal are shown escaped.
+lines whole, but for names that are `fitted` to a terminal; characters that would steer a terminal are shown escaped.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
@@ -16,12 +17,13 @@ from topicfold.cli.config import ColorMode, OutputFormat
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _COLUMN_GAP = "  "
+_ROOM_BESIDE_NAME = 30
 
 Row = Sequence[str]
 
 
 class Output:
-    """Prints in one format. `is_quiet` drops notes, never data or failures."""
+    """Prints in one format. `is_quiet` drops notes, never data, warnings or failures."""
 
     def __init__(self, output_format: OutputFormat, color: ColorMode, is_quiet: bool) -> None:
         self.format = output_format
@@ -42,6 +44,10 @@ class Output:
         """Tell people something on stderr, unless they want quiet."""
         if not self.is_quiet:
             sys.stderr.write(f"{_shown(text)}\n")
+
+    def warning(self, text: str) -> None:
+        """Say on stderr what is amiss with data that is shown all the same, or with the settings."""
+        sys.stderr.write(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}\n")
 
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr in one line what was wrong, and in a second what to do next."""
@@ -82,8 +88,25 @@ def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
 
 
 def labels_text(labels: Mapping[str, str]) -> str:
-    """Return labels for a cell of a table, in order of keys."""
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    """Return labels for a cell of a table, in order of keys; commas inside values escaped, as `--labels` takes them."""
+    return ",".join(f"{key}={_escaped(value)}" for key, value in sorted(labels.items()))
+
+
+def counted(partitions: int) -> str:
+    """Return a number of partitions in words."""
+    return f"{partitions} partition{'' if partitions == 1 else 's'}"
+
+
+def fitted(name: str) -> str:
+    """Return `name`, on a terminal cut so that further columns have room beside it."""
+    if not sys.stdout.isatty():
+        return name
+    columns = max(shutil.get_terminal_size().columns - _ROOM_BESIDE_NAME, _ROOM_BESIDE_NAME)
+    return name if len(name) <= columns else f"{name[: columns - 1]}…"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(",", "\\,")
 
 
 def _styled(text: str, style: str, is_colored: bool) -> str:

@@ -11,11 +11,13 @@ import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command
-from topicfold.cli.config import ENVIRONMENT_PREFIX, Config, check_keys
+from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_SETTINGS, Config, check_keys
 from topicfold.cli.session import Session
 from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from topicfold.settings import Settings
 
 LogFile = Annotated[
@@ -27,8 +29,13 @@ KafkaBootstrap = Annotated[
 KafkaTopic = Annotated[
     str | None, typer.Option("--kafka-topic", metavar="TOPIC", help="The log's topic there (default __change_events).")
 ]
-Host = Annotated[str | None, typer.Option(help="Address to serve on: loopback only, without authentication.")]
-Port = Annotated[int | None, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one.")]
+Host = Annotated[
+    str | None,
+    typer.Option(help="Address to serve on: loopback only, without authentication (default 127.0.0.1)."),
+]
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one (default 8080).")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,6 +90,7 @@ def _serve(config: Config, given: Mapping[str, Any]) -> int:
     Raises:
         ExtraMissing: the packages for serving are not installed.
         BadSetting: a setting that cannot work.
+        InvalidRequest: flags about Kafka, and the log is in a file.
     """
     try:
         from topicfold.server.run import serve as run
@@ -90,6 +98,11 @@ def _serve(config: Config, given: Mapping[str, Any]) -> int:
     except ModuleNotFoundError as error:
         raise _missing(error, given) from error
     settings = _settings(Settings, config, given)
+    if settings.kafka_bootstrap is None and (useless := {"kafka_settings", "kafka_topic"} & given.keys()):
+        raise InvalidRequest(
+            f"--{min(useless).replace('_', '-').removesuffix('s')} is for a log on Kafka, this one is in a file",
+            hint="Name the cluster with --kafka HOST:PORT, or leave it out.",
+        )
     if settings.kafka_bootstrap and importlib.util.find_spec("confluent_kafka") is None:
         raise _extra_missing(is_on_kafka=True)
     return run(settings)
@@ -97,16 +110,37 @@ def _serve(config: Config, given: Mapping[str, Any]) -> int:
 
 def _settings(settings_class: type[Settings], config: Config, given: Mapping[str, Any]) -> Settings:
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
-    check_keys(config.server, list(settings_class.model_fields), config.file)
+    check_keys(config.server, SERVER_SETTINGS, config.file)
     # The class itself looks at the environment, but takes what it is called with first: so the file must give way.
     names = {name for name in config.server if not os.environ.get(ENVIRONMENT_PREFIX + name.upper())}
     from_file = {name: config.server[name] for name in names}
     try:
         return settings_class(**{**from_file, **given})
     except ValidationError as error:
-        reasons = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise BadSetting(reasons) from None
+        raise BadSetting("; ".join(map(_reason, error.errors()))) from None
+    except SettingsError:
+        # Only tables come this far as text.
+        raise BadSetting(
+            f"{ENVIRONMENT_PREFIX}KAFKA_SETTINGS is no JSON object",
+            hint="""Write it like '{"security.protocol": "SSL"}'.""",
+        ) from None
+
+
+def _reason(error: ErrorDetails) -> str:
+    """Return in our words what pydantic has against a setting; what is in a table may be secret and is not shown."""
+    name = ".".join(map(str, error["loc"]))
+    shown = f"{error['input']!r} " if len(error["loc"]) == 1 else ""
+    match error["type"]:
+        case "int_parsing" | "int_from_float" | "int_type":
+            return f"{name}: {shown}is not a whole number"
+        case "float_parsing" | "float_type":
+            return f"{name}: {shown}is not a number"
+        case "value_error":
+            return f"{name}: {error['msg'].removeprefix('Value error, ')}"
+        case _:
+            return f"{name}: {shown}{error['msg'].replace('Input should', 'should', 1)}"
 
 
 def _missing(error: ModuleNotFoundError, given: Mapping[str, Any]) -> Exception:

@@ -1,4 +1,4 @@
-"""What a running command has at hand: settings, printing, a client that is made when first used, options of changes."""
+"""What a running command has at hand: settings, printing, the client once it is used, options of changes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # One connection refused is answer enough for a person; a server that restarts gets a moment.
 _ATTEMPTS = 3
+# A server hears from its log several times a second.
+_STALE_AFTER_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -35,6 +37,12 @@ class Session:
             seconds = self.config["timeout_seconds"]
             self._client = Client(self.config["url"], timeout_seconds=seconds, retry=RetryRule(max_attempts=_ATTEMPTS))
         return self._client
+
+    def warn_if_stale(self) -> None:
+        """Say so if what was read is older than a server's answer that can reach its log."""
+        age_seconds = self._client.age_seconds if self._client else None
+        if age_seconds is not None and age_seconds > _STALE_AFTER_SECONDS:
+            self.output.warning(f"this may be {age_seconds:.0f} s old; the log cannot be reached")
 
     def close(self) -> None:
         """Close the client, if there is one."""

@@ -85,7 +85,7 @@ def list_tenants(session: Session) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, tenant: Tenant, force: Force = False) -> None:
-    """Delete a tenant; with --force its namespaces and topics, too.
+    """Delete a tenant. With --force its namespaces and topics, too.
 
     \b
     Example:

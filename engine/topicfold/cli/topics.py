@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.arguments import Namespace, Partitions, Topic, read_labels, read_words
+from topicfold.cli.arguments import Namespace, Partitions, Topic, read_keys, read_labels
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
-from topicfold.cli.output import labels_text
+from topicfold.cli.completion import complete_filter, complete_keys, complete_new_labels
+from topicfold.cli.output import fitted, labels_text
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
-from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace, parse_topic
+from topicfold.errors import InvalidName, InvalidRequest
+from topicfold.model.names import (
+    DEFAULT_NAMESPACE,
+    PERSISTENT,
+    is_kafka_name,
+    kafka_name,
+    parse_namespace,
+    parse_topic,
+)
+
+if TYPE_CHECKING:
+    from topicfold.client import Topic as TopicRecord
 
 app = new_app()
 
@@ -20,16 +31,27 @@ Filter = Annotated[
     list[str] | None,
     typer.Option(
         "--custom-labels",
-        "--custome-labels",
         metavar="K1:V1,K2:V2",
         help="Only topics that bear all of these labels; repeat it for values that hold commas.",
+        autocompletion=complete_filter,
     ),
 ]
+# PIP-451 spells it so.
+MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
 NewLabels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="K=V,K=V", help="Labels; repeat it for values that hold commas."),
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="K=V,K=V",
+        help="Labels; repeat it for values that hold commas.",
+        autocompletion=complete_new_labels,
+    ),
 ]
-LabelKeys = Annotated[list[str] | None, typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.")]
+LabelKeys = Annotated[
+    list[str] | None,
+    typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.", autocompletion=complete_keys),
+]
 
 
 @command(app, "create", CREATION_OPTIONS)
@@ -68,8 +90,13 @@ def update_partitioned_topic(session: Session, topic: Topic, partitions: Partiti
 
 
 @command(app, "list")
-def list_topics(session: Session, namespace: Namespace = DEFAULT_NAMESPACE, custom_labels: Filter = None) -> None:
-    """List the topics of a namespace, with their labels.
+def list_topics(
+    session: Session,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    custom_labels: Filter = None,
+    custome_labels: MisspeltFilter = None,
+) -> None:
+    """List the topics of a namespace. Each with its labels; a partitioned one is listed once.
 
     \b
     Examples:
@@ -77,20 +104,22 @@ def list_topics(session: Session, namespace: Namespace = DEFAULT_NAMESPACE, cust
       topicfold topics list acme/pay --custom-labels team:pay,tier:gold
       topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
     """
-    labels = read_labels(custom_labels, "--custom-labels")
+    labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
     _catch_up(session, parse_namespace(namespace))
     topics = session.client.find_topics([namespace], labels=labels).topics
     session.output.show(
         [asdict(topic) for topic in topics],
         [topic.name for topic in topics],
         ("TOPIC", "PARTITIONS", "LABELS"),
-        [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
+        [(fitted(topic.name), str(topic.partitions), labels_text(topic.labels)) for topic in topics],
     )
+    if not topics:
+        session.output.note("no topics match" if labels else f"no topics in {namespace}")
 
 
 @command(app, "get")
 def get(session: Session, topic: Topic) -> None:
-    """Show a topic: labels, partitions, the Kafka topic it stands for, and its ETag.
+    """Show a topic. Its labels, partitions, ETag, and the Kafka topic that it stands for.
 
     \b
     Example:
@@ -102,7 +131,7 @@ def get(session: Session, topic: Topic) -> None:
         ("name", found.name),
         ("labels", labels_text(found.labels)),
         ("partitions", str(found.partitions)),
-        ("kafka name", found.kafka_name or ""),
+        ("kafka name", _kafka_name_text(found)),
         ("properties", labels_text(found.properties)),
         ("etag", found.etag),
     ]
@@ -123,7 +152,7 @@ def delete(session: Session, topic: Topic) -> None:
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
 def delete_partitioned_topic(session: Session, topic: Topic) -> None:
-    """Delete a partitioned topic with all its partitions.
+    """Delete a partitioned topic.
 
     \b
     Example:
@@ -135,7 +164,7 @@ def delete_partitioned_topic(session: Session, topic: Topic) -> None:
 
 @command(app, "set-custom-labels", CHANGE_OPTIONS)
 def set_custom_labels(session: Session, topic: Topic, labels: NewLabels) -> None:
-    """Set labels of a topic; those that are not named stay.
+    """Set labels of a topic. Those that are not named stay.
 
     \b
     Examples:
@@ -167,31 +196,50 @@ def remove_custom_labels(
     labels: LabelKeys = None,
     all_labels: Annotated[bool, typer.Option("--all", help="Remove every label.")] = False,
 ) -> None:
-    """Remove labels from a topic, by their keys or all of them.
+    """Remove labels from a topic. Name their keys, or take all of them.
 
     \b
     Examples:
       topicfold topics remove-custom-labels orders --labels tier,note
       topicfold topics remove-custom-labels orders --all
     """
+    name = str(parse_topic(topic))
     if (keys := _keys_or_all(labels, all_labels)) is None:
         written = session.client.remove_all_labels(topic, **session.changes)
-    else:
-        written = session.client.remove_labels(topic, keys, **session.changes)
-    removed = "all labels" if keys is None else ",".join(keys)
-    session.show_change(f"removed {removed} from", str(parse_topic(topic)), written)
+        session.show_change("removed all labels from", name, written)
+        return
+    before = session.client.get_labels(topic)
+    written = session.client.remove_labels(topic, keys, **session.changes)
+    for key in (key for key in keys if key not in before):
+        session.output.note(f"{key} was not set")
+    removed = ",".join(key for key in keys if key in before) or "nothing"
+    session.show_change(f"removed {removed} from", name, written)
 
 
 def _keys_or_all(texts: list[str] | None, all_labels: bool) -> list[str] | None:
     """Return the keys of labels to remove, None for all.
 
     Raises:
-        InvalidRequest: neither or both are given.
+        InvalidRequest: neither or both are given, or a key with a value.
     """
-    keys = read_words(texts)
+    keys = read_keys(texts, "--labels")
     if bool(keys) == all_labels:
         raise InvalidRequest("remove-custom-labels takes either keys or --all", hint="Write --labels K1,K2 or --all.")
     return keys or None
+
+
+def _kafka_name_text(topic: TopicRecord) -> str:
+    """Return the Kafka topic that `topic` stands for: the one that its record names, or that follows from its name."""
+    if topic.kafka_name is not None:
+        return topic.kafka_name
+    name = parse_topic(topic.name)
+    if name.domain != PERSISTENT:
+        return "(none: not persistent)"
+    try:
+        by_rule = kafka_name(name)
+    except InvalidName:
+        by_rule = ""
+    return f"{by_rule} (by rule)" if is_kafka_name(by_rule) else "(none: not a name Kafka allows)"
 
 
 def _create(session: Session, topic: str, partitions: int) -> None:

@@ -16,7 +16,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def version(session: Session) -> None:
-    """Show the versions of this command and of the server; the first also where no server answers.
+    """Show the versions of command and server. The first also where no server answers.
 
     \b
     Example:

@@ -171,9 +171,8 @@ def find_topics(namespaces: Iterable[str], labels: Mapping[str, str]) -> Call[Fo
     """Ask for the topics of these namespaces that bear all these labels."""
 
     def read(answer: Answer) -> Found:
-        age = answer.headers.get(headers.LOG_AGE.lower())
         topics = tuple(sorted(map(Topic.of, answer.body["items"]), key=lambda topic: topic.name))
-        return Found(topics, answer.body["position"], float(age) if age else None)
+        return Found(topics, answer.body["position"], age_seconds(answer))
 
     query = tuple(("namespace", parse_namespace(namespace)) for namespace in namespaces)
     return Call("GET", "/api/v1/topics", read, query=query + _pairs("label", labels, "="))
@@ -225,6 +224,16 @@ def get_readiness() -> Call[Readiness]:
     return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
 
 
+def age_seconds(answer: Answer) -> float | None:
+    """Return how old what `answer` says may be, None if it does not say.
+
+    Raises:
+        ValueError: the header is no number.
+    """
+    age = answer.headers.get(headers.LOG_AGE.lower())
+    return float(age) if age else None
+
+
 def _change(method: str, path: str, options: ChangeOptions, *, query: Query = (), body: Any = None) -> Call[Written]:
     return Call(method, path, _written, query, body, _change_headers(options))
 
@@ -233,15 +242,26 @@ def _change_headers(options: ChangeOptions) -> dict[str, str]:
     """Return the headers that `options` are.
 
     Raises:
-        InvalidRequest: a value that no header can carry.
+        InvalidRequest: a value that no header can carry, or is too long.
     """
-    sent = {headers.IDEMPOTENCY_KEY: options.get("idempotency_key") or secrets.token_hex(16)}
+    key = options.get("idempotency_key")
+    sent = {headers.IDEMPOTENCY_KEY: secrets.token_hex(16) if key is None else key}
+    if not 1 <= len(sent[headers.IDEMPOTENCY_KEY]) <= headers.MAX_IDEMPOTENCY_KEY_LENGTH:
+        raise InvalidRequest(
+            f"{headers.IDEMPOTENCY_KEY}: expected 1 to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters",
+            hint="Leave it out to have one made up.",
+        )
     if etag := options.get("if_match"):
         sent[headers.IF_MATCH] = etag if etag == "*" else '"' + etag.strip('"') + '"'
     for name, value in sent.items():
         if not (value.isascii() and value.isprintable()):
             raise InvalidRequest(f"{name}: {value!a} holds characters that no header can carry")
     if reason := options.get("reason"):
+        if len(reason) > headers.MAX_CHANGE_REASON_LENGTH:
+            raise InvalidRequest(
+                f"the reason has {len(reason)} characters, at most {headers.MAX_CHANGE_REASON_LENGTH} are kept",
+                hint="Shorten it, or give a link.",
+            )
         sent[headers.CHANGE_REASON] = quote(reason, safe=_PLAIN_IN_REASON)
     return sent
 

@@ -26,6 +26,7 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 DEFAULT_TIMEOUT_SECONDS = 30.0
 
 _CONNECT_SECONDS = 5.0
+_MAX_PORT = 65535
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
@@ -58,11 +59,14 @@ class Client:
         retry: RetryRule | None = None,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        """Prepare a client; nothing is sent yet. `transport` replaces the network, say in tests.
+        """Prepare a client; nothing is sent yet. `url` without a scheme means `http://`.
+
+        `transport` replaces the network, say in tests.
 
         Raises:
             InvalidRequest: `url` is not one of HTTP.
         """
+        url = url if "://" in url else f"http://{url}"
         self.url = url.rstrip("/")
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
@@ -90,6 +94,14 @@ class Client:
     def position(self) -> str:
         """The position that this thread's last answer told, or "" before the first."""
         return getattr(self._remembered, "position", "")
+
+    @property
+    def age_seconds(self) -> float | None:
+        """How old what this thread last read may be: the time since the server last saw the end of the log.
+
+        None before the first read.
+        """
+        return getattr(self._remembered, "age_seconds", None)
 
     def list_tenants(self) -> tuple[str, ...]:
         """Return the names of all tenants, sorted."""
@@ -253,7 +265,7 @@ class Client:
             self._remembered.position = ""
             raise
         try:
-            result = call.read(answer)
+            result, age_seconds = call.read(answer), calls.age_seconds(answer)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UnexpectedAnswer(
                 f"{self.url} does not answer {call.method} {call.path} as Topicfold does",
@@ -261,6 +273,8 @@ class Client:
                 status=answer.status,
             ) from error
         self._remembered.position = answer.headers.get(headers.LOG_POSITION.lower(), self.position)
+        if age_seconds is not None:
+            self._remembered.age_seconds = age_seconds
         return result
 
     def _drive(self, dialogue: Conversation, call: Call[Any]) -> Answer:
@@ -309,6 +323,8 @@ def _base_url(url: str) -> httpx2.URL:
         raise InvalidRequest(f"{url!r} is not a URL: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
+    if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
+        raise InvalidRequest(f"{url!r} is not the URL of a server: ports are 1 to {_MAX_PORT}")
     return parsed
 
 

@@ -20,6 +20,9 @@ from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, Topic
 from topicfold.wire import headers
 from topicfold.wire.problems import error_of
 
+# OpenSSL's names, by version, for an answer that is plain HTTP.
+_NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
+
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
@@ -113,7 +116,9 @@ def _silence(call: Call[Any], url: str, silence: NoAnswer) -> TopicfoldError:
     """Return the error that having no answer is."""
     if call.is_change and silence.was_sent:
         return _lost(call, url, silence.reason)
-    return ServerUnreachable(f"no answer from {url}: {silence.reason}", url=url)
+    speaks_no_tls = url.startswith("https:") and any(word in silence.reason for word in _NO_TLS_THERE)
+    hint = f"That server speaks no TLS; try http:{url.removeprefix('https:')}" if speaks_no_tls else None
+    return ServerUnreachable(f"no answer from {url}: {silence.reason}", hint=hint, url=url)
 
 
 def _lost(call: Call[Any], url: str, reason: str) -> AnswerLost:

@@ -58,8 +58,9 @@ class ExtraMissing(OperatorNeeded):
     code = "extra_missing"
 
     def __init__(self, what: str, *extras: str) -> None:
+        names = ",".join(extras)
         super().__init__(
             f"{what} needs packages that are not installed",
-            hint=f"pip install 'topicfold[{','.join(extras)}]'",
+            hint=f"pip install 'topicfold[{names}]', or in a checkout: pip install '.[{names}]'",
             extras=list(extras),
         )
