@@ -104,7 +104,7 @@ def command(
             _run(function, ctx, flags, given)
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        run.__signature__ = inspect.Signature([context, *own, *added])  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature([context, *own, *added])  # type: ignore[attr-defined]  # Typer reads it
         app.command(name, hidden=hidden, epilog=EXIT_CODES_HELP, context_settings=CONTEXT_SETTINGS)(run)
         return function
 

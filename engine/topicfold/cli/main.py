@@ -96,7 +96,7 @@ def _print_version(is_wanted: bool) -> None:
 def _new_app() -> typer.Typer:
     asked = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")]
     shown = inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=asked)
-    _root.__signature__ = inspect.Signature([*SHARED_OPTIONS, shown])  # type: ignore[attr-defined]
+    _root.__signature__ = inspect.Signature([*SHARED_OPTIONS, shown])  # type: ignore[attr-defined]  # Typer reads it
     root = new_app(_HELP, has_completion=True)
     root.callback(cls=_LazyGroup)(_root)
     serve.add_to(root)
