@@ -42,8 +42,8 @@ def kafka_bootstrap() -> str:
 
 
 @pytest.fixture(scope="session")
-def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A `KafkaProcess` that only this worker uses: to be killed, paused and restarted."""
+def worker_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """The `KafkaProcess` of this worker."""
     from tests.brokers.jars import NoBroker
     from tests.brokers.process import KafkaProcess
 
@@ -54,6 +54,17 @@ def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         _skip_or_fail(str(reason))
     yield broker
     broker.kill()
+
+
+@pytest.fixture
+def own_broker(worker_broker: object) -> Iterator[object]:
+    """A `KafkaProcess` that only this test uses now: to be killed, paused and restarted; runs again afterwards."""
+    from tests.brokers.process import KafkaProcess
+
+    assert isinstance(worker_broker, KafkaProcess)
+    yield worker_broker
+    if not worker_broker.is_running:
+        worker_broker.restart()
 
 
 @pytest.fixture

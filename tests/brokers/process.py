@@ -61,6 +61,11 @@ class KafkaProcess:
         assert self._process
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has been started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Return once the broker answers.
 

@@ -27,6 +27,7 @@ def test_a_broker_killed_for_20_seconds_costs_nothing_that_was_acknowledged(
     with running(options, tmp_path, 2) as nodes, httpx2.Client(timeout=30) as client:
         client.put(nodes[0].url + TOPIC).raise_for_status()
         client.post(nodes[0].url + LABELS, json={"labels": {"before": "1"}}).raise_for_status()
+        assert client.get(nodes[1].url + LABELS).json() == {"before": "1"}
         own_broker.kill()
         killed = time.monotonic()
         verdicts = _write_during_outage(client, nodes, killed + OUTAGE_SECONDS)
