@@ -73,10 +73,7 @@ class Reading:
         Raises:
             NamespaceNotFound, TopicNotFound: it is not there.
         """
-        table = self._table(name.namespace)
-        number = table.numbers.get(name.key)
-        if number is None or number not in table.live:
-            raise TopicNotFound(f"topic {name} not found", name=str(name))
+        table, number = self._live(name)
         return _view(name.namespace, table, number)
 
     def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
@@ -85,10 +82,7 @@ class Reading:
         Raises:
             NamespaceNotFound, TopicNotFound: it is not there.
         """
-        table = self._table(name.namespace)
-        number = table.numbers.get(name.key)
-        if number is None or number not in table.live:
-            raise TopicNotFound(f"topic {name} not found", name=str(name))
+        table, number = self._live(name)
         return table.labels(number), str(table.row(number).etag)
 
     def topics(self, namespace: str, labels: Mapping[str, str]) -> list[TopicView]:
@@ -192,6 +186,13 @@ class Reading:
                 f"namespace {namespace} not found", name=namespace, hint=f"topicfold namespaces create {namespace}"
             )
         return table
+
+    def _live(self, name: TopicName) -> tuple[TopicTable, int]:
+        table = self._table(name.namespace)
+        number = table.numbers.get(name.key)
+        if number is None or number not in table.live:
+            raise TopicNotFound(f"topic {name} not found", name=str(name))
+        return table, number
 
     def _namespace_names(self) -> Iterator[str]:
         return (name for state in self._engine.states.values() for name in state.topics)
