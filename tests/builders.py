@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from topicfold.log.codec import decode_indexed, encode_record
+from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind, Operation, Verdict
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
 from topicfold.state.change import Change

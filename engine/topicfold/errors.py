@@ -5,6 +5,9 @@
     │   ├── InvalidRequest     malformed query, body or header
     │   ├── InvalidName        a tenant, namespace or topic name that breaks the rules
     │   ├── InvalidLabels      labels that break the rules; carries every violation
+    │   ├── InvalidPolicy      a policy's value that is malformed; carries every violation
+    │   ├── PolicyUnmet        a policy's value that cannot hold here, or beside another policy
+    │   ├── PoliciesDisabled   policies of topics are switched off
     │   ├── TooLarge           body, record or header above its limit
     │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, OperationNotFound
     │   ├── WrongKind          partitioned where plain was meant, or the other way round
@@ -85,6 +88,33 @@ class InvalidLabels(FixRequest):
         first = "; ".join(f"{v['path']}: {v['reason']}" for v in violations[:5])
         more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
         super().__init__(first + more, violations=list(violations))
+
+
+class InvalidPolicy(FixRequest):
+    """A policy's value that is malformed.
+
+    `values["violations"]` is the whole list: `{"path": "limitSize", "reason": "..."}`, "" for the value itself.
+    """
+
+    code = "invalid_policy"
+
+    def __init__(self, what: str, violations: Sequence[Mapping[str, str]]) -> None:
+        first = "; ".join(f"{v['path'] or 'the value'} {v['reason']}" for v in violations[:5])
+        more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
+        super().__init__(f"{what}: {first}{more}", violations=list(violations))
+
+
+class PolicyUnmet(FixRequest):
+    """A policy's value that is well-formed and cannot hold here, or not beside another policy."""
+
+    code = "policy_unmet"
+
+
+class PoliciesDisabled(FixRequest):
+    """Policies of topics are switched off on this node."""
+
+    code = "policies_disabled"
+    default_hint = "Set TOPICFOLD_TOPIC_LEVEL_POLICIES_ENABLED=true on the server."
 
 
 class TooLarge(FixRequest):

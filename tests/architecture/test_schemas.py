@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
-from topicfold.log.codec import PAYLOAD_SCHEMA, schema_directory
+from topicfold.log.avro import schema_directory
+from topicfold.log.payload import PAYLOAD_SCHEMA
+from topicfold.log.payload_schema import policies_schema
 
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted(schema_directory().glob("*.avsc"))}
 FROZEN = {
     "audit-1": "2172a47d0248a378",
     "namespace-1": "b9f1159c0d22b2e8",
+    "namespace-2": "316cecca778d2167",
     "tenant-1": "60b8c651e14f8bff",
+    "tenant-2": "f09e28c39ba67329",
     "topic-1": "0744517b2a2aaf10",
+    "topic-2": "bd8ff2eadef1dae5",
 }
 
 
@@ -62,3 +67,11 @@ def test_a_schema_that_logs_were_written_with_never_changes(name: str) -> None:
 
 def test_every_schema_is_frozen_by_these_tests() -> None:
     assert set(FROZEN) == set(SCHEMAS)
+
+
+def test_the_newest_schema_says_what_the_table_of_policies_says() -> None:
+    topic, namespace = SCHEMAS[f"topic-{PAYLOAD_SCHEMA}"], SCHEMAS[f"namespace-{PAYLOAD_SCHEMA}"]
+    wanted = policies_schema(topic["namespace"])
+    local = next(field for field in topic["fields"] if field["name"] == "local")
+    assert local["type"]["fields"][1]["type"] == ["null", wanted]
+    assert next(field for field in namespace["fields"] if field["name"] == "policies")["type"] == wanted

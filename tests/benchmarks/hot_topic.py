@@ -17,7 +17,8 @@ from tests.benchmarks.nodes import Node, create_topics, kafka_node, last_value_b
 from tests.benchmarks.report import Goal, Row, percentile, row
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
-from topicfold.log.codec import decode_event, decode_indexed
+from topicfold.log.codec import decode_event
+from topicfold.log.payload import decode_indexed
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.state.fold import PartitionState

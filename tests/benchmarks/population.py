@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from topicfold.log.codec import PAYLOAD_SCHEMA, decode_event, decode_indexed, encode_audit, encode_event, encode_record
+from topicfold.log.codec import decode_event, encode_audit, encode_event
+from topicfold.log.payload import PAYLOAD_SCHEMA, decode_indexed, encode_record
 from topicfold.model.events import GENESIS, AggregateKind, Audit, AuditTrail, Event, Kind, Operation, Verdict
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import NamespaceRecord, Record, TopicRecord, frozen

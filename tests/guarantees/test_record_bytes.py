@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.log import codec
-from topicfold.log.codec import encode_record
+from topicfold.log import payload as payloads
+from topicfold.log.payload import encode_record
 from topicfold.model.events import Audit, AuditTrail
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
 
@@ -20,14 +21,14 @@ trails = st.builds(
     st.integers(0, 2**62),
     st.integers(-1, 2**62),
 )
-DECODERS = [codec.decode_topic, codec.decode_indexed, codec.decode_namespace, codec.decode_tenant]
+DECODERS = [payloads.decode_topic, payloads.decode_indexed, payloads.decode_namespace, payloads.decode_tenant]
 
 
 @given(topics)
 def test_a_topic_comes_back_from_its_payload_and_is_indexed_as_it_is(record: TopicRecord) -> None:
     payload = encode_record(record)
-    assert codec.decode_topic(1, payload) == record
-    assert codec.decode_indexed(1, payload) == (record.labels, record.partitions)
+    assert payloads.decode_topic(1, payload) == record
+    assert payloads.decode_indexed(1, payload) == (record.labels, record.partitions)
 
 
 @given(pairs, texts, texts)
@@ -35,8 +36,8 @@ def test_namespaces_and_tenants_come_back_from_their_payloads(
     properties: dict[str, str], roles: tuple[str, ...], clusters: tuple[str, ...]
 ) -> None:
     namespace, tenant = NamespaceRecord(properties), TenantRecord(roles, clusters)
-    assert codec.decode_namespace(1, encode_record(namespace)) == namespace
-    assert codec.decode_tenant(1, encode_record(tenant)) == tenant
+    assert payloads.decode_namespace(1, encode_record(namespace)) == namespace
+    assert payloads.decode_tenant(1, encode_record(tenant)) == tenant
 
 
 @given(trails)
@@ -65,17 +66,17 @@ def test_any_bytes_are_a_record_or_unreadable(payload: bytes, schema: int) -> No
 def test_a_damaged_payload_is_read_whole_or_not_at_all(record: TopicRecord, data: st.DataObject) -> None:
     payload = bytearray(encode_record(record))
     payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
-    found = codec.decode_topic(1, bytes(payload))
-    assert found is None or codec.decode_topic(1, encode_record(found)) == found
+    found = payloads.decode_topic(1, bytes(payload))
+    assert found is None or payloads.decode_topic(1, encode_record(found)) == found
 
 
 @pytest.mark.parametrize("length", range(len(encode_record(TopicRecord(labels={"team": "pay"})))))
 def test_a_truncated_payload_is_unreadable(length: int) -> None:
-    assert codec.decode_topic(1, encode_record(TopicRecord(labels={"team": "pay"}))[:length]) is None
+    assert payloads.decode_topic(1, encode_record(TopicRecord(labels={"team": "pay"}))[:length]) is None
 
 
 def test_bytes_beyond_the_end_make_a_payload_unreadable() -> None:
-    assert codec.decode_topic(1, encode_record(TopicRecord()) + b"\0") is None
+    assert payloads.decode_topic(1, encode_record(TopicRecord()) + b"\0") is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_bytes_beyond_the_end_make_a_payload_unreadable() -> None:
     ids=["negative partitions", "too many partitions", "a name of 2^62 bytes", "2^62 properties"],
 )
 def test_absurd_numbers_make_a_payload_unreadable(payload: bytes) -> None:
-    assert codec.decode_topic(1, payload) is None
+    assert payloads.decode_topic(1, payload) is None
 
 
 def test_known_payloads_have_the_bytes_they_always_had() -> None:

@@ -7,16 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from topicfold.log.codec import (
-    decode_audit,
-    decode_event,
-    decode_namespace,
-    decode_tenant,
-    decode_topic,
-    encode_audit,
-    encode_event,
-    encode_record,
-)
+from topicfold.log.codec import decode_audit, decode_event, encode_audit, encode_event
+from topicfold.log.payload import decode_namespace, decode_tenant, decode_topic, encode_record
 from topicfold.model.events import Audit, AuditTrail, Event, Operation
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
 

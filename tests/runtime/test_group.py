@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, operation
 from topicfold.errors import NewerSchema
-from topicfold.log.codec import MAX_PAYLOAD_BYTES, decode_topic, encode_record
+from topicfold.log.payload import MAX_PAYLOAD_BYTES, PAYLOAD_SCHEMA, decode_topic, encode_record
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Audit, Verdict
 from topicfold.model.labels import LabelRules
@@ -184,7 +184,7 @@ async def test_after_a_repair_the_next_updates_of_the_group_go_on() -> None:
 
 async def test_a_record_of_a_newer_schema_is_not_touched() -> None:
     waiting = [update(labels(a="1")), update(lambda old: TopicRecord(), replaces_whole=True)]
-    group = run(*waiting, on=LIVE._replace(payload_schema=2))
+    group = run(*waiting, on=LIVE._replace(payload_schema=PAYLOAD_SCHEMA + 1))
     assert group.updates == []
     for each in waiting:
         with pytest.raises(NewerSchema):

@@ -10,8 +10,9 @@ import pytest
 from tests.builders import NAMESPACE, TOPIC, tenant_put, topic_put
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
-from topicfold.log.codec import MAX_PAYLOAD_BYTES, encode_event
+from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
+from topicfold.log.payload import MAX_PAYLOAD_BYTES, PAYLOAD_SCHEMA
 from topicfold.model.events import AggregateKind, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import parse_topic
@@ -156,12 +157,12 @@ async def test_an_unreadable_topic_is_repaired_by_a_whole_record(node: Node, sto
 
 async def test_a_topic_written_by_a_newer_node_is_left_alone(node: Node, store: MemoryStore) -> None:
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
-    store.append(0, encode_event(topic_put(7, life, payload_schema=2)))
+    store.append(0, encode_event(topic_put(7, life, payload_schema=PAYLOAD_SCHEMA + 1)))
     await node.caught_up()
     for _ in range(2):
         with pytest.raises(errors.NewerSchema):
             await node.writing.set_labels(ORDERS, {"team": "pay"}, node.asked(key="k"))
-    assert node.engine.states[0].current(AggregateKind.TOPIC, TOPIC).payload_schema == 2
+    assert node.engine.states[0].current(AggregateKind.TOPIC, TOPIC).payload_schema == PAYLOAD_SCHEMA + 1
 
 
 async def test_a_namespace_is_made_once_and_only_for_a_tenant_that_exists(wide: Node) -> None:

@@ -18,7 +18,7 @@ import topicfold.runtime.pending
 import topicfold.runtime.updates
 import topicfold.state.fold
 from topicfold.errors import LogUnavailable
-from topicfold.log.codec import decode_indexed
+from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, Event, Kind
 from topicfold.runtime.barrier import Barriers, Ends
 from topicfold.runtime.group import Group, Update, run_group

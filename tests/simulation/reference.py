@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tests.simulation.operations import UNREADABLE, Found
 from topicfold.log import codec
+from topicfold.log import payload as payloads
 from topicfold.log.port import Entry
 from topicfold.model.events import Event, partition_of
 
@@ -19,7 +20,7 @@ _NONE = bytes(16)
 _TENANT, _NAMESPACE, _TOPIC = 1, 2, 3
 _PUT, _DELETE, _LEVEL = 1, 2, 5
 _NOT_EMPTY = 2
-_DECODERS = {_TENANT: codec.decode_tenant, _NAMESPACE: codec.decode_namespace, _TOPIC: codec.decode_topic}
+_DECODERS = {_TENANT: payloads.decode_tenant, _NAMESPACE: payloads.decode_namespace, _TOPIC: payloads.decode_topic}
 
 
 class Thing(NamedTuple):

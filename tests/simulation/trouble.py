@@ -10,6 +10,7 @@ from tests.simulation.history import History
 from tests.simulation.node import Node
 from tests.simulation.setup import Setup
 from topicfold.log.codec import decode_event, encode_event
+from topicfold.log.payload import PAYLOAD_SCHEMA
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 
 _NO_NAME = AggregateKind.NONE
@@ -124,7 +125,7 @@ class Trouble:
                 if len(table) and self._rng.random() < 0.5:
                     number = self._rng.choice(list(table))
                     base, owner = table.row(number), state.namespaces[namespace]
-                    schema = self._rng.choice((1, 1, 1, 2))
+                    schema = self._rng.choice((1, 1, 1, PAYLOAD_SCHEMA + 1))
                     name = f"persistent://{namespace}/{table.keys[number]}"
                     event = Event(state.level, Kind.PUT, 0, self._id(), AggregateKind.TOPIC, name, 0, base.version,
                                   owner.incarnation, (), schema, b"\xff\xff", b"")  # fmt: skip

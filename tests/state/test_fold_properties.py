@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.builders import empty_state, fold
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from tests.state.naive_fold import NaiveFold
-from topicfold.log.codec import decode_event, decode_topic, encode_event
+from topicfold.log.codec import decode_event, encode_event
+from topicfold.log.payload import decode_topic
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import topic_of_key
 from topicfold.state.change import Outcome

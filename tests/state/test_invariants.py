@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, folded, namespace_put, tenant_put, topic_delete, topic_put
-from topicfold.log.codec import encode_record
+from topicfold.log.payload import encode_record
 from topicfold.model.records import TopicRecord
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check

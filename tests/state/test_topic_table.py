@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import an_id
-from topicfold.log.codec import decode_indexed, encode_record
+from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import GENESIS
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag

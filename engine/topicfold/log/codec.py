@@ -8,32 +8,20 @@ Envelope, big-endian:
     name (UTF-8) · operations (id 16, verdict u8 with bit 7 = client's key, body hash 8) · payload · audit
 
 Everything a verdict or a digest reads is cut out by these lengths alone, the payload's bytes too: Avro libraries
-disagree about damaged bytes, so none of them has a say. The payload and the audit trail are Avro
+disagree about damaged bytes, so none of them has a say. The payload (`payload`) and the audit trail are Avro
 (`schemas/`), decoded when somebody looks.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import struct
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
-import fastavro
 import google_crc32c
 
-from topicfold.model.events import AggregateKind, Audit, AuditTrail, Event, Operation
-from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
-from topicfold.state.topic_table import Indexed
+from topicfold.log.avro import read, schema_called, write
+from topicfold.model.events import Audit, AuditTrail, Event, Operation
 
 MAGIC = b"TFE1"
-PAYLOAD_SCHEMA = 1
-"""The schema that this version writes payloads with; it reads this one and all before it."""
-
-MAX_PAYLOAD_BYTES = 256 * 1024
 MAX_EVENT_BYTES = 512 * 1024
 
 _PREFIX = struct.Struct(">4sI")
@@ -136,67 +124,10 @@ def decode_event(value: bytes) -> Event | None:
     )
 
 
-def encode_record(record: Record) -> bytes:
-    """Return the payload that states `record`, written with `PAYLOAD_SCHEMA`; maps in the order of their keys."""
-    match record:
-        case TopicRecord():
-            fields: Mapping[str, Any] = {
-                "partitions": record.partitions,
-                "kafkaName": record.kafka_name,
-                "properties": dict(sorted(record.properties.items())),
-                "local": {"customLabels": dict(sorted(record.labels.items()))},
-            }
-            kind = AggregateKind.TOPIC
-        case NamespaceRecord():
-            fields = {"properties": dict(sorted(record.properties.items()))}
-            kind = AggregateKind.NAMESPACE
-        case TenantRecord():
-            fields = {"adminRoles": list(record.admin_roles), "allowedClusters": list(record.allowed_clusters)}
-            kind = AggregateKind.TENANT
-    return _write(_payload_schema(kind, PAYLOAD_SCHEMA), fields)
-
-
-def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
-    """Return the topic in `payload`, or None where it cannot be read or is of a newer schema."""
-    fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
-        return None
-    return TopicRecord(
-        fields["partitions"],
-        fields["kafkaName"],
-        frozen(fields["properties"]),
-        frozen(fields["local"]["customLabels"]),
-    )
-
-
-@lru_cache(maxsize=64)
-def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
-    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
-
-    Remembers the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
-    """
-    fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
-        return None
-    return Indexed(fields["local"]["customLabels"], fields["partitions"])
-
-
-def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:
-    """Return the namespace in `payload`, or None where it cannot be read or is of a newer schema."""
-    fields = _fields(AggregateKind.NAMESPACE, schema, payload)
-    return None if fields is None else NamespaceRecord(frozen(fields["properties"]))
-
-
-def decode_tenant(schema: int, payload: bytes) -> TenantRecord | None:
-    """Return the tenant in `payload`, or None where it cannot be read or is of a newer schema."""
-    fields = _fields(AggregateKind.TENANT, schema, payload)
-    return None if fields is None else TenantRecord(tuple(fields["adminRoles"]), tuple(fields["allowedClusters"]))
-
-
 def encode_audit(trail: AuditTrail) -> bytes:
     """Return the audit part of an event."""
-    return _write(
-        _schema("audit-1"),
+    return write(
+        schema_called("audit-1"),
         {
             "operations": [{"actor": a.actor, "reason": a.reason, "requestId": a.request_id} for a in trail.operations],
             "timeMs": trail.time_ms,
@@ -207,7 +138,7 @@ def encode_audit(trail: AuditTrail) -> bytes:
 
 def decode_audit(audit: bytes) -> AuditTrail | None:
     """Return who and why, or None where it cannot be read."""
-    fields = _read(_schema("audit-1"), audit)
+    fields = read(schema_called("audit-1"), audit)
     if fields is None:
         return None
     return AuditTrail(
@@ -215,42 +146,3 @@ def decode_audit(audit: bytes) -> AuditTrail | None:
         fields["timeMs"],
         fields["previousOffset"],
     )
-
-
-def schema_directory() -> Path:
-    """Return where the Avro schemas lie: inside the installed package, or at the root of a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "schemas"
-    return inside if inside.is_dir() else package.parents[1] / "schemas"
-
-
-def _fields(kind: AggregateKind, schema: int, payload: bytes) -> dict[str, Any] | None:
-    if not 1 <= schema <= PAYLOAD_SCHEMA:
-        return None
-    return _read(_payload_schema(kind, schema), payload)
-
-
-@cache
-def _payload_schema(kind: AggregateKind, number: int) -> Any:
-    return _schema(f"{kind.name.lower()}-{number}")
-
-
-@cache
-def _schema(name: str) -> Any:
-    return fastavro.parse_schema(json.loads((schema_directory() / f"{name}.avsc").read_text()))
-
-
-def _write(schema: Any, fields: Mapping[str, Any]) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, schema, fields)
-    return out.getvalue()
-
-
-def _read(schema: Any, payload: bytes) -> dict[str, Any] | None:
-    """Return the fields if `payload` is exactly one datum of `schema`, else None, whatever the bytes are."""
-    stream = io.BytesIO(payload)
-    try:
-        fields = fastavro.schemaless_reader(stream, schema, None)
-    except Exception:  # noqa: BLE001 -- damaged bytes make fastavro raise anything; the payload counts as unreadable
-        return None
-    return fields if isinstance(fields, dict) and stream.tell() == len(payload) else None

@@ -60,6 +60,9 @@ class Verdict(IntEnum):
     RECORD_TOO_LARGE = 11
     UNDECODABLE = 12
     TENANT_IN_USE = 13
+    QUOTA_EXCEEDS_RETENTION = 14
+    RETENTION_BELOW_QUOTA = 15
+    POLICY_UNMET = 16
 
     @property
     def is_refusal(self) -> bool:

@@ -1,18 +1,25 @@
 """Records: everything known about one tenant, namespace or topic. Frozen; an update makes a new one.
 
-Labels are part of a topic's local policies, as PIP-451 has them (`customLabels`).
+Policies are values by name, as `policy.table` describes them; labels are kept beside them, for they are indexed.
 How records are laid out as bytes is the codec's business; `schemas/` documents each field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from topicfold.model.policy.resolve import Policies
 
 MAX_PARTITIONS = 10_000
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
+
+Grants = Mapping[str, tuple[str, ...]]
+"""Actions that a role may do, by role; the actions sorted."""
+
+NO_GRANTS: Grants = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +28,16 @@ class TenantRecord:
 
     admin_roles: tuple[str, ...] = ()
     allowed_clusters: tuple[str, ...] = ()
+    grants: Grants = field(default_factory=lambda: NO_GRANTS)
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRecord:
-    """A namespace. `properties` are free text, not indexed."""
+    """A namespace. `properties` are free text, not indexed; `policies` hold for its topics unless they say other."""
 
     properties: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    policies: Policies = field(default_factory=lambda: EMPTY)
+    grants: Grants = field(default_factory=lambda: NO_GRANTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +45,27 @@ class TopicRecord:
     """A topic.
 
     `partitions` 0 means a plain topic, n ≥ 1 a partitioned one. `kafka_name` None means the name follows from the
-    topic's own. Mappings are read-only: an updater cannot reach what others see.
+    topic's own. `local` are the policies on this cluster, `global_` those on all clusters; None until the first is
+    set, and empty once the last is removed. Mappings are read-only: an updater cannot reach what others see.
     """
 
     partitions: int = 0
     kafka_name: str | None = None
     properties: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     labels: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    local: Policies | None = None
+    global_: Policies | None = None
+    grants: Grants = field(default_factory=lambda: NO_GRANTS)
 
     def with_labels(self, labels: Mapping[str, str]) -> TopicRecord:
         """Return this record with just these labels."""
-        return TopicRecord(self.partitions, self.kafka_name, self.properties, frozen(labels))
+        return TopicRecord(
+            self.partitions, self.kafka_name, self.properties, frozen(labels), self.local, self.global_, self.grants
+        )
+
+    def with_policies(self, policies: Policies | None, *, is_global: bool) -> TopicRecord:
+        """Return this record with just these policies of one scope."""
+        return replace(self, global_=policies) if is_global else replace(self, local=policies)
 
 
 @dataclass(frozen=True, slots=True)

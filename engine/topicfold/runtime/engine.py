@@ -10,8 +10,8 @@ import structlog
 
 from topicfold.clock import random_id, wall_clock_ms
 from topicfold.errors import LogUnavailable, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
-from topicfold.log.codec import decode_indexed
 from topicfold.log.identity import establish_identity
+from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
 from topicfold.model.labels import LabelRules

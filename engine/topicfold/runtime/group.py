@@ -7,12 +7,12 @@ too; the last record of the row is the event's payload. An updater that raises f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from topicfold.errors import NewerSchema
-from topicfold.log import codec
+from topicfold.log import payload as payloads
 from topicfold.model.events import AggregateKind, Audit, Operation, Verdict
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Refuse, Updater, namespace_missing
@@ -103,7 +103,7 @@ def run_group(
         group = _run(target, waiting, current, event_id, decoded, checks_each=False)
     except Exception:  # noqa: BLE001 -- a record cannot be written; the second run finds whose and fails that alone
         return _run(target, waiting, current, event_id, decoded, checks_each=True)
-    if len(group.payload) > codec.MAX_PAYLOAD_BYTES:
+    if len(group.payload) > payloads.MAX_PAYLOAD_BYTES:
         return _run(target, waiting, current, event_id, decoded, checks_each=True)
     return group
 
@@ -150,7 +150,7 @@ def _run(
             break
     group.is_live, group.record = is_live, record
     if group.changes:
-        group.schema, group.payload = (codec.PAYLOAD_SCHEMA, codec.encode_record(record)) if record else (0, b"")
+        group.schema, group.payload = _written(record)
     return group
 
 
@@ -158,7 +158,7 @@ def _one(
     update: Update, record: Record | None, etag: Etag, current: Aggregate, *, readable: bool, is_live: bool
 ) -> tuple[Verdict, Record | None]:
     """Return the verdict on one update and the record after it."""
-    if current.payload_schema > codec.PAYLOAD_SCHEMA:
+    if current.payload_schema > payloads.PAYLOAD_SCHEMA:
         raise NewerSchema(f"{update.target.name} was written with payload schema {current.payload_schema}")
     if update.if_match and is_live and update.if_match not in ("*", str(etag)):
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, f"the current version is {etag}")), record
@@ -181,12 +181,16 @@ def _refuse(update: Update, refusal: Refuse) -> Verdict:
     return refusal.verdict
 
 
+def _written(record: Record | None) -> tuple[int, bytes]:
+    return (payloads.payload_schema_of(record), payloads.encode_record(record)) if record else (0, b"")
+
+
 def _is_too_large(record: Record) -> bool:
-    return len(codec.encode_record(record)) > codec.MAX_PAYLOAD_BYTES
+    return len(payloads.encode_record(record)) > payloads.MAX_PAYLOAD_BYTES
 
 
-_DECODERS = {
-    AggregateKind.TENANT: codec.decode_tenant,
-    AggregateKind.NAMESPACE: codec.decode_namespace,
-    AggregateKind.TOPIC: codec.decode_topic,
+_DECODERS: Mapping[AggregateKind, Callable[[int, bytes], Record | None]] = {
+    AggregateKind.TENANT: payloads.decode_tenant,
+    AggregateKind.NAMESPACE: payloads.decode_namespace,
+    AggregateKind.TOPIC: payloads.decode_topic,
 }

@@ -18,7 +18,7 @@ from topicfold.errors import (
     TenantNotFound,
     TopicNotFound,
 )
-from topicfold.log import codec
+from topicfold.log import payload as payloads
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, topic_of_key
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -138,7 +138,7 @@ class Reading:
         """
         self._table(name)
         owner = self._engine.states[self._engine.partition(name)].namespaces[name]
-        return codec.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
+        return payloads.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
 
     def namespaces(self, tenant: str) -> list[str]:
         """Return the live namespaces of a tenant, sorted.
@@ -161,7 +161,7 @@ class Reading:
         if not owner.is_live:
             self.namespaces(name)
             return TenantRecord(), str(owner.etag)
-        return codec.decode_tenant(owner.payload_schema, owner.payload) or TenantRecord(), str(owner.etag)
+        return payloads.decode_tenant(owner.payload_schema, owner.payload) or TenantRecord(), str(owner.etag)
 
     def tenants(self) -> list[str]:
         """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
@@ -203,5 +203,5 @@ def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
     return TopicView(
         topic_of_key(namespace, table.keys[number]),
         str(row.etag),
-        codec.decode_topic(row.payload_schema, row.payload),
+        payloads.decode_topic(row.payload_schema, row.payload),
     )

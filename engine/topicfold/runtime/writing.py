@@ -16,6 +16,7 @@ from topicfold.errors import (
     InvalidLabels,
     NamespaceNotFound,
     NotEmpty,
+    PolicyUnmet,
     PreconditionFailed,
     TenantNotFound,
     TooLarge,
@@ -28,6 +29,7 @@ from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, operation_of_key
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName, kafka_name
+from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import Asked, Written
@@ -96,6 +98,22 @@ class Writing:
             TopicNotFound, NamespaceNotFound, PreconditionFailed: refused.
         """
         return await self._topic(name, updates.remove_labels(str(name), keys), asked)
+
+    async def change_topic(self, name: TopicName, updater: Updater, asked: Asked) -> Written:
+        """Change a topic's record by a pure function of it.
+
+        Raises:
+            TopicNotFound, NamespaceNotFound, PolicyUnmet, PreconditionFailed: refused.
+        """
+        return await self._topic(name, updater, asked)
+
+    async def change_namespace(self, name: str, updater: Updater, asked: Asked) -> Written:
+        """Change a namespace's record by a pure function of it.
+
+        Raises:
+            NamespaceNotFound, PolicyUnmet, PreconditionFailed: refused.
+        """
+        return await self._submit(self._engine.target(AggregateKind.NAMESPACE, name), updater, asked)
 
     async def create_namespace(self, name: str, record: NamespaceRecord, asked: Asked) -> Written:
         """Make a namespace of a tenant that exists.
@@ -286,6 +304,12 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
             return FewerPartitions(reason or "partitions cannot become fewer", name=name)
         case Verdict.RECORD_TOO_LARGE:
             return TooLarge(reason or "the record would be too large", limit=256 * 1024)
+        case Verdict.QUOTA_EXCEEDS_RETENTION:
+            return PolicyUnmet(QUOTA_EXCEEDS)
+        case Verdict.RETENTION_BELOW_QUOTA:
+            return PolicyUnmet(RETENTION_BELOW)
+        case Verdict.POLICY_UNMET:
+            return PolicyUnmet(reason or f"the policy cannot hold for {name}")
         case Verdict.UNDECODABLE:
             return Undecodable(reason or f"the record of {name} cannot be read", name=name)
         case _:

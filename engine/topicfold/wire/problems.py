@@ -22,6 +22,7 @@ _STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
     TopicfoldError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.FixRequest: HTTPStatus.BAD_REQUEST,
     errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.PoliciesDisabled: HTTPStatus.METHOD_NOT_ALLOWED,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.WrongKind: HTTPStatus.CONFLICT,
     errors.FewerPartitions: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -37,7 +38,10 @@ _STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
 }
 
 # What Pulsar answers where this table would say otherwise; its tools tell errors apart by status alone.
-_ADMIN_STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {errors.InvalidName: HTTPStatus.PRECONDITION_FAILED}
+_ADMIN_STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
+    errors.InvalidName: HTTPStatus.PRECONDITION_FAILED,
+    errors.PolicyUnmet: HTTPStatus.PRECONDITION_FAILED,
+}
 
 # For answers without a code of ours: from a proxy, or from a server of another version.
 _CLASS_OF_STATUS: Mapping[int, type[TopicfoldError]] = {

@@ -1,0 +1,45 @@
+"""Avro: one datum to bytes and back, with the schemas that ship in `schemas/`.
+
+Bytes that are not exactly one datum are no datum, whatever they are.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import fastavro
+
+
+def schema_directory() -> Path:
+    """Return where the Avro schemas lie: inside the installed package, or at the root of a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "schemas"
+    return inside if inside.is_dir() else package.parents[1] / "schemas"
+
+
+@cache
+def schema_called(name: str) -> Any:
+    """Return the schema in the file `NAME.avsc`, parsed once."""
+    return fastavro.parse_schema(json.loads((schema_directory() / f"{name}.avsc").read_text()))
+
+
+def write(schema: Any, fields: Mapping[str, Any]) -> bytes:
+    """Return one datum of `schema`."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, fields)
+    return out.getvalue()
+
+
+def read(schema: Any, datum: bytes) -> dict[str, Any] | None:
+    """Return the fields if `datum` is exactly one datum of `schema`, else None, whatever the bytes are."""
+    stream = io.BytesIO(datum)
+    try:
+        fields = fastavro.schemaless_reader(stream, schema, None)
+    except Exception:  # noqa: BLE001 -- damaged bytes make fastavro raise anything; the datum counts as unreadable
+        return None
+    return fields if isinstance(fields, dict) and stream.tell() == len(datum) else None

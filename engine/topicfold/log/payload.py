@@ -1,0 +1,146 @@
+"""Payloads: records as Avro bytes, and back.
+
+A record is written with the lowest schema number that holds it: one without policies and grants is as small as ever,
+and nodes that know nothing of policies still read it. Maps are written in the order of their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from topicfold.log.avro import read, schema_called, write
+from topicfold.model.events import AggregateKind
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.values import frozen_value, plain_value
+from topicfold.model.records import (
+    EMPTY,
+    MAX_PARTITIONS,
+    NO_GRANTS,
+    Grants,
+    NamespaceRecord,
+    Record,
+    TenantRecord,
+    TopicRecord,
+    frozen,
+)
+from topicfold.state.topic_table import Indexed
+
+PAYLOAD_SCHEMA = 2
+"""The highest schema that this version writes payloads with; it reads this one and all before it."""
+
+MAX_PAYLOAD_BYTES = 256 * 1024
+
+
+def payload_schema_of(record: Record) -> int:
+    """Return the number of the schema that `encode_record` writes `record` with."""
+    match record:
+        case TopicRecord():
+            return 1 if record.local is None and record.global_ is None and not record.grants else 2
+        case NamespaceRecord():
+            return 2 if record.policies or record.grants else 1
+        case TenantRecord():
+            return 2 if record.grants else 1
+
+
+def encode_record(record: Record) -> bytes:
+    """Return the payload that states `record`, written with the schema `payload_schema_of` it."""
+    number = payload_schema_of(record)
+    match record:
+        case TopicRecord():
+            local: dict[str, Any] = {"customLabels": dict(sorted(record.labels.items()))}
+            fields: dict[str, Any] = {
+                "partitions": record.partitions,
+                "kafkaName": record.kafka_name,
+                "properties": dict(sorted(record.properties.items())),
+                "local": local,
+            }
+            if number > 1:
+                local["policies"] = _plain(record.local)
+                fields["global"] = _plain(record.global_)
+            kind = AggregateKind.TOPIC
+        case NamespaceRecord():
+            fields = {"properties": dict(sorted(record.properties.items())), "policies": _plain(record.policies)}
+            kind = AggregateKind.NAMESPACE
+        case TenantRecord():
+            fields = {"adminRoles": list(record.admin_roles), "allowedClusters": list(record.allowed_clusters)}
+            kind = AggregateKind.TENANT
+    fields["grants"] = {role: list(actions) for role, actions in sorted(record.grants.items())}
+    return write(_schema(kind, number), fields)
+
+
+def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
+    """Return the topic in `payload`, or None where it cannot be read or is of a newer schema."""
+    fields = _fields(AggregateKind.TOPIC, schema, payload)
+    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
+        return None
+    local = fields["local"]
+    return TopicRecord(
+        fields["partitions"],
+        fields["kafkaName"],
+        frozen(fields["properties"]),
+        frozen(local["customLabels"]),
+        _policies(local.get("policies")),
+        _policies(fields.get("global")),
+        _grants(fields),
+    )
+
+
+@lru_cache(maxsize=64)
+def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
+    """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
+
+    Remembers the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
+    """
+    fields = _fields(AggregateKind.TOPIC, schema, payload)
+    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
+        return None
+    return Indexed(fields["local"]["customLabels"], fields["partitions"])
+
+
+@lru_cache(maxsize=1024)
+def decode_namespace(schema: int, payload: bytes) -> NamespaceRecord | None:
+    """Return the namespace in `payload`, or None where it cannot be read or is of a newer schema.
+
+    Remembers the last of them: every request about a topic looks at its namespace.
+    """
+    fields = _fields(AggregateKind.NAMESPACE, schema, payload)
+    if fields is None:
+        return None
+    return NamespaceRecord(frozen(fields["properties"]), _policies(fields.get("policies")) or EMPTY, _grants(fields))
+
+
+@lru_cache(maxsize=1024)
+def decode_tenant(schema: int, payload: bytes) -> TenantRecord | None:
+    """Return the tenant in `payload`, or None where it cannot be read or is of a newer schema."""
+    fields = _fields(AggregateKind.TENANT, schema, payload)
+    if fields is None:
+        return None
+    return TenantRecord(tuple(fields["adminRoles"]), tuple(fields["allowedClusters"]), _grants(fields))
+
+
+def _plain(policies: Policies | None) -> Any:
+    return None if policies is None else plain_value(dict(sorted(policies.items())))
+
+
+def _policies(fields: Mapping[str, Any] | None) -> Policies | None:
+    policies: Policies | None = None if fields is None else frozen_value(fields)
+    return policies
+
+
+def _grants(fields: Mapping[str, Any]) -> Grants:
+    found = fields.get("grants")
+    if not found:
+        return NO_GRANTS
+    return MappingProxyType({role: tuple(actions) for role, actions in sorted(found.items())})
+
+
+def _fields(kind: AggregateKind, schema: int, payload: bytes) -> dict[str, Any] | None:
+    return read(_schema(kind, schema), payload) if 1 <= schema <= PAYLOAD_SCHEMA else None
+
+
+@cache
+def _schema(kind: AggregateKind, number: int) -> Any:
+    return schema_called(f"{kind.name.lower()}-{number}")

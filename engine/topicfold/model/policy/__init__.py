@@ -1,0 +1,1 @@
+"""Policies of topics: what each is, what it may hold, and which of its values takes effect."""

@@ -1,0 +1,79 @@
+"""Policies of what may connect and where messages go: subscription types, schemas, filters, other clusters."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from topicfold.model.policy import checks
+from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source, TopicRoute
+from topicfold.model.policy.shapes import (
+    AUTO_SUBSCRIPTION,
+    ENTRY_FILTERS,
+    SCHEMA_STRATEGIES,
+    SUBSCRIPTION_TYPES,
+)
+from topicfold.model.policy.unset import is_empty
+from topicfold.model.policy.values import Choice, Flag, ListOf, Text
+
+ACCESS: tuple[Policy, ...] = (
+    Policy(
+        "subscriptionTypesEnabled", "enabled subscription types", ListOf(Choice(SUBSCRIPTION_TYPES)),
+        TopicRoute("subscriptionTypesEnabled", "SUBSCRIPTION_AUTH_MODE", has_applied=False, unset=[]),
+        "Types of subscriptions that may be made.",
+        NamespaceRoute("subscriptionTypesEnabled", "subscription_types_enabled"),
+        default=SUBSCRIPTION_TYPES, is_unset=is_empty,
+    ),
+    Policy(
+        "schemaCompatibilityStrategy", "schema compatibility strategy", Choice(SCHEMA_STRATEGIES),
+        TopicRoute("schemaCompatibilityStrategy", "SCHEMA_COMPATIBILITY_STRATEGY", method="PUT", has_global=False),
+        "Which new schemas are compatible with those before them.",
+        NamespaceRoute("schemaCompatibilityStrategy", "schema_compatibility_strategy", method="PUT",
+                       has_delete=False),
+        default="FULL",
+    ),
+    Policy(
+        "schemaValidationEnforced", "schema validation", Flag(),
+        TopicRoute("schemaValidationEnforced", "SCHEMA_COMPATIBILITY_STRATEGY", can_remove=False, has_global=False,
+                   empty=Empty.REFUSED, unset=False),
+        "Whether producers must bring a schema.",
+        NamespaceRoute("schemaValidationEnforced", "schema_validation_enforced", has_delete=False),
+        default=False,
+    ),
+    Policy(
+        "entryFilters", "entry filters", ENTRY_FILTERS,
+        TopicRoute("entryFilters", "ENTRY_FILTERS"),
+        "Filters that decide which messages a subscription gets.",
+        NamespaceRoute("entryFilters", "entryFilters"),
+        default=MappingProxyType({"entryFilterNames": ""}), check=checks.entry_filters,
+    ),
+    Policy(
+        "autoSubscriptionCreationOverride", "automatic creation of subscriptions", AUTO_SUBSCRIPTION,
+        TopicRoute("autoSubscriptionCreation", "AUTO_SUBSCRIPTION_CREATION"),
+        "Whether consumers may make subscriptions by connecting.",
+        NamespaceRoute("autoSubscriptionCreation", "autoSubscriptionCreationOverride"),
+        default=MappingProxyType({"allowAutoSubscriptionCreation": True}),
+    ),
+    Policy(
+        "dispatcherPauseOnAckStatePersistentEnabled", "pause while acknowledgements are written", Flag(),
+        TopicRoute("dispatcherPauseOnAckStatePersistent", "DISPATCHER_PAUSE_ON_ACK_STATE_PERSISTENT",
+                   has_applied=False, source=Source.TRUE, unset=False),
+        "Whether delivery pauses while too much about acknowledgements is not on disk.",
+        NamespaceRoute("dispatcherPauseOnAckStatePersistent", "dispatcherPauseOnAckStatePersistentEnabled",
+                       source=Source.TRUE),
+        default=False,
+    ),
+    Policy(
+        "replicationClusters", "replication clusters", ListOf(Text()),
+        TopicRoute("replication", "REPLICATION", empty=Empty.UNMET),
+        "Clusters that have a copy of the topic.",
+        NamespaceRoute("replication", "replication_clusters", has_delete=False),
+        check=checks.replication,
+    ),
+    Policy(
+        "shadowTopics", "shadow topics", ListOf(Text()),
+        TopicRoute("shadowTopics", "SHADOW_TOPIC", method="PUT", has_global=False, has_applied=False,
+                   empty=Empty.UNMET),
+        "Topics that have the messages of this one without a copy.",
+        check=checks.shadow_topics,
+    ),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Policies of how many producers, consumers, subscriptions and unacknowledged messages there may be."""
+
+from __future__ import annotations
+
+from topicfold.model.policy.checks import not_negative
+from topicfold.model.policy.description import NO_ANSWER, Empty, NamespaceRoute, Policy, TopicRoute
+from topicfold.model.policy.shapes import INT
+from topicfold.model.policy.unset import is_negative
+
+BOUNDS: tuple[Policy, ...] = (
+    Policy(
+        "maxProducerPerTopic", "maximum of producers", INT,
+        TopicRoute("maxProducers", "MAX_PRODUCERS", empty=Empty.REFUSED),
+        "Producers that may be connected; 0: any number.",
+        NamespaceRoute("maxProducersPerTopic", "max_producers_per_topic"),
+        default=0, check=not_negative("maxProducers must be 0 or more"), is_unset=is_negative,
+    ),
+    Policy(
+        "maxConsumerPerTopic", "maximum of consumers", INT,
+        TopicRoute("maxConsumers", "MAX_CONSUMERS", empty=Empty.REFUSED),
+        "Consumers that may be connected; 0: any number.",
+        NamespaceRoute("maxConsumersPerTopic", "max_consumers_per_topic"),
+        default=0, check=not_negative("maxConsumers must be 0 or more"), is_unset=is_negative,
+    ),
+    Policy(
+        "maxConsumersPerSubscription", "maximum of consumers of a subscription", INT,
+        TopicRoute("maxConsumersPerSubscription", "MAX_CONSUMERS", has_applied=False, empty=Empty.REFUSED,
+                   unset=NO_ANSWER),
+        "Consumers that may share a subscription; 0: any number.",
+        NamespaceRoute("maxConsumersPerSubscription", "max_consumers_per_subscription"),
+        default=0, check=not_negative("Invalid value for maxConsumersPerSubscription"), is_unset=is_negative,
+    ),
+    Policy(
+        "maxSubscriptionsPerTopic", "maximum of subscriptions", INT,
+        TopicRoute("maxSubscriptionsPerTopic", "MAX_SUBSCRIPTIONS", has_applied=False, empty=Empty.REFUSED,
+                   unset=NO_ANSWER),
+        "Subscriptions a topic may have; 0: any number.",
+        NamespaceRoute("maxSubscriptionsPerTopic", "max_subscriptions_per_topic"),
+        default=0, check=not_negative("maxSubscriptionsPerTopic must be 0 or more"), is_unset=is_negative,
+    ),
+    Policy(
+        "maxUnackedMessagesOnConsumer", "maximum of unacknowledged messages of a consumer", INT,
+        TopicRoute("maxUnackedMessagesOnConsumer", "MAX_UNACKED"),
+        "Messages that a consumer may leave unacknowledged; 0: any number.",
+        NamespaceRoute("maxUnackedMessagesPerConsumer", "max_unacked_messages_per_consumer"),
+        default=50_000, check=not_negative("maxUnackedNum must be 0 or more"), is_unset=is_negative,
+    ),
+    Policy(
+        "maxUnackedMessagesOnSubscription", "maximum of unacknowledged messages of a subscription", INT,
+        TopicRoute("maxUnackedMessagesOnSubscription", "MAX_UNACKED"),
+        "Messages that a subscription may leave unacknowledged; 0: any number.",
+        NamespaceRoute("maxUnackedMessagesPerSubscription", "max_unacked_messages_per_subscription"),
+        default=200_000, check=not_negative("maxUnackedNum must be 0 or more"), is_unset=is_negative,
+    ),
+)  # fmt: skip

@@ -1,0 +1,118 @@
+"""Changes of policies: pure functions from the policies of one scope to the next, and the update that makes one.
+
+A removal makes no policies where there were none; setting does. Retention and backlog quota are held against each
+other inside the update, so of two changes at once that cannot both hold, one is refused.
+
+Source: PIP-428 (`updateTopicPoliciesAsync` with its flag for absent records).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+
+from topicfold.model.events import Verdict
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW, conflicts
+from topicfold.model.policy.values import Value
+from topicfold.model.records import EMPTY, NamespaceRecord, Record, TopicRecord
+from topicfold.model.updates import Refuse, Stored, Updater, namespace_missing, topic_missing
+
+RETENTION = "retentionPolicies"
+QUOTAS = "backLogQuotaMap"
+
+Change = Callable[[Policies], Policies | Refuse]
+"""Takes the policies of one scope, returns the next ones, or a refusal."""
+
+
+def set_value(name: str, value: Value) -> Change:
+    """Return the change that gives policy `name` this value."""
+    return lambda old: MappingProxyType({**old, name: value})
+
+
+def remove_value(name: str) -> Change:
+    """Return the change that takes policy `name` away."""
+    return lambda old: _without(old, name)
+
+
+def set_entry(name: str, key: str, value: Value) -> Change:
+    """Return the change that gives one entry of a policy that is a map this value, and keeps the others."""
+    return lambda old: MappingProxyType({**old, name: MappingProxyType({**old.get(name, EMPTY), key: value})})
+
+
+def remove_entry(name: str, key: str) -> Change:
+    """Return the change that takes one entry of a policy that is a map away; with the last of them the policy."""
+
+    def change(old: Policies) -> Policies:
+        kept = _without(old.get(name, EMPTY), key)
+        return MappingProxyType({**old, name: kept}) if kept else _without(old, name)
+
+    return change
+
+
+def holding(change: Change, name: str, below: Callable[[], Policies]) -> Change:
+    """Return `change`, refused where retention and backlog quota would contradict each other after it.
+
+    `name` is the policy that is changed, the one the refusal speaks of. `below` says, when the update runs, what
+    holds where this scope says nothing.
+    """
+
+    def checked(old: Policies) -> Policies | Refuse:
+        new = change(old)
+        if isinstance(new, Refuse):
+            return new
+        lower = below()
+        retention = new.get(RETENTION, lower.get(RETENTION))
+        if not conflicts(retention, {**lower.get(QUOTAS, EMPTY), **new.get(QUOTAS, EMPTY)}):
+            return new
+        if name == RETENTION:
+            return Refuse(Verdict.RETENTION_BELOW_QUOTA, RETENTION_BELOW)
+        return Refuse(Verdict.QUOTA_EXCEEDS_RETENTION, QUOTA_EXCEEDS)
+
+    return checked
+
+
+def change_topic(name: str, change: Change, *, is_global: bool = False, skip_if_absent: bool = False) -> Updater:
+    """Return the update that changes a topic's policies of one scope.
+
+    With `skip_if_absent` a topic that never had policies in that scope is left as it is.
+    """
+
+    def update(old: Stored) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        policies = old.global_ if is_global else old.local
+        if policies is None and skip_if_absent:
+            return old
+        new = change(EMPTY if policies is None else policies)
+        return new if isinstance(new, Refuse) else old.with_policies(new, is_global=is_global)
+
+    return update
+
+
+def delete_policies(*, keeps_global: bool = False) -> Updater:
+    """Return the update that takes all policies off a topic, in both scopes; one that is not there needs none."""
+
+    def update(old: Stored) -> Record | Refuse | None:
+        if not isinstance(old, TopicRecord):
+            return None
+        return replace(old, local=None, global_=old.global_ if keeps_global else None)
+
+    return update
+
+
+def change_namespace(name: str, change: Change) -> Updater:
+    """Return the update that changes a namespace's policies."""
+
+    def update(old: Stored) -> Record | Refuse:
+        if not isinstance(old, NamespaceRecord):
+            return namespace_missing(name)
+        new = change(old.policies)
+        return new if isinstance(new, Refuse) else replace(old, policies=new)
+
+    return update
+
+
+def _without(pairs: Policies, name: str) -> Policies:
+    return MappingProxyType({each: value for each, value in pairs.items() if each != name})

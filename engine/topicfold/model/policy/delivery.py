@@ -1,0 +1,74 @@
+"""Policies of how fast messages and subscribers come and go: rates and delayed delivery."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from topicfold.model.policy.description import NO_ANSWER, Empty, Merge, NamespaceRoute, Policy, TopicRoute
+from topicfold.model.policy.shapes import (
+    DELAYED_DELIVERY,
+    DISPATCH_RATE,
+    PUBLISH_RATE,
+    SUBSCRIBE_RATE,
+    SUBSCRIPTION_POLICIES,
+)
+from topicfold.model.policy.unset import is_no_dispatch_rate, is_no_publish_rate, is_no_subscribe_rate
+from topicfold.model.policy.values import MapOf
+
+_NO_DISPATCH_RATE = MappingProxyType({
+    "dispatchThrottlingRateInMsg": 0, "dispatchThrottlingRateInByte": 0, "relativeToPublishRate": False,
+    "ratePeriodInSecond": 1,
+})  # fmt: skip
+
+DELIVERY: tuple[Policy, ...] = (
+    Policy(
+        "delayedDeliveryPolicies", "delayed delivery", DELAYED_DELIVERY,
+        TopicRoute("delayedDelivery", "DELAYED_DELIVERY"),
+        "Whether messages may be delivered later than they were sent, and how much later.",
+        NamespaceRoute("delayedDelivery", "delayed_delivery_policies"),
+        default=MappingProxyType({"tickTime": 1000, "active": True, "maxDeliveryDelayInMillis": 0}),
+    ),
+    Policy(
+        "dispatchRate", "dispatch rate", DISPATCH_RATE,
+        TopicRoute("dispatchRate", "RATE", empty=Empty.IGNORED),
+        "How fast the messages of the topic are delivered, all subscriptions together.",
+        NamespaceRoute("dispatchRate", "topicDispatchRate"),
+        default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
+    ),
+    Policy(
+        "subscriptionDispatchRate", "subscription dispatch rate", DISPATCH_RATE,
+        TopicRoute("subscriptionDispatchRate", "RATE", empty=Empty.IGNORED),
+        "How fast messages are delivered to each subscription.",
+        NamespaceRoute("subscriptionDispatchRate", "subscriptionDispatchRate"),
+        default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
+    ),
+    Policy(
+        "subscriptionPolicies", "dispatch rates of single subscriptions", MapOf(SUBSCRIPTION_POLICIES),
+        TopicRoute("dispatchRate", "RATE", empty=Empty.IGNORED),
+        "How fast messages are delivered to one subscription.",
+        merge=Merge.MEMBERS,
+    ),
+    Policy(
+        "replicatorDispatchRate", "replicator dispatch rate", DISPATCH_RATE,
+        TopicRoute("replicatorDispatchRate", "REPLICATION_RATE"),
+        "How fast messages are copied to other clusters.",
+        NamespaceRoute("replicatorDispatchRate", "replicatorDispatchRate"),
+        default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
+    ),
+    Policy(
+        "publishRate", "publish rate", PUBLISH_RATE,
+        TopicRoute("publishRate", "RATE", has_applied=False, empty=Empty.IGNORED, unset=NO_ANSWER),
+        "How fast messages are taken from producers.",
+        NamespaceRoute("publishRate", "publishMaxMessageRate"),
+        default=MappingProxyType({"publishThrottlingRateInMsg": 0, "publishThrottlingRateInByte": 0}),
+        is_unset=is_no_publish_rate,
+    ),
+    Policy(
+        "subscribeRate", "subscribe rate", SUBSCRIBE_RATE,
+        TopicRoute("subscribeRate", "RATE", empty=Empty.IGNORED),
+        "How often a consumer may subscribe.",
+        NamespaceRoute("subscribeRate", "clusterSubscribeRate"),
+        default=MappingProxyType({"subscribeThrottlingRatePerConsumer": 0, "ratePeriodInSecond": 30}),
+        is_unset=is_no_subscribe_rate,
+    ),
+)  # fmt: skip

@@ -1,0 +1,121 @@
+"""The hierarchy: which of a policy's values takes effect, and where it comes from.
+
+Levels in the order of their weight: topic on this cluster, topic on all clusters, namespace, node. A level that says
+nothing, or a value that does not count (`Policy.is_unset`), leaves the decision to the next. So removing a value
+uncovers what lies below it.
+
+    >>> chain = resolve(BY_NAME["messageTTLInSeconds"], {Origin.NAMESPACE: {"messageTTLInSeconds": 60}})
+    >>> chain.value, chain.origin.value
+    (60, 'namespace')
+
+Source: Pulsar's `HierarchyTopicPolicies` and `OffloadPoliciesImpl.mergeConfiguration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from topicfold.model.policy.description import Merge, Policy
+from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.table import BY_NAME, POLICIES
+from topicfold.model.policy.values import Value
+
+Policies = Mapping[str, Value]
+"""Policies of one level, by name."""
+
+
+class Origin(Enum):
+    """A level."""
+
+    TOPIC = "topic"
+    GLOBAL = "global"
+    NAMESPACE = "namespace"
+    BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """What takes effect of one policy.
+
+    `value` None: nothing says anything. `origin` is the level of the whole value, or the highest that had a part;
+    `origins` those of the members where they are merged. `chain` is what each level says that says anything.
+    """
+
+    value: Value
+    origin: Origin | None
+    origins: Mapping[str, Origin]
+    chain: Mapping[Origin, Value]
+
+
+_NOTHING: Mapping[str, Origin] = MappingProxyType({})
+
+# Pulsar's system topics follow neither their namespace's rates nor these policies of their own.
+_NOT_OF_SYSTEM_TOPICS = frozenset({"replicationClusters", "schemaCompatibilityStrategy"})
+_NOT_FROM_NAMESPACE = frozenset({"publishRate", "dispatchRate", "subscriptionDispatchRate"})
+
+
+def resolve(policy: Policy, levels: Mapping[Origin, Policies | None], *, is_system_topic: bool = False) -> Effective:
+    """Return what takes effect of `policy`; the broker's level is the table's default where `levels` names none."""
+    chain: dict[Origin, Value] = {}
+    for origin in Origin:
+        if is_system_topic and _is_ignored(policy, origin):
+            continue
+        said = (levels.get(origin) or {}).get(policy.name)
+        if said is None and origin is Origin.BROKER:
+            said = policy.default
+        if said is not None:
+            chain[origin] = said
+    counting = {
+        origin: value for origin, value in chain.items() if origin is Origin.BROKER or not policy.is_unset(value)
+    }
+    if not counting:
+        return Effective(None, None, _NOTHING, MappingProxyType(chain))
+    first = next(iter(counting))
+    if policy.merge is Merge.WHOLE:
+        return Effective(counting[first], first, _NOTHING, MappingProxyType(chain))
+    merged: dict[str, Value] = {}
+    origins: dict[str, Origin] = {}
+    for origin, value in counting.items():
+        for name, part in value.items():
+            if name not in merged:
+                merged[name], origins[name] = part, origin
+    return Effective(MappingProxyType(merged), first, MappingProxyType(origins), MappingProxyType(chain))
+
+
+def resolve_all(levels: Mapping[Origin, Policies | None], *, is_system_topic: bool = False) -> dict[str, Effective]:
+    """Return what takes effect of every policy, by name, in the order of the table."""
+    return {policy.name: resolve(policy, levels, is_system_topic=is_system_topic) for policy in POLICIES}
+
+
+def applied(policy: Policy, own: Policies | None, namespace: Policies | None, limits: Limits) -> Value:
+    """Return what Pulsar answers to `applied=true`: the level asked for, else the namespace's, else the broker's.
+
+    This is not what takes effect: a value for all clusters is passed over unless it was asked for. `replication` has
+    a chain of its own, which its route follows.
+    """
+    broker = limits.defaults.get(policy.name, policy.default)
+    said = [(level or {}).get(policy.name) for level in (own, namespace)]
+    if policy.name == "entryFilters" and not limits.may_override_entry_filters:
+        return broker
+    if policy.name == "schemaValidationEnforced" and said[0] is None:
+        return bool(said[1]) or bool(broker)
+    if policy.name == "offloadPolicies":
+        merged = {name: part for level in (broker, said[1], said[0]) if level for name, part in level.items()}
+        return MappingProxyType(merged) if merged else None
+    return next((value for value in said if value is not None), broker)
+
+
+def broker_level(limits: Limits) -> Policies:
+    """Return the policies of the node's own level: the table's defaults, and what settings say instead."""
+    return MappingProxyType(
+        {name: policy.default for name, policy in BY_NAME.items() if policy.default is not None} | dict(limits.defaults)
+    )
+
+
+def _is_ignored(policy: Policy, origin: Origin) -> bool:
+    if origin in (Origin.TOPIC, Origin.GLOBAL):
+        return policy.name in _NOT_OF_SYSTEM_TOPICS
+    return origin is Origin.NAMESPACE and policy.name in _NOT_FROM_NAMESPACE

@@ -1,0 +1,33 @@
+"""Retention against backlog quota: what is kept after it was read must be more than what may wait to be read.
+
+Source: `checkQuotas` and `checkBacklogQuota` of Pulsar's `AdminResource`. Pulsar multiplies minutes in 32 bits, so
+that 35,791,395 of them conflict with everything; here they do not.
+"""
+
+from __future__ import annotations
+
+from topicfold.model.policy.values import Value
+
+_BYTES_PER_MIB = 1024 * 1024
+
+QUOTA_EXCEEDS = "Backlog Quota exceeds configured retention quota for topic. Please increase retention quota and retry"
+RETENTION_BELOW = (
+    "Retention Quota must exceed configured backlog quota for topic. Please increase retention quota and retry"
+)
+
+
+def conflicts(retention: Value | None, quotas: Value | None) -> bool:
+    """Return whether one of `quotas` (by type) reaches what `retention` keeps. Equal is reached.
+
+    >>> conflicts({"retentionTimeInMinutes": 10, "retentionSizeInMB": 10},
+    ...           {"destination_storage": {"limitSize": 10 * 1024 * 1024, "limitTime": 0}})
+    True
+    """
+    if retention is None or not quotas:
+        return False
+    minutes, size = retention["retentionTimeInMinutes"], retention["retentionSizeInMB"]
+    return any(
+        (size > 0 and quota["limitSize"] >= size * _BYTES_PER_MIB)
+        or (minutes > 0 and quota["limitTime"] >= minutes * 60)
+        for quota in quotas.values()
+    )

@@ -1,0 +1,270 @@
+"""Kinds of values that policies hold, and how JSON from outside becomes one of them.
+
+A value is canonical once read: numbers are ints in range, objects have the members of their shape and no others,
+everything is frozen. Nothing is coerced with loss: 1.9 is no whole number, an unknown constant is refused.
+Digits in a text are taken for a number, as Pulsar takes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, assert_never
+
+from topicfold.errors import InvalidPolicy
+
+MAX_TEXT_LENGTH = 1024
+MAX_ITEMS = 256
+
+Value = Any
+"""A canonical value: bool, int, float, str, a tuple of texts, or a read-only mapping of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number of 32 or 64 bits, signed."""
+
+    bits: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A number with a fraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of at most `MAX_TEXT_LENGTH` characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some constants."""
+
+    constants: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """Texts or constants, without twins, in the order given."""
+
+    item: Text | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a shape.
+
+    `missing` is its value where JSON leaves it out; None leaves it unset, and then JSON may say null too.
+    `alias` is another name that is read when the first is missing, and written beside it.
+    """
+
+    name: str
+    kind: Kind
+    missing: Value = None
+    doc: str = ""
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An object. A sparse one keeps only the members that were given; the others are filled in when it is shown."""
+
+    name: str
+    members: tuple[Member, ...]
+    is_sparse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """Values by name. `keys` are the names it may have; none given allows any text."""
+
+    value: Shape | Text
+    keys: tuple[str, ...] = ()
+
+
+Kind = Number | Decimal | Flag | Text | Choice | ListOf | Shape | MapOf
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One reading of JSON: what is wrong with it so far, and whether members that no shape has are wrong."""
+
+    refuses_unknown: bool
+    violations: list[dict[str, str]] = field(default_factory=list)
+
+    def wrong(self, path: str, reason: str) -> None:
+        self.violations.append({"path": path, "reason": reason})
+
+    def value(self, kind: Kind, given: Any, path: str) -> Value:
+        match kind:
+            case Number():
+                return self._number(kind, given, path)
+            case Decimal():
+                return self._decimal(given, path)
+            case Flag():
+                return self._flag(given, path)
+            case Text():
+                return self._text(given, path)
+            case Choice():
+                return self._choice(kind, given, path)
+            case ListOf():
+                return self._list(kind, given, path)
+            case Shape():
+                return self._object(kind, given, path)
+            case MapOf():
+                return self._map(kind, given, path)
+            case _:
+                assert_never(kind)
+
+    def _number(self, kind: Number, given: Any, path: str) -> Value:
+        if isinstance(given, str) and given.isascii() and given.removeprefix("-").isdecimal() and len(given) < 25:
+            given = int(given)
+        if not isinstance(given, int) or isinstance(given, bool):
+            return self.wrong(path, f"must be a whole number, not {kind_of(given)}")
+        limit = 1 << (kind.bits - 1)
+        if not -limit <= given < limit:
+            return self.wrong(path, f"{given} does not fit into {kind.bits} bits")
+        return given
+
+    def _decimal(self, given: Any, path: str) -> Value:
+        if isinstance(given, str):
+            try:
+                given = float(given)
+            except ValueError:
+                return self.wrong(path, "must be a number, not text")
+        if not isinstance(given, (int, float)) or isinstance(given, bool):
+            return self.wrong(path, f"must be a number, not {kind_of(given)}")
+        try:
+            found = float(given)
+        except OverflowError:
+            found = math.inf
+        return found if math.isfinite(found) else self.wrong(path, "is too large a number")
+
+    def _flag(self, given: Any, path: str) -> Value:
+        if isinstance(given, str) and given in ("true", "false"):
+            return given == "true"
+        return given if isinstance(given, bool) else self.wrong(path, f"must be true or false, not {kind_of(given)}")
+
+    def _text(self, given: Any, path: str) -> Value:
+        if not isinstance(given, str):
+            return self.wrong(path, f"must be text, not {kind_of(given)}")
+        if len(given) > MAX_TEXT_LENGTH:
+            return self.wrong(path, f"has {len(given)} characters, at most {MAX_TEXT_LENGTH} are allowed")
+        return given if given.isprintable() else self.wrong(path, "holds characters that cannot be printed")
+
+    def _choice(self, kind: Choice, given: Any, path: str) -> Value:
+        if isinstance(given, str) and given in kind.constants:
+            return given
+        shown = repr(given[:80]) if isinstance(given, str) else kind_of(given)
+        return self.wrong(path, f"must be one of {', '.join(kind.constants)}, not {shown}")
+
+    def _list(self, kind: ListOf, given: Any, path: str) -> Value:
+        if not isinstance(given, (list, tuple)):
+            return self.wrong(path, f"must be a list, not {kind_of(given)}")
+        if len(given) > MAX_ITEMS:
+            return self.wrong(path, f"has {len(given)} items, at most {MAX_ITEMS} are allowed")
+        read = [self.value(kind.item, item, _under(path, index)) for index, item in enumerate(given)]
+        return tuple(dict.fromkeys(read))
+
+    def _object(self, shape: Shape, given: Any, path: str) -> Value:
+        if not isinstance(given, Mapping):
+            return self.wrong(path, f"must be an object, not {kind_of(given)}")
+        found: dict[str, Value] = {}
+        for member in shape.members:
+            name = member.alias if member.alias in given and given.get(member.name) is None else member.name
+            if given.get(name) is not None:
+                found[member.name] = self.value(member.kind, given[name], _under(path, name))
+            elif name in given and member.missing is not None:
+                self.wrong(_under(path, name), "must not be null")
+            elif member.missing is not None and not shape.is_sparse:
+                found[member.name] = member.missing
+        if self.refuses_unknown:
+            known = {name for member in shape.members for name in (member.name, member.alias)}
+            for name in given.keys() - known:
+                self.wrong(_under(path, name), f"not known here; known are {', '.join(sorted(known - {''}))}")
+        return MappingProxyType(found)
+
+    def _map(self, kind: MapOf, given: Any, path: str) -> Value:
+        if not isinstance(given, Mapping):
+            return self.wrong(path, f"must be an object, not {kind_of(given)}")
+        if len(given) > MAX_ITEMS:
+            return self.wrong(path, f"has {len(given)} members, at most {MAX_ITEMS} are allowed")
+        for name in given:
+            if kind.keys and name not in kind.keys:
+                self.wrong(_under(path, name), f"not known here; known are {', '.join(kind.keys)}")
+            elif not isinstance(name, str) or len(name) > MAX_TEXT_LENGTH or not name.isprintable():
+                self.wrong(_under(path, str(name)[:80]), "is no name")
+        return MappingProxyType(
+            {name: self.value(kind.value, given[name], _under(path, name)) for name in sorted(given)}
+        )
+
+
+def read_value(kind: Kind, given: Any, what: str, *, refuses_unknown: bool = False) -> Value:
+    """Return the canonical value that JSON says.
+
+    >>> read_value(Number(), "12", "maxProducers")
+    12
+
+    Raises:
+        InvalidPolicy: carries all that is wrong, each with its place. Members that a shape has not are wrong with
+            `refuses_unknown` and passed over without.
+    """
+    reading = _Reading(refuses_unknown)
+    value = reading.value(kind, given, "")
+    if reading.violations:
+        raise InvalidPolicy(what, reading.violations)
+    return value
+
+
+def shown_value(kind: Kind, value: Value) -> Any:
+    """Return a canonical value as JSON shows it: aliases beside their names, a sparse shape's members filled in."""
+    match kind:
+        case Shape():
+            shown: dict[str, Any] = {}
+            for member in kind.members:
+                found = value.get(member.name, member.missing if kind.is_sparse else None)
+                if found is not None:
+                    if member.alias:
+                        shown[member.alias] = found
+                    shown[member.name] = shown_value(member.kind, found)
+            return shown
+        case MapOf():
+            return {name: shown_value(kind.value, each) for name, each in value.items()}
+        case ListOf():
+            return list(value)
+        case _:
+            return value
+
+
+def plain_value(value: Value) -> Any:
+    """Return a canonical value in dicts and lists, as it is kept."""
+    if isinstance(value, Mapping):
+        return {name: plain_value(each) for name, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def frozen_value(value: Any) -> Value:
+    """Return what `plain_value` returned, frozen again; members without a value are left out."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: frozen_value(each) for name, each in value.items() if each is not None})
+    return tuple(value) if isinstance(value, list) else value
+
+
+def kind_of(given: Any) -> str:
+    """Return in words what kind of JSON value `given` is."""
+    names: Sequence[tuple[type | tuple[type, ...], str]] = (
+        (bool, "a boolean"), ((int, float), "a number"), (str, "text"), (list, "a list"), (dict, "an object"),
+    )  # fmt: skip
+    return next((name for kind, name in names if isinstance(given, kind)), "null")
+
+
+def _under(path: str, name: object) -> str:
+    return f"{path}.{name}" if path else str(name)
