@@ -16,6 +16,7 @@ from tests.benchmarks import (
     label_query,
     machine,
     memory,
+    policies,
     rest_reads,
     rest_writes,
     update_latency,
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "memory": memory.run,
     "rest_reads": rest_reads.run,
     "rest_writes": rest_writes.run,
+    "policies": policies.run,
 }
 
 

@@ -47,7 +47,7 @@ class Server:
     ) -> None:
         self._site = site
         self._kafka_topic = kafka_topic
-        self._url = url
+        self.url = url
         self._process = process
         self._output = output
         self.load = load
@@ -59,7 +59,7 @@ class Server:
         with Worker(kafka_node, self._site.broker.bootstrap, self._kafka_topic) as loader:
             loader.run(load_topics, range(self.topics, topics))
         self.topics = topics
-        _wait_for(f"{self._url}/api/v1/topics/public/default/{key_of(topics - 1)}", self._process, self._output)
+        _wait_for(f"{self.url}/api/v1/topics/public/default/{key_of(topics - 1)}", self._process, self._output)
 
     def per_second(self, flow: Flow, *beside: Flow) -> float:
         """Return the rate of `flow`, while the flows of `beside` run too."""

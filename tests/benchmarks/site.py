@@ -28,6 +28,7 @@ class Sizes:
     topics: int
     rest_seconds: float
     topic_counts: tuple[int, ...]
+    diffed_topics: int
 
 
 FULL = Sizes(
@@ -39,6 +40,7 @@ FULL = Sizes(
     topics=1_000_000,
     rest_seconds=1.0,
     topic_counts=(10, 10_000, 100_000),
+    diffed_topics=10_000,
 )
 QUICK = Sizes(
     pairs=2,
@@ -49,6 +51,7 @@ QUICK = Sizes(
     topics=2_000,
     rest_seconds=0.2,
     topic_counts=(10, 100),
+    diffed_topics=100,
 )
 
 

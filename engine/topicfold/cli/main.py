@@ -31,6 +31,7 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "topics": ("topicfold.cli.topics", "Create, find, label and delete topics."),
     "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; see labels."),
     "tenants": ("topicfold.cli.tenants", "Create, change, list and delete tenants."),
+    "policies": ("topicfold.cli.policies_files", "Keep labels and policies of topics in files: export, diff, apply."),
     "operations": ("topicfold.cli.operations", "See what became of a change."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
     "config": ("topicfold.cli.config_view", "See the settings in force."),

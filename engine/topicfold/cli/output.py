@@ -92,6 +92,13 @@ def labels_text(labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={_escaped(value)}" for key, value in sorted(labels.items()))
 
 
+def value_text(value: Any) -> str:
+    """Return a JSON value for a cell of a table: texts as they are, objects on one line, nothing as a dash."""
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def counted(partitions: int) -> str:
     """Return a number of partitions in words."""
     return f"{partitions} partition{'' if partitions == 1 else 's'}"

@@ -7,7 +7,7 @@ known are left out, so that newer servers may add some.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 
@@ -37,7 +37,11 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`."""
+    """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`.
+
+    `policies` are those set on the topic itself, by name, in the scopes `local` and `global`; None where none was ever
+    set.
+    """
 
     name: str
     labels: Mapping[str, str]
@@ -45,6 +49,7 @@ class Topic:
     kafka_name: str | None
     properties: Mapping[str, str]
     etag: str
+    policies: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
@@ -56,6 +61,7 @@ class Topic:
             kafka_name=body.get("kafkaName"),
             properties=dict(body["properties"]),
             etag=body["etag"],
+            policies=dict(body.get("policies") or {}),
         )
 
 

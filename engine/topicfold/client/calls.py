@@ -189,6 +189,12 @@ def put_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call[T
     return Call("PUT", path, read, query, body=dict(record), headers=_change_headers(o))
 
 
+def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Call[Topic]:
+    """Ask to replace members of a topic's record."""
+    path, read, query = _native_topic(topic)
+    return Call("PATCH", path, read, query, body=dict(changes), headers=_change_headers(o))
+
+
 def delete_topic(topic: str, o: ChangeOptions) -> Call[Written]:
     """Ask to delete a topic, partitioned or not."""
     path, _, query = _native_topic(topic)

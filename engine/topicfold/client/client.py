@@ -187,19 +187,29 @@ class Client:
         kafka_name: str | None = None,
         properties: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
+        policies: Mapping[str, Mapping[str, Any]] | None = None,
         **options: Unpack[ChangeOptions],
     ) -> Topic:
         """Create a topic: plain with 0 `partitions`, else partitioned.
 
-        `kafka_name` is the Kafka topic it stands for, where that does not follow from its name.
+        `kafka_name` is the Kafka topic it stands for, where that does not follow from its name. `policies` are by
+        name, in the scopes `local` and `global`.
         """
         record = {
             "partitions": partitions,
             "kafkaName": kafka_name,
             "properties": dict(properties or {}),
             "labels": dict(labels or {}),
+            **({"policies": policies} if policies else {}),
         }
         return self._perform(calls.put_topic(topic, record, options))
+
+    def patch_topic(self, topic: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]) -> Topic:
+        """Replace members of a topic's record in one update: `labels`, `properties`, `policies` by scope.
+
+        What `changes` leaves out stays as it is.
+        """
+        return self._perform(calls.patch_topic(topic, changes, options))
 
     def grow_topic(self, topic: str, partitions: int, **options: Unpack[ChangeOptions]) -> Written:
         """Give a partitioned topic `partitions` partitions, more than it has."""

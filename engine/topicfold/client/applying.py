@@ -1,0 +1,64 @@
+"""Desired state against a server: what its topics are, and the updates that make them what they are to be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from topicfold.client.answers import Topic
+from topicfold.client.client import Client
+from topicfold.client.desired import Desired, Step
+from topicfold.errors import FixRequest, Reread
+from topicfold.model.names import parse_topic
+
+_WRITERS = 8
+_NAMESPACES_A_QUERY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of one step; `problem` is "" where it was done."""
+
+    topic: str
+    problem: str = ""
+
+
+def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
+    """Return the server's topics in the namespaces that `desired` are about, by name.
+
+    Raises:
+        NamespaceNotFound: one of these is missing.
+    """
+    namespaces = sorted({parse_topic(each.name).namespace for each in desired})
+    starts = range(0, len(namespaces), _NAMESPACES_A_QUERY)
+    pages = (client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY]).topics for start in starts)
+    return {topic.name: topic for page in pages for topic in page}
+
+
+def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterator[Applied]:
+    """Do all steps, several at once; yield each as it is done, or as it is refused.
+
+    A topic that was changed since it was compared is refused and left alone. What is not about one topic ends it all;
+    to apply again goes on from there.
+
+    Raises:
+        Wait, AnswerLost: the server cannot be reached, or not write.
+    """
+    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="apply") as writers:
+        try:
+            for future in as_completed([writers.submit(_apply, client, step, reason) for step in steps]):
+                yield future.result()
+        finally:
+            writers.shutdown(wait=False, cancel_futures=True)
+
+
+def _apply(client: Client, step: Step, reason: str) -> Applied:
+    try:
+        if step.etag is None:
+            client.create_topic(step.topic, **step.body, reason=reason)
+        else:
+            client.patch_topic(step.topic, step.body, if_match=step.etag, reason=reason)
+    except (FixRequest, Reread) as error:
+        return Applied(step.topic, error.reason)
+    return Applied(step.topic)

@@ -1,0 +1,115 @@
+"""Desired state: files are read whole or not at all, and only what differs is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicfold.client.answers import Topic
+from topicfold.client.desired import Desired, Difference, files_under, pruning, read_files, steps, write_topics
+from topicfold.errors import InvalidRequest
+
+ORDERS = "persistent://public/default/orders"
+RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
+
+
+def topic(name: str = ORDERS, **parts: object) -> Topic:
+    """Return a topic as the server answers with it."""
+    whole = {"name": name, "labels": {}, "partitions": 0, "properties": {}, "etag": "e1"}
+    return Topic.of({**whole, **parts})
+
+
+def file_with(directory: Path, text: str) -> Path:
+    """Return a file of desired state."""
+    path = directory / "policies.yaml"
+    path.write_text(text)
+    return path
+
+
+def problems_of(directory: Path, text: str) -> str:
+    """Return what reading a file with this text is refused with."""
+    with pytest.raises(InvalidRequest) as refused:
+        read_files([file_with(directory, text)])
+    return refused.value.reason
+
+
+def test_what_is_exported_is_what_is_read(tmp_path: Path) -> None:
+    there = topic(
+        labels={"team": "pay", "note": "a: b"},
+        properties={"n": "5"},
+        partitions=3,
+        policies={"local": {"retentionPolicies": RETENTION}, "global": {"messageTTLInSeconds": 60}},
+    )
+    desired = read_files([file_with(tmp_path, write_topics([there]))])
+    assert list(steps(desired, {ORDERS: there})) == []
+    assert desired[0].partitions == 3
+    assert set(desired[0].parts) == {"labels", "properties", "local", "global"}
+
+
+def test_only_the_parts_that_differ_are_sent(tmp_path: Path) -> None:
+    text = f"topics: [{{name: orders, labels: {{tier: gold}}, policies: {{local: {{retentionPolicies: {RETENTION}}}}}}}]"
+    there = topic(labels={"tier": "silver"}, policies={"local": {"retentionPolicies": RETENTION}, "global": None})
+    (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: there})
+    assert step.body == {"labels": {"tier": "gold"}}
+    assert step.differences == (Difference(ORDERS, "labels.tier", "silver", "gold"),)
+    assert step.etag == "e1"
+
+
+def test_a_part_that_is_left_out_stays_and_one_that_is_empty_is_emptied(tmp_path: Path) -> None:
+    there = topic(labels={"tier": "gold"}, properties={"owner": "ann"})
+    (step,) = steps(read_files([file_with(tmp_path, "topics: [{name: orders, labels: {}}]")]), {ORDERS: there})
+    assert step.body == {"labels": {}}
+
+
+def test_policies_that_were_never_set_do_not_differ_from_none(tmp_path: Path) -> None:
+    text = "topics: [{name: orders, policies: {local: {}, global: {}}}]"
+    assert list(steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(policies={"local": None})})) == []
+
+
+def test_a_missing_topic_is_made_with_all_that_is_said(tmp_path: Path) -> None:
+    text = "topics: [{name: orders, partitions: 2, labels: {tier: gold}}]"
+    (step,) = steps(read_files([file_with(tmp_path, text)]), {})
+    assert step.etag is None
+    assert step.body == {"labels": {"tier": "gold"}, "partitions": 2}
+
+
+def test_pruning_takes_labels_and_policies_off_topics_that_no_file_names() -> None:
+    there = [topic(), topic("persistent://public/default/old", labels={"team": "pay"}), topic(ORDERS + "2")]
+    (step,) = pruning(there, [Desired(ORDERS, {})])
+    assert (step.topic, step.body) == ("persistent://public/default/old", {"labels": {}})
+
+
+def test_all_that_is_wrong_in_a_file_is_said_at_once_with_its_place(tmp_path: Path) -> None:
+    text = """topics:
+    - {name: "a/b", labels: {}}
+    - {name: orders, lables: {}}
+    - {name: parts, policies: {local: {retentionPolicies: {retentionTimeInMinutes: 1.5}, nosuch: 1}}}
+    - {name: bad, labels: {"-": x}}
+    """
+    said = problems_of(tmp_path, text)
+    assert len(said.splitlines()) == 5
+    for piece in ("topic 1 (a/b)", "lables is not known", "retentionTimeInMinutes must be a whole number", "nosuch: no"):
+        assert piece in said
+
+
+@pytest.mark.parametrize("text", ["[]", "topics: 3", "other: []", "topics: [3]", "topics: [{labels: {}}]", "{", "\0"])
+def test_what_is_no_desired_state_is_refused(tmp_path: Path, text: str) -> None:
+    assert "policies.yaml" in problems_of(tmp_path, text)
+
+
+def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    assert "given twice" in problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
+
+
+def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
+    assert "constructor" in problems_of(tmp_path, "topics: [!!python/object/apply:os.getcwd []]")
+
+
+def test_files_of_a_folder_are_found_in_order(tmp_path: Path) -> None:
+    (tmp_path / "b.yml").touch()
+    (tmp_path / "a.yaml").touch()
+    (tmp_path / "notes.txt").touch()
+    assert [path.name for path in files_under(tmp_path)] == ["a.yaml", "b.yml"]
+    with pytest.raises(InvalidRequest, match="no such file"):
+        files_under(tmp_path / "missing")
