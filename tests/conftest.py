@@ -8,9 +8,10 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
+
+from tests.prerequisites import needed
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
 
@@ -32,26 +33,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def kafka_bootstrap() -> str:
     """Where the session's shared broker listens; skips where there can be none, fails instead under CI."""
-    from tests.brokers.jars import NoBroker
     from tests.brokers.session import shared_bootstrap
 
-    try:
+    with needed():
         return shared_bootstrap(Path(os.environ[_SESSION]))
-    except NoBroker as reason:
-        _skip_or_fail(str(reason))
 
 
 @pytest.fixture(scope="session")
 def worker_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """The `KafkaProcess` of this worker."""
-    from tests.brokers.jars import NoBroker
     from tests.brokers.process import KafkaProcess
 
     broker = KafkaProcess(tmp_path_factory.mktemp("kafka"))
-    try:
+    with needed():
         broker.start()
-    except NoBroker as reason:
-        _skip_or_fail(str(reason))
     yield broker
     broker.kill()
 
@@ -71,9 +66,3 @@ def own_broker(worker_broker: object) -> Iterator[object]:
 def fresh_topic() -> Callable[[], str]:
     """Makes names of topics that no other test uses."""
     return lambda: f"test-{uuid.uuid4().hex}"
-
-
-def _skip_or_fail(reason: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)

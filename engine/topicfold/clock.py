@@ -1,4 +1,4 @@
-"""The two side effects that values need: the wall clock, for display, and random ids."""
+"""The side effects that values need: the wall clock, and random ids."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import time
 def wall_clock_ms() -> int:
     """Return milliseconds since 1970. For people only: no verdict reads it."""
     return time.time_ns() // 1_000_000
+
+
+wall_clock_seconds = time.time
+"""Returns seconds since 1970. For the end of credentials only, which others set by their own clocks."""
 
 
 def random_id() -> bytes:

@@ -8,12 +8,15 @@
     │   ├── InvalidPolicy      a policy's value that is malformed; carries every violation
     │   ├── PolicyUnmet        a policy's value that cannot hold here, or beside another policy
     │   ├── PoliciesDisabled   policies of topics are switched off
+    │   ├── ClusterRefused     the Kafka cluster does not take what it is asked for
     │   ├── TooLarge           body, record or header above its limit
-    │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, OperationNotFound
+    │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, VersionNotFound,
+    │   │                      OperationNotFound
     │   ├── WrongKind          partitioned where plain was meant, or the other way round
     │   ├── FewerPartitions    partitions can only become more
     │   ├── KeyReused          an Idempotency-Key that was used with another body
-    │   └── Forbidden          the guard at the door refused it
+    │   ├── Unauthenticated    it does not say, or does not prove, who asks
+    │   └── Forbidden          who asks may not do this, or not from there
     ├── Reread                 somebody else was first; read again and decide anew
     │   ├── PreconditionFailed If-Match does not name the current version
     │   ├── AlreadyExists      there is one of that name
@@ -22,6 +25,8 @@
     ├── Wait                   nothing was applied; the same request may succeed later
     │   ├── NotReady           the partition is not folded yet, or stopped
     │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
+    │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or does not let us
+    │   ├── KeysUnavailable    the keys that verify tokens cannot be had
     │   ├── Overloaded         queues are full
     │   ├── NewerSchema        the record was written by a newer node
     │   └── PositionTimeout    the wanted position was not folded in time
@@ -117,6 +122,15 @@ class PoliciesDisabled(FixRequest):
     default_hint = "Set TOPICFOLD_TOPIC_LEVEL_POLICIES_ENABLED=true on the server."
 
 
+class ClusterRefused(FixRequest):
+    """Kafka does not take what it is asked for: a name, a number of partitions, a setting, or by a policy of its own.
+
+    `values` hold `kafka_topic`.
+    """
+
+    code = "cluster_refused"
+
+
 class TooLarge(FixRequest):
     """Something exceeds its limit; `values` hold `limit`."""
 
@@ -147,6 +161,12 @@ class TopicNotFound(NotFound):
     code = "topic_not_found"
 
 
+class VersionNotFound(NotFound):
+    """No such version of a record in its history; `values["nearest"]` are versions that there are."""
+
+    code = "version_not_found"
+
+
 class OperationNotFound(NotFound):
     """An operation id that cannot be one of this log."""
 
@@ -172,8 +192,15 @@ class KeyReused(FixRequest):
     default_hint = "Use a new Idempotency-Key for a new request."
 
 
+class Unauthenticated(FixRequest):
+    """The request does not say who asks, or does not prove it."""
+
+    code = "unauthenticated"
+    default_hint = "Send Authorization: Bearer TOKEN, with a token that this server takes."
+
+
 class Forbidden(FixRequest):
-    """The request was refused at the door."""
+    """Who asks may not do this, or not from there."""
 
     code = "forbidden"
 
@@ -227,6 +254,18 @@ class LogUnavailable(Wait):
     """The log cannot be reached, or must not be written to."""
 
     code = "log_unavailable"
+
+
+class ClusterUnavailable(Wait):
+    """The Kafka cluster cannot be reached, or does not let this node do it; `values` hold `bootstrap`."""
+
+    code = "cluster_unavailable"
+
+
+class KeysUnavailable(Wait):
+    """The keys that verify tokens cannot be had, so nobody can say who asks."""
+
+    code = "keys_unavailable"
 
 
 class Overloaded(Wait):

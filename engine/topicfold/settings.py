@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from topicfold.errors import InvalidName, TopicfoldError
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
+from topicfold.model.names import check_cluster, check_tenant, parse_namespace
+from topicfold.model.policy.changes import contradicts
+from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
+from topicfold.model.policy.resolve import broker_level
+from topicfold.model.policy.retention import RETENTION_BELOW
+from topicfold.model.policy.whole import check_changed, read_policies
+from topicfold.model.records import EMPTY
+
+_ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
 
 
 def _words(value: Any) -> Any:
@@ -28,6 +40,33 @@ def _words(value: Any) -> Any:
         raise ValueError("neither words parted by commas nor a JSON list") from None
 
 
+def _base_url(text: str | None) -> str | None:
+    """Return the address of a node without a slash at its end.
+
+    Raises:
+        ValueError: it is not just scheme, host and port.
+    """
+    if text is None:
+        return None
+    parts = urlsplit(text.rstrip("/"))
+    is_plain = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc) and parts.port != 0
+    if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not text.isprintable():
+        raise ValueError(f"{text[:80]!r} is not the address of a node, such as http://node1:8080")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _owned(text: str) -> str:
+    """Return what a node may own: `tenant/namespace`, or `tenant/*` for all namespaces of a tenant.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        return f"{check_tenant(text.removesuffix('/*'))}/*" if text.endswith("/*") else parse_namespace(text)
+    except InvalidName as error:
+        raise ValueError(error.reason) from None
+
+
 class Settings(BaseSettings):
     """Everything a node can be told. A value that cannot work is refused at start."""
 
@@ -40,6 +79,13 @@ class Settings(BaseSettings):
     kafka_topic: str = Field(default="__change_events", description="The Kafka topic that is the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Further settings of librdkafka.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Partitions of a log that is made new.")
+    cluster_bootstrap: str | None = Field(
+        default=None, description="The Kafka cluster that has the topics; absent = the one that has the log, if any."
+    )
+    cluster_settings: dict[str, str] = Field(default_factory=dict, description="librdkafka's settings for it.")
+    adopt_only: bool = Field(default=False, description="Keep records of Kafka's topics, and never make or delete any.")
+    follow_cluster: bool = Field(default=False, description="Make records of topics that appear in Kafka.")
+    follow_every_seconds: float = Field(default=5.0, gt=0, le=3600, description="How often to look at the cluster.")
     host: str = Field(default="127.0.0.1", description="Address to serve on; only loopback without authentication.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to serve on; 0 takes a free one.")
     # Without NoDecode, the environment's text would have to be JSON.
@@ -50,12 +96,136 @@ class Settings(BaseSettings):
         default=None, description="Label keys; absent = any."
     )
     max_custom_label_value_length: int = Field(default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH)
+    topic_level_policies_enabled: bool = Field(default=True, description="Whether topics have policies of their own.")
+    policy_defaults: dict[str, Any] = Field(
+        default_factory=dict, description="Policies by name that hold where no topic and no namespace says anything."
+    )
+    http_requests_fail_on_unknown_properties_enabled: bool = Field(
+        default=False, description="Refuse members of a policy that are not known, instead of passing over them."
+    )
+    max_message_size: int = Field(default=MAX_MESSAGE_BYTES, gt=0, description="Bytes that a topic may allow.")
+    max_quorum: int = Field(default=MAX_QUORUM, ge=1, description="Bookies that a persistence policy may name.")
+    entry_filters: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_words)] = Field(
+        default=None, description="Entry filters that policies may name; absent = any."
+    )
+    allow_override_entry_filters: bool = Field(
+        default=True, description="Whether topics and namespaces may have other entry filters than this node."
+    )
+    cluster_name: str = Field(default="standalone", description="The cluster that is served here.")
+    clusters: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+        default=(), description="Clusters that replication policies may name beside those registered."
+    )
+    auth_jwt_key_file: Path | None = Field(
+        default=None, description="Public keys that tokens are verified with: PEM, or a JSON Web Key Set."
+    )
+    auth_jwks_url: str | None = Field(default=None, description="Where such a key set is, by https.")
+    auth_issuer: str = Field(default="", description="Who must have issued a token (claim iss); empty = any issuer.")
+    auth_audience: str = Field(default="", description="For whom a token must be (claim aud); empty = anyone.")
+    auth_role_claim: str = Field(default="sub", min_length=1, description="The claim that names a token's role.")
+    auth_static_tokens_file: Path | None = Field(
+        default=None, description="Lines of TOKEN ROLE, taken as they are; for development only."
+    )
+    superusers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+        default=(), description="Roles that may do everything."
+    )
+    insecure: bool = Field(default=False, description="Serve an address that is not loopback without authentication.")
+    tls_cert_file: Path | None = Field(default=None, description="The server's certificate chain; then TLS is spoken.")
+    tls_key_file: Path | None = Field(default=None, description="Its private key, if that is not in the same file.")
+    tls_client_ca_file: Path | None = Field(
+        default=None, description="Who must have signed a client's certificate, whose names are roles."
+    )
+    advertised_url: Annotated[str | None, AfterValidator(_base_url)] = Field(
+        default=None, description="Where clients reach this node, such as http://node1:8080."
+    )
+    owners: dict[Annotated[str, AfterValidator(_owned)], Annotated[str, AfterValidator(_base_url)]] = Field(
+        default_factory=dict,
+        description="Which node answers for `tenant/namespace` or `tenant/*` under /admin/v2: its advertised_url.",
+    )
     request_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
     ready_timeout_seconds: float = Field(default=5.0, ge=0, description="How long a request waits for its namespace.")
     stale_after_seconds: float = Field(default=10.0, gt=0, description="Age of the state at which a node is not ready.")
+
+    @property
+    def served_hosts(self) -> tuple[str, ...]:
+        """Values of Host that are taken beside loopback's: those named, and the address itself if it is one."""
+        return self.allowed_hosts if self.host in _ALL_ADDRESSES else (*self.allowed_hosts, self.host)
+
+    @property
+    def has_authentication(self) -> bool:
+        """Whether a request has to say and prove who sends it."""
+        return self._takes_jwt or self.auth_static_tokens_file is not None or self.tls_client_ca_file is not None
+
+    @property
+    def _takes_jwt(self) -> bool:
+        return self.auth_jwt_key_file is not None or self.auth_jwks_url is not None
+
+    @property
+    def cluster(self) -> tuple[str, dict[str, str]] | None:
+        """Where the cluster is that has the topics, and librdkafka's settings for it; None where there is none."""
+        if self.cluster_bootstrap is not None:
+            return self.cluster_bootstrap, self.cluster_settings
+        if self.kafka_bootstrap is not None:
+            return self.kafka_bootstrap, {**self.kafka_settings, **self.cluster_settings}
+        return None
 
     @property
     def label_rules(self) -> LabelRules:
         """What labels a writer may set through this node."""
         keys = self.allowed_custom_label_keys
         return LabelRules(None if keys is None else frozenset(keys), self.max_custom_label_value_length, MAX_LABELS)
+
+    @property
+    def policy_limits(self) -> Limits:
+        """What policies may say on this node, and what holds where they say nothing.
+
+        Raises:
+            InvalidPolicy, PolicyUnmet, Forbidden: a default may not be set.
+        """
+        bounds = Limits(
+            max_message_bytes=self.max_message_size,
+            max_quorum=self.max_quorum,
+            entry_filters=None if self.entry_filters is None else frozenset(self.entry_filters),
+            may_override_entry_filters=self.allow_override_entry_filters,
+            local_cluster=self.cluster_name,
+            clusters=frozenset({self.cluster_name, *self.clusters}),
+            policies_enabled=self.topic_level_policies_enabled,
+            refuses_unknown=self.http_requests_fail_on_unknown_properties_enabled,
+        )
+        defaults = read_policies(self.policy_defaults, "policy_defaults")
+        check_changed(EMPTY, defaults, bounds)
+        return replace(bounds, defaults=defaults)
+
+    @model_validator(mode="after")
+    def _security_is_whole(self) -> Self:
+        """Refuse half of what would be needed: it would leave a door open that somebody meant to close."""
+        if (self.auth_issuer or self.auth_audience) and not self._takes_jwt:
+            raise ValueError("auth_issuer and auth_audience need auth_jwks_url or auth_jwt_key_file")
+        if self.superusers and not self.has_authentication:
+            raise ValueError("superusers need authentication: auth_jwks_url, auth_jwt_key_file or tls_client_ca_file")
+        if self.tls_cert_file is None and (self.tls_key_file or self.tls_client_ca_file):
+            raise ValueError("tls_key_file and tls_client_ca_file need tls_cert_file")
+        return self
+
+    @model_validator(mode="after")
+    def _cluster_can_be_followed(self) -> Self:
+        if self.follow_cluster and self.cluster is None:
+            raise ValueError("follow_cluster needs a Kafka cluster: name it as cluster_bootstrap")
+        return self
+
+    @model_validator(mode="after")
+    def _owners_are_told_apart(self) -> Self:
+        if self.owners and self.advertised_url is None:
+            raise ValueError("owners need advertised_url: a node that does not know itself would send everything away")
+        return self
+
+    @model_validator(mode="after")
+    def _policies_can_hold(self) -> Self:
+        try:
+            limits = self.policy_limits
+            for cluster in limits.clusters:
+                check_cluster(cluster)
+        except TopicfoldError as error:
+            raise ValueError(error.reason) from None
+        if contradicts(EMPTY, broker_level(limits)):
+            raise ValueError(f"policy_defaults: {RETENTION_BELOW}")
+        return self

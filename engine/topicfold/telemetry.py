@@ -20,12 +20,16 @@ from prometheus_client.registry import Collector
 
 from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.upkeep import Upkeep
 
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
 
-def configure_logging(stream: TextIO | None = None) -> None:
-    """Send all log lines to `stream` (stderr by default), those of other libraries too: JSON, text on a terminal."""
+def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
+    """Send all log lines from `level` on to `stream` (stderr by default): JSON, text on a terminal.
+
+    Those of other libraries too, from warnings on.
+    """
     stream = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -39,7 +43,7 @@ def configure_logging(stream: TextIO | None = None) -> None:
     )
     structlog.configure(
         processors=[*shared, *rendering],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(stream),
     )
     handler = logging.StreamHandler(stream)
@@ -78,7 +82,7 @@ class Seldom(logging.Filter):
 class Metrics:
     """Counts of requests, and the engine's own figures, read when somebody asks."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, upkeep: Upkeep | None = None) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "topicfold_http_requests_total", "Answered requests.", ("route", "code"), registry=self._registry
@@ -91,6 +95,8 @@ class Metrics:
         )
         self._children: dict[tuple[str, int], Counter] = {}
         self._registry.register(_EngineFigures(engine))
+        if upkeep:
+            self._registry.register(_ClusterFigures(upkeep))
 
     def request(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
         """Count one answered request: by its route's pattern, never by its path."""
@@ -146,3 +152,22 @@ class _EngineFigures(Collector):
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)
         )
+
+
+class _ClusterFigures(Collector):
+    """Reads what the last look at the Kafka cluster found."""
+
+    def __init__(self, upkeep: Upkeep) -> None:
+        self._upkeep = upkeep
+
+    def collect(self) -> Iterable[Metric]:
+        report = self._upkeep.report
+        yield GaugeMetricFamily(
+            "topicfold_cluster_reachable", "Whether the Kafka cluster answered last.", value=bool(report.is_reachable)
+        )
+        topics = GaugeMetricFamily(
+            "topicfold_cluster_topics", "Topics, by how record and Kafka topic agree.", labels=("state",)
+        )
+        for state, count in report.counts.items():
+            topics.add_metric((state,), count)
+        yield topics

@@ -16,7 +16,9 @@ from topicfold import errors
 PACKAGE = Path(topicfold.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PURE = [path for path in MODULES if path.parent.name in ("model", "state")]
-INSIDE = [path for path in MODULES if path.parent.name in ("model", "state", "log", "runtime")]
+INSIDE = [
+    path for path in MODULES if path.parent.name in ("model", "state", "log", "cluster", "runtime", "enforcement")
+]
 FORBIDDEN = {"utils", "util", "helpers", "common", "core", "base", "constants", "types", "misc", "manager", "managers"}
 
 

@@ -21,7 +21,7 @@ FROZEN = {
     "tenant-1": "60b8c651e14f8bff",
     "tenant-2": "f09e28c39ba67329",
     "topic-1": "0744517b2a2aaf10",
-    "topic-2": "bd8ff2eadef1dae5",
+    "topic-2": "2839b8301e8b49b0",
 }
 
 

@@ -32,6 +32,7 @@ class Flow:
     body: str = ""
     connections: int = 8
     every_seconds: float = 0.0
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +144,18 @@ def _requests(load: Load, flow: Flow, client: int) -> Callable[[], bytes]:
     def request() -> bytes:
         nonlocal number
         number += 1
-        return _request(load, flow.method, path.replace(NUMBER, str(number)), body.replace(NUMBER, str(number)))
+        return _request(load, flow, path.replace(NUMBER, str(number)), body.replace(NUMBER, str(number)))
 
     if NUMBER in path + body:
         return request
-    always = _request(load, flow.method, path, body)
+    always = _request(load, flow, path, body)
     return lambda: always
 
 
-def _request(load: Load, method: str, path: str, body: str) -> bytes:
+def _request(load: Load, flow: Flow, path: str, body: str) -> bytes:
     about_body = f"Content-Type: application/json\r\nContent-Length: {len(body.encode())}\r\n" if body else ""
-    return f"{method} {path} HTTP/1.1\r\nHost: {load.host}:{load.port}\r\n{about_body}\r\n{body}".encode()
+    who = f"Authorization: Bearer {flow.token}\r\n" if flow.token else ""
+    return f"{flow.method} {path} HTTP/1.1\r\nHost: {load.host}:{load.port}\r\n{who}{about_body}\r\n{body}".encode()
 
 
 def _flowed(party: Sequence[_Client], seconds: float) -> Flowed:

@@ -24,6 +24,7 @@ from tests.benchmarks.rest_reads import EMPTY
 from tests.benchmarks.servers import CONNECTIONS, Server, server_on
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
+from tests.server.auth.issuer import AUDIENCE, ISSUER, issuer
 from topicfold.model.policy.changes import change_topic, set_value
 
 TOPICS = 10
@@ -31,7 +32,10 @@ TOPICS = 10
 _OF_EACH = f"/admin/v2/persistent/public/default/{key_of(0)[:-1]}{CLIENT}"
 SET_ON_EACH = Flow("POST", f"{_OF_EACH}/messageTTL?messageTTL=NUMBER", connections=CONNECTIONS)
 SET_ON_ONE = replace(SET_ON_EACH, path=SET_ON_EACH.path.replace(CLIENT, "0"))
+NATIVE = f"/api/v1/topics/public/default/{key_of(0)}"
 READ_ONE = Flow("GET", f"/admin/v2/persistent/public/default/{key_of(0)}/messageTTL", connections=CONNECTIONS)
+
+_GRANT = "/admin/v2/namespaces/public/default/permissions/reader"
 
 
 def run(site: Site) -> Iterator[Row]:
@@ -55,7 +59,25 @@ def run(site: Site) -> Iterator[Row]:
             reads.append(server.per_second(READ_ONE))
             empty.append(server.per_second(EMPTY))
         yield row("policies: read of one, /admin/v2", "/s", reads, "/livez", empty, Goal("ours", "≥", 2_000))
+        yield _authorization(site, server)
         yield _diff(site, server)
+
+
+def _authorization(site: Site, server: Server) -> Row:
+    """Measure a read with a token whose role was granted it, beside the same on a server that asks nobody."""
+    signer, key = issuer("ES256"), site.directory / "key.pem"
+    key.write_text(signer.pem)
+    httpx2.post(f"{server.url}{_GRANT}", json=["read-policies"]).raise_for_status()
+    asked = replace(READ_ONE, path=NATIVE, token=signer.token(sub="reader"))
+    told = ("--auth-jwt-key-file", str(key), "--auth-issuer", ISSUER, "--auth-audience", AUDIENCE)
+    with server_on(site, server.kafka_topic, *told) as closed:
+        with_token, without = [], []
+        for pair in range(site.sizes.pairs):
+            site.say(f"policies: authorization, pair {pair + 1} of {site.sizes.pairs}")
+            with_token.append(closed.per_second(asked))
+            without.append(server.per_second(replace(asked, token="")))
+    goal = Goal("ratio", "≥", 0.95)
+    return row("policies: read of a topic with a token", "/s", with_token, "without authentication", without, goal)
 
 
 def _diff(site: Site, server: Server) -> Row:

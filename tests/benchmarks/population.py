@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from topicfold.log.codec import decode_event, encode_audit, encode_event
-from topicfold.log.payload import PAYLOAD_SCHEMA, decode_indexed, encode_record
+from topicfold.log.payload import decode_indexed, encode_record, payload_schema_of
 from topicfold.model.events import GENESIS, AggregateKind, Audit, AuditTrail, Event, Kind, Operation, Verdict
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import NamespaceRecord, Record, TopicRecord, frozen
@@ -67,7 +67,7 @@ def _event(kind: AggregateKind, name: str, record: Record, base: bytes, namespac
         base,
         namespace_id,
         (operation,),
-        PAYLOAD_SCHEMA,
+        payload_schema_of(record),
         encode_record(record),
         _AUDIT,
     )

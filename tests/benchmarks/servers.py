@@ -46,7 +46,7 @@ class Server:
         load: Worker[Load],
     ) -> None:
         self._site = site
-        self._kafka_topic = kafka_topic
+        self.kafka_topic = kafka_topic
         self.url = url
         self._process = process
         self._output = output
@@ -56,7 +56,7 @@ class Server:
     def grow_to(self, topics: int) -> None:
         """Load topics straight into the log until there are so many, and wait until the server has folded them."""
         self._site.say(f"loading topics up to {topics:,}")
-        with Worker(kafka_node, self._site.broker.bootstrap, self._kafka_topic) as loader:
+        with Worker(kafka_node, self._site.broker.bootstrap, self.kafka_topic) as loader:
             loader.run(load_topics, range(self.topics, topics))
         self.topics = topics
         _wait_for(f"{self.url}/api/v1/topics/public/default/{key_of(topics - 1)}", self._process, self._output)
@@ -67,13 +67,14 @@ class Server:
 
 
 @contextmanager
-def server_on(site: Site) -> Iterator[Server]:
-    """Run a server on a new log, as its users do: a process of its own."""
-    topic, port = site.fresh_topic(), free_port()
-    output = site.directory / f"{topic}.txt"
+def server_on(site: Site, kafka_topic: str = "", *more: str) -> Iterator[Server]:
+    """Run a server on a log, a new one unless it is named, as its users do: a process of its own."""
+    topic, port = kafka_topic or site.fresh_topic(), free_port()
+    output = site.directory / f"{topic}-{port}.txt"
     with output.open("wb") as out:
+        options = ["--kafka", site.broker.bootstrap, "--adopt-only", "--port", str(port), *more]
         process = subprocess.Popen(
-            [sys.executable, "-m", "topicfold", "serve", "--kafka", site.broker.bootstrap, "--port", str(port)],
+            [sys.executable, "-m", "topicfold", "serve", *options],
             stdout=out,
             stderr=out,
             env={**os.environ, "TOPICFOLD_KAFKA_TOPIC": topic},

@@ -15,7 +15,8 @@ from types import TracebackType
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.brokers.jars import NoBroker, jars, java
+from tests.brokers.jars import jars, java
+from tests.prerequisites import Unavailable
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
@@ -70,7 +71,7 @@ class KafkaProcess:
         """Return once the broker answers.
 
         Raises:
-            NoBroker: it did not within a minute, or there is no Java or no jars.
+            Unavailable: it did not within a minute, or there is no Java or no jars.
         """
         properties = self._directory / "server.properties"
         if not properties.exists():
@@ -83,7 +84,7 @@ class KafkaProcess:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
-                raise NoBroker(f"Kafka did not start:\n{(self._directory / 'broker.log').read_text()[-2000:]}")
+                raise Unavailable(f"Kafka did not start:\n{(self._directory / 'broker.log').read_text()[-2000:]}")
 
     def stop(self) -> None:
         """Shut the broker down in an orderly way."""

@@ -27,7 +27,7 @@ def shared_bootstrap(directory: Path) -> str:
     """Return where the session's broker listens; `directory` is the session's.
 
     Raises:
-        NoBroker: there is none, and none can be started.
+        Unavailable: there is none, and none can be started.
     """
     named = os.environ.get("TOPICFOLD_TEST_BOOTSTRAP")
     if named:

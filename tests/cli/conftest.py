@@ -46,7 +46,7 @@ def config_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def bare_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run commands with no settings but those of the test."""
-    for name in ("URL", "OUTPUT", "COLOR", "TIMEOUT_SECONDS", "QUIET", "PROGRESS", "CONFIG"):
+    for name in ("URL", "TOKEN", "OUTPUT", "COLOR", "TIMEOUT_SECONDS", "QUIET", "PROGRESS", "CONFIG"):
         monkeypatch.delenv(f"TOPICFOLD_{name}", raising=False)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)

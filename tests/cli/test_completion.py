@@ -40,13 +40,16 @@ def names(client: Client) -> None:
         ("namespaces delete p", ["public/default"]),
         ("namespaces delete acme/", ["acme/pay"]),
         ("tenants get a", ["acme"]),
-        ("topics get-", ["get-custom-labels"]),
+        ("topics get-c", ["get-custom-labels"]),
+        ("topicPolicies set-ret", ["set-retention"]),
+        ("topics set-max", []),
+        ("topicPolicies get-retention or", ["orders"]),
         ("topics list --custom-labels te", ["team:pay"]),
         ("topics list acme/pay --custom-labels t", ["team:ops", "tier:gold"]),
         ("topics list acme/pay --custom-labels team:ops,ti", ["team:ops,tier:gold"]),
         ("topics set-custom-labels other --labels t", ["team=pay"]),
         ("topics remove-custom-labels acme/pay/orders --labels tier,te", ["tier,team"]),
-        ("topi", ["topics"]),
+        ("topi", ["topics", "topicPolicies"]),
     ],
 )
 @pytest.mark.usefixtures("names")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.cli.conftest import Run
@@ -80,11 +81,26 @@ def test_a_variable_that_is_no_setting_is_warned_of(
 
 def test_secrets_are_masked(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(
-        'url = "http://me:hunter2@h"\n[server.kafka_settings]\n"sasl.password" = "hunter2"\n"sasl.username" = "me"'
+        'url = "http://me:hunter2@h"\ntoken = "hunter2"\n'
+        '[server.kafka_settings]\n"sasl.password" = "hunter2"\n"sasl.username" = "me"'
     )
     shown = bare_run("config", "view", "--show-origin").out
     assert "hunter2" not in shown
     assert "server.kafka_settings.sasl.username" in shown
+
+
+def test_the_token_goes_with_every_request(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+
+    def answer(_: httpx2.HTTPTransport, request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers.get("Authorization"))
+        return httpx2.Response(200, json=[])
+
+    monkeypatch.setattr(httpx2.HTTPTransport, "handle_request", answer)
+    bare_run("tenants", "list")
+    monkeypatch.setenv("TOPICFOLD_TOKEN", "hunter2")
+    bare_run("tenants", "list")
+    assert asked == [None, "Bearer hunter2"]
 
 
 def test_an_output_format_of_the_file_holds_for_every_command(bare_run: Run, config_file: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from topicfold.client import Client, kafka_cluster
-from topicfold.client.kafka_cluster import KafkaTopic
 from topicfold.errors import LogUnavailable
+from topicfold.model.adoption import KafkaTopic
 
 IMPORT = ("import", "kafka", "--bootstrap", "broker:9092")
 
@@ -60,10 +60,11 @@ def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, clien
         client.create_topic(name, partitions=partitions)
     cluster.topics = [KafkaTopic(name, 3) for name in ("more", "fewer", "plain")]
     told = {line.split()[2]: line for line in run(*IMPORT).out.splitlines()[1:]}
-    full = "persistent://public/default/"
-    assert f"topicfold topics update-partitioned-topic {full}more --partitions 3" in told["more"]
-    assert f"topicfold topics delete-partitioned-topic {full}fewer (its labels go with it)" in told["fewer"]
-    assert f"topicfold topics delete {full}plain (its labels go with it), then import again" in told["plain"]
+    grow = "topicfold topics update-partitioned-topic persistent://public/default/more --partitions 3"
+    assert grow in told["more"]
+    assert "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic fewer --partitions 4" in told["fewer"]
+    assert "--follow-cluster" in told["plain"]
+    assert not any("delete" in line for line in told.values())
 
 
 def test_the_summary_counts_each_topic_once(run: Run, client: Client, cluster: Cluster) -> None:
@@ -114,7 +115,7 @@ def test_a_server_that_stops_writing_ends_the_import_with_6(
     def refuse(*_: object, **__: object) -> None:
         raise LogUnavailable("no broker answers")
 
-    monkeypatch.setattr(Client, "create_topic", refuse)
+    monkeypatch.setattr(Client, "adopt_topic", refuse)
     assert run(*IMPORT).code == 6
 
 

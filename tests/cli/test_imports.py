@@ -39,7 +39,9 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert loaded_by(*arguments) & HEAVY == set()
 
 
-@pytest.mark.parametrize("arguments", [["topics", "--help"], ["serve", "--help"], ["config", "view"]])
+@pytest.mark.parametrize(
+    "arguments", [["topics", "--help"], ["topicPolicies", "--help"], ["serve", "--help"], ["config", "view"]]
+)
 def test_what_needs_no_server_imports_only_what_typer_does(arguments: list[str]) -> None:
     assert loaded_by(*arguments) & HEAVY <= TYPERS_OWN
 

@@ -16,7 +16,7 @@ from topicfold.cli.config import SERVER_SETTINGS
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return the list that settings of servers go to."""
-    for name in ("LOG_FILE", "KAFKA_BOOTSTRAP", "KAFKA_SETTINGS", "HOST", "PORT"):
+    for name in ("LOG_FILE", "KAFKA_BOOTSTRAP", "KAFKA_SETTINGS", "CLUSTER_BOOTSTRAP", "HOST", "PORT"):
         monkeypatch.delenv(f"TOPICFOLD_{name}", raising=False)
     settings: list[Any] = []
     module = ModuleType("topicfold.server.run")
@@ -34,6 +34,19 @@ def test_flags_become_settings(bare_run: Run, served: list[Any]) -> None:
     bare_run("serve", "--kafka", "b:9092", "--host", "::1", "--port", "0", "--kafka-setting", "security.protocol=SSL")
     assert (served[0].kafka_bootstrap, served[0].host, served[0].port) == ("b:9092", "::1", 0)
     assert served[0].kafka_settings == {"security.protocol": "SSL"}
+
+
+def test_flags_say_who_may_come_in(bare_run: Run, served: list[Any]) -> None:
+    flags = ("--auth-jwt-key-file", "keys.pem", "--auth-issuer", "i", "--superusers", "root, boss", "--insecure")
+    assert bare_run("serve", *flags).code == 0
+    assert (str(served[0].auth_jwt_key_file), served[0].auth_issuer) == ("keys.pem", "i")
+    assert (served[0].superusers, served[0].insecure) == (("root", "boss"), True)
+
+
+def test_half_of_what_says_who_may_come_in_is_refused(bare_run: Run, served: list[Any]) -> None:
+    done = bare_run("serve", "--superusers", "root")
+    assert (done.code, served) == (2, [])
+    assert done.err.startswith("error: superusers need authentication")
 
 
 def test_flags_go_before_environment_before_file(
@@ -128,6 +141,31 @@ def test_the_command_line_knows_all_settings_of_the_server() -> None:
     from topicfold.settings import Settings
 
     assert set(SERVER_SETTINGS) == set(Settings.model_fields)
+
+
+def test_the_cluster_with_the_topics_is_the_one_with_the_log_unless_another_is_named(
+    bare_run: Run, served: list[Any]
+) -> None:
+    bare_run("serve")
+    bare_run("serve", "--kafka", "b:9092", "--kafka-setting", "security.protocol=SSL")
+    bare_run("serve", "--log", "a.db", "--cluster-bootstrap", "c:9092", "--cluster-setting", "client.rack=r")
+    assert [settings.cluster for settings in served] == [
+        None,
+        ("b:9092", {"security.protocol": "SSL"}),
+        ("c:9092", {"client.rack": "r"}),
+    ]
+
+
+def test_a_node_adopts_only_and_follows_if_it_is_told_to(bare_run: Run, served: list[Any]) -> None:
+    bare_run("serve", "--kafka", "b:9092")
+    bare_run("serve", "--kafka", "b:9092", "--adopt-only", "--follow-cluster")
+    assert [(settings.adopt_only, settings.follow_cluster) for settings in served] == [(False, False), (True, True)]
+
+
+def test_following_without_a_cluster_is_refused(bare_run: Run, served: list[Any]) -> None:
+    failed = bare_run("serve", "--follow-cluster")
+    assert (failed.code, served) == (2, [])
+    assert "cluster_bootstrap" in failed.err
 
 
 def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any]) -> None:

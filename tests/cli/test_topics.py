@@ -137,6 +137,8 @@ def test_namespaces_and_tenants_live_from_creation_to_deletion(run: Run, client:
 
 
 def test_updating_a_tenant_keeps_what_is_not_given(run: Run, client: Client) -> None:
+    for cluster in ("east", "west"):
+        client.create_cluster(cluster, {"serviceUrl": f"http://{cluster}:8080"})
     client.create_tenant("acme", admin_roles=["ops"], allowed_clusters=["east"])
     assert run("tenants", "update", "acme", "-r", "sre").code == 0
     assert run("tenants", "update", "acme", "-c", "east,west").code == 0

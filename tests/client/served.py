@@ -6,14 +6,16 @@ import asyncio
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from structlog.testing import capture_logs
 
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Deliver, Fault
 from topicfold.runtime.engine import Engine
-from topicfold.server.run import Server, engine_options, listen, server_of
+from topicfold.server.run import Server, listen, server_of
 from topicfold.settings import Settings
+from topicfold.starting import engine_options
 
 
 class LateLog(MemoryLog):
@@ -31,16 +33,16 @@ class LateLog(MemoryLog):
 class NodeThread(threading.Thread):
     """Runs the application of a node; `store` is its log, which several may share, some later than others."""
 
-    def __init__(self, store: MemoryStore, late_seconds: float) -> None:
+    def __init__(self, store: MemoryStore, late_seconds: float, **settings: Any) -> None:
         super().__init__(name="node", daemon=True)
         self._store = store
         self._late_seconds = late_seconds
-        self._settings = Settings(port=0, kafka_bootstrap=None)
+        self._settings = Settings(port=0, kafka_bootstrap=None, **settings)
         self._listener = listen(self._settings)
         self._server: Server | None = None
         self._is_up = threading.Event()
         host, port = self._listener.getsockname()
-        self.url = f"http://{host}:{port}"
+        self.url = f"{'https' if self._settings.tls_cert_file else 'http'}://{host}:{port}"
 
     def run(self) -> None:
         """Serve until `end`."""
@@ -71,13 +73,13 @@ class NodeThread(threading.Thread):
 
 
 @contextmanager
-def serving(*late_seconds: float) -> Iterator[list[str]]:
+def serving(*late_seconds: float, **settings: Any) -> Iterator[list[str]]:
     """Serve one node on a log, or as many as times are given by which each sees the log late; yield their URLs.
 
     What they write to their own logs is not printed: stdout belongs to the test.
     """
     store = MemoryStore(partitions=2)
-    threads = [NodeThread(store, seconds) for seconds in late_seconds or (0.0,)]
+    threads = [NodeThread(store, seconds, **settings) for seconds in late_seconds or (0.0,)]
     with capture_logs():
         for thread in threads:
             thread.start()

@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from topicfold.client import Client, RetryRule, ServerUnreachable, Tenant, UnexpectedAnswer
-from topicfold.client.calls import ChangeOptions
+from topicfold.client.call import ChangeOptions
 from topicfold.errors import (
     AlreadyExists,
     InvalidLabels,
@@ -25,8 +25,8 @@ from topicfold.errors import (
 
 def test_a_tenant_lives_from_creation_to_deletion(client: Client) -> None:
     client.create_tenant("acme", admin_roles=["ops"])
-    client.update_tenant("acme", admin_roles=["ops", "sre"], allowed_clusters=["east"])
-    assert client.get_tenant("acme") == Tenant("acme", ("ops", "sre"), ("east",), etag=ANY)
+    client.update_tenant("acme", admin_roles=["ops", "sre"], allowed_clusters=["standalone"])
+    assert client.get_tenant("acme") == Tenant("acme", ("ops", "sre"), ("standalone",), etag=ANY)
     assert client.list_tenants() == ("acme", "public")
     client.delete_tenant("acme")
     with pytest.raises(TenantNotFound):

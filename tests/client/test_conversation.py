@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from topicfold.client.calls import Answer, Call, get_topic, post_labels
+from topicfold.client.call import Answer, Call
+from topicfold.client.calls import get_topic, post_labels
 from topicfold.client.conversation import Attempt, NoAnswer, Pause, RetryRule, conversation
 from topicfold.client.errors import AnswerLost, ServerUnreachable
 from topicfold.errors import NewerSchema, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound

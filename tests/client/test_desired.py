@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from topicfold.client.answers import Topic
-from topicfold.client.desired import Desired, Difference, files_under, pruning, read_files, steps, write_topics
-from topicfold.errors import InvalidRequest
+from topicfold.client.desired import Desired, Difference, pruning, steps
+from topicfold.client.desired_files import files_under, read_files, write_topics
+from topicfold.errors import Forbidden, InvalidRequest
 
 ORDERS = "persistent://public/default/orders"
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
@@ -16,7 +17,7 @@ RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
 
 def topic(name: str = ORDERS, **parts: object) -> Topic:
     """Return a topic as the server answers with it."""
-    whole = {"name": name, "labels": {}, "partitions": 0, "properties": {}, "etag": "e1"}
+    whole = {"name": name, "labels": {}, "partitions": 0, "properties": {}, "etag": "e1", "policies": {}}
     return Topic.of({**whole, **parts})
 
 
@@ -48,7 +49,9 @@ def test_what_is_exported_is_what_is_read(tmp_path: Path) -> None:
 
 
 def test_only_the_parts_that_differ_are_sent(tmp_path: Path) -> None:
-    text = f"topics: [{{name: orders, labels: {{tier: gold}}, policies: {{local: {{retentionPolicies: {RETENTION}}}}}}}]"
+    text = (
+        f"topics: [{{name: orders, labels: {{tier: gold}}, policies: {{local: {{retentionPolicies: {RETENTION}}}}}}}]"
+    )
     there = topic(labels={"tier": "silver"}, policies={"local": {"retentionPolicies": RETENTION}, "global": None})
     (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: there})
     assert step.body == {"labels": {"tier": "gold"}}
@@ -89,7 +92,12 @@ def test_all_that_is_wrong_in_a_file_is_said_at_once_with_its_place(tmp_path: Pa
     """
     said = problems_of(tmp_path, text)
     assert len(said.splitlines()) == 5
-    for piece in ("topic 1 (a/b)", "lables is not known", "retentionTimeInMinutes must be a whole number", "nosuch: no"):
+    for piece in (
+        "topic 1 (a/b)",
+        "lables is not known",
+        "policies.local.retentionPolicies.retentionTimeInMinutes: must be a whole number",
+        "nosuch: is no policy",
+    ):
         assert piece in said
 
 
@@ -100,6 +108,56 @@ def test_what_is_no_desired_state_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     assert "given twice" in problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("labels: {1: a}", "labels.1: a name must be text, not a number"),
+        ("labels: {null: a}", "labels.None: a name must be text, not null"),
+        ("labels: {team: null}", "labels.team: must be text, a number, true or false, not null"),
+        ("labels: []", "labels must be an object, not a list"),
+        ("properties: {p: [1]}", "properties.p: must be text, a number, true or false, not a list"),
+        ("properties: {p: {q: 1}}", "properties.p: must be text, a number, true or false, not an object"),
+        ("properties: {p: 2020-01-01}", "properties.p: must be text, a number, true or false, not a date"),
+        ("properties: {p: .inf}", "properties.p: must be text, a number, true or false, not an infinite number"),
+        ("properties: {p: 2020-99-99}", "month must be in 1..12"),
+        ("policies: {local: 0}", "policies.local: expected local or global"),
+        ("kafkaName: a b", "kafkaName: 1 to 249"),
+        ("kafkaName: 5", "kafkaName: 1 to 249"),
+    ],
+)
+def test_what_would_lose_something_as_text_is_refused_with_its_place(tmp_path: Path, entry: str, said: str) -> None:
+    assert said in problems_of(tmp_path, f"topics: [{{name: orders, {entry}}}]")
+
+
+def test_what_the_server_takes_for_unset_does_not_differ_from_nothing(tmp_path: Path) -> None:
+    text = "topics: [{name: orders, policies: {local: {maxMessageSize: null, subscriptionPolicies: {}}}}]"
+    assert list(steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic()})) == []
+
+
+def test_numbers_and_booleans_become_text_as_pulsar_takes_them(tmp_path: Path) -> None:
+    (found,) = read_files([file_with(tmp_path, "topics: [{name: orders, properties: {a: 5, b: 1.5, c: true}}]")])
+    assert found.parts["properties"] == {"a": "5", "b": "1.5", "c": "true"}
+
+
+def test_the_kafka_topic_counts_where_a_topic_is_made_and_cannot_be_changed_after(tmp_path: Path) -> None:
+    desired = read_files([file_with(tmp_path, write_topics([topic(kafkaName="shop", labels={"tier": "gold"})]))])
+    (made,) = steps(desired, {})
+    assert made.body["kafka_name"] == "shop"
+    (step,) = steps(desired, {ORDERS: topic()})
+    assert (step.body, step.differences[0]) == ({}, Difference(ORDERS, "kafkaName", "orders", "shop"))
+    assert ", not shop" in step.problem
+
+
+def test_policies_that_may_not_be_read_are_neither_left_out_nor_compared(tmp_path: Path) -> None:
+    hidden = topic(policies=None, labels={"tier": "gold"})
+    with pytest.raises(Forbidden, match="orders may not be read"):
+        write_topics([hidden])
+    desired = read_files([file_with(tmp_path, "topics: [{name: orders, policies: {local: {}}}]")])
+    with pytest.raises(Forbidden):
+        list(steps(desired, {ORDERS: hidden}))
+    assert list(steps([Desired(ORDERS, {"labels": {"tier": "gold"}})], {ORDERS: hidden})) == []
 
 
 def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
@@ -113,3 +171,10 @@ def test_files_of_a_folder_are_found_in_order(tmp_path: Path) -> None:
     assert [path.name for path in files_under(tmp_path)] == ["a.yaml", "b.yml"]
     with pytest.raises(InvalidRequest, match="no such file"):
         files_under(tmp_path / "missing")
+
+
+def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_changed(tmp_path: Path) -> None:
+    text = "topics: [{name: orders, partitions: 4, labels: {tier: gold}}]"
+    (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(partitions=2)})
+    assert "partitions is 2, not 4" in step.problem
+    assert step.body == {}

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from topicfold.client import ClusterUnreachable, ExtraMissing
-from topicfold.client.kafka_cluster import KafkaTopic, list_kafka_topics
-from topicfold.errors import BadSetting
+from topicfold.client import ExtraMissing
+from topicfold.client.kafka_cluster import list_kafka_topics
+from topicfold.errors import BadSetting, ClusterUnavailable
+from topicfold.model.adoption import KafkaTopic
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def test_all_topics_are_listed_by_name_with_their_partitions(bootstrap: str) -> 
 def test_a_cluster_that_does_not_answer_is_unreachable_within_the_time(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         closed = f"127.0.0.1:{server.getsockname()[1]}"
-    with pytest.raises(ClusterUnreachable) as unreachable:
+    with pytest.raises(ClusterUnavailable) as unreachable:
         list_kafka_topics(closed, {}, 0.2)
     assert unreachable.value.values["bootstrap"] == closed
     assert capfd.readouterr().err == ""
@@ -47,6 +48,7 @@ def test_a_setting_that_librdkafka_does_not_take_is_a_bad_setting(settings: dict
 
 
 def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "topicfold.cluster.kafka", raising=False)
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(ExtraMissing) as missing:
         list_kafka_topics("127.0.0.1:1", {}, 0.1)

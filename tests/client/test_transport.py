@@ -5,13 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote
 
 import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable
-from topicfold.errors import InvalidRequest, Resync
+from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
@@ -23,7 +24,7 @@ class Tape:
         self.requests: list[httpx2.Request] = []
         self._reply = reply
 
-    def client(self, **options: bool) -> Client:
+    def client(self, **options: Any) -> Client:
         return Client(transport=httpx2.MockTransport(self._answer), retry=IMPATIENT, **options)
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
@@ -156,3 +157,32 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with Client(server_url, retry=IMPATIENT) as client:
         assert client.list_tenants() == ("public",)
+
+
+def test_a_request_for_another_nodes_namespace_is_sent_on_whole() -> None:
+    there = "http://node2:8080/admin/v2/persistent/public/default/orders/custom-labels?authoritative=true"
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        at_home = request.url.host == "node2"
+        return httpx2.Response(204) if at_home else httpx2.Response(307, headers={"Location": there})
+
+    tape = Tape(reply)
+    with tape.client(token="secret") as client:
+        client.set_labels("orders", {"a": "b"}, reason="why")
+    first, second = tape.requests
+    assert (second.method, str(second.url), second.content) == ("POST", there, first.content)
+    assert second.headers["host"] == "node2:8080"
+    for header in ("Authorization", "Idempotency-Key", "X-Change-Reason", "Content-Type"):
+        assert second.headers[header] == first.headers[header]
+
+
+def test_nodes_that_send_a_request_round_and_round_are_an_error() -> None:
+    tape = Tape(lambda request: httpx2.Response(307, headers={"Location": str(request.url)}))
+    with tape.client() as client, pytest.raises(TopicfoldError):
+        client.list_tenants()
+    assert len(tape.requests) == 2
+
+
+def test_a_token_that_no_header_can_carry_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="token"):
+        Client(token="a\nb")

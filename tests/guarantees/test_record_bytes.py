@@ -10,7 +10,16 @@ from topicfold.log import codec
 from topicfold.log import payload as payloads
 from topicfold.log.payload import encode_record
 from topicfold.model.events import Audit, AuditTrail
-from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.model.records import (
+    MAX_PARTITIONS,
+    NamespaceRecord,
+    Pending,
+    Step,
+    TenantRecord,
+    TopicRecord,
+    frozen,
+)
+from topicfold.state.topic_table import Indexed
 
 pairs = st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=4).map(frozen)
 texts = st.lists(st.text(max_size=5), max_size=3).map(tuple)
@@ -28,7 +37,18 @@ DECODERS = [payloads.decode_topic, payloads.decode_indexed, payloads.decode_name
 def test_a_topic_comes_back_from_its_payload_and_is_indexed_as_it_is(record: TopicRecord) -> None:
     payload = encode_record(record)
     assert payloads.decode_topic(1, payload) == record
-    assert payloads.decode_indexed(1, payload) == (record.labels, record.partitions)
+    assert payloads.decode_indexed(1, payload) == Indexed(
+        labels=record.labels, partitions=record.partitions, kafka_name=record.kafka_name
+    )
+
+
+@pytest.mark.parametrize("pending", [Pending(Step.MAKE), Pending(Step.END, "id")])
+def test_what_is_left_to_do_in_kafka_comes_back_and_is_indexed(pending: Pending) -> None:
+    record = TopicRecord(3, pending=pending)
+    payload = encode_record(record)
+    assert payloads.payload_schema_of(record) == 2
+    assert payloads.decode_topic(2, payload) == record
+    assert payloads.decode_indexed(2, payload) == Indexed(labels={}, partitions=3, is_pending=True)
 
 
 @given(pairs, texts, texts)

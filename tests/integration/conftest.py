@@ -1,11 +1,18 @@
-"""The logs that every promise is shown on."""
+"""The logs that every promise is shown on, and Pulsar's own clients with nodes to talk to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.integration.node import running
+from tests.prerequisites import needed
+from tests.pulsar.admin import PulsarAdmin, tool_process
+from tests.pulsar.answering import AnsweringProcess
+from tests.pulsar.npm import NpmClient, client_process
 
 
 @pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -15,3 +22,43 @@ def log_options(request: pytest.FixtureRequest, tmp_path: Path) -> Sequence[str]
         return ["--log", str(tmp_path / "log.db")]
     bootstrap = request.getfixturevalue("kafka_bootstrap")
     return ["--kafka", bootstrap, "--kafka-topic", request.getfixturevalue("fresh_topic")()]
+
+
+@pytest.fixture(scope="module", params=["one-node", pytest.param("three-nodes-on-kafka", marks=pytest.mark.kafka)])
+def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[str]]:
+    """Where the nodes listen that serve one log to all tests of a module."""
+    directory = tmp_path_factory.mktemp("nodes")
+    if request.param == "one-node":
+        count, options = 1, ["--log", str(directory / "log.db")]
+    else:
+        bootstrap = request.getfixturevalue("kafka_bootstrap")
+        # Kafka could not have topics of all the names that Pulsar's clients use.
+        count, options = 3, ["--kafka", bootstrap, "--kafka-topic", f"test-{uuid.uuid4().hex}", "--adopt-only"]
+    with running(options, directory, count) as nodes:
+        yield [node.url for node in nodes]
+
+
+@pytest.fixture(scope="session")
+def pulsar_tool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringProcess]:
+    """The JVM of Pulsar's admin tool."""
+    with needed(), tool_process(tmp_path_factory.mktemp("pulsar-admin")) as process:
+        yield process
+
+
+@pytest.fixture
+def admin(pulsar_tool: AnsweringProcess, urls: Sequence[str]) -> PulsarAdmin:
+    """Pulsar's admin tool; each command goes to the next node."""
+    return PulsarAdmin(pulsar_tool, urls)
+
+
+@pytest.fixture(scope="session")
+def pulsar_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringProcess]:
+    """The Node process of the npm client."""
+    with needed(), client_process(tmp_path_factory.mktemp("npm")) as process:
+        yield process
+
+
+@pytest.fixture
+def npm(pulsar_npm: AnsweringProcess, urls: Sequence[str]) -> NpmClient:
+    """The npm client; each call goes to the next node."""
+    return NpmClient(pulsar_npm, urls)

@@ -120,3 +120,12 @@ def test_a_tenant_is_replaced_only_where_it_is() -> None:
     replace = updates.replace_tenant("acme", TenantRecord(("root",)))
     assert replace(TenantRecord()) == TenantRecord(("root",))
     assert verdict(replace, None) is Verdict.TENANT_NOT_FOUND
+
+
+def test_properties_are_merged_and_taken_off_one_by_one() -> None:
+    both = updates.set_properties("t", {"a": "1", "b": "2"})(TopicRecord(properties=frozen({"b": "3"}), partitions=2))
+    assert both == TopicRecord(properties=frozen({"a": "1", "b": "2"}), partitions=2)
+    assert updates.remove_property("t", "a")(both) == TopicRecord(properties=frozen({"b": "2"}), partitions=2)
+    assert updates.remove_property("t", "nosuch")(both) == both
+    for updater in (updates.set_properties("t", {"a": "1"}), updates.remove_property("t", "a")):
+        assert verdict(updater, None) is Verdict.TOPIC_NOT_FOUND

@@ -28,7 +28,10 @@ def entries(*values: bytes, start: int = 0, partition: int = 0) -> list[Entry]:
 
 def reader_of(*states: PartitionState, tracker: Tracker | None = None, listeners: list[object] | None = None) -> Reader:
     """Return a reader of these partitions."""
-    return Reader({state.partition: state for state in states}, tracker or Tracker(), listeners or [])
+    reader = Reader({state.partition: state for state in states}, tracker or Tracker())
+    for listener in listeners or ():
+        reader.listen(listener)
+    return reader
 
 
 MADE = encode_event(namespace_put(1))

@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 
 from tests.runtime.nodes import Node, running
 from topicfold.log.memory import MemoryStore
-from topicfold.server.app import create_app
+from topicfold.server.app import Application, create_app
 from topicfold.server.connection import Connection
 from topicfold.server.run import listen, server_of
 from topicfold.settings import Settings
@@ -31,6 +31,7 @@ class RestNode:
     node: Node
     client: httpx2.AsyncClient
     settings: Settings
+    app: Application
 
     async def send(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
         """Send one request; `headers` are written with `_` for `-`. A `bytes` body goes as it stands."""
@@ -63,10 +64,11 @@ class RestNode:
 async def rest_node(store: MemoryStore, first_id: int = 0, **settings: Any) -> AsyncIterator[RestNode]:
     """Run a ready node over `store` behind REST."""
     told = Settings(port=0, **settings)
-    async with running(store, first_id, label_rules=told.label_rules) as node:
-        transport = httpx2.ASGITransport(create_app(node.engine, told))
+    async with running(store, first_id, label_rules=told.label_rules, limits=told.policy_limits) as node:
+        app = create_app(node.engine, told)
+        transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            yield RestNode(node, client, told)
+            yield RestNode(node, client, told, app)
 
 
 @asynccontextmanager
@@ -76,7 +78,9 @@ async def listening(rest: RestNode) -> AsyncIterator[int]:
     config.load()
     state = ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: Connection(config=config, server_state=state, app_state={}), sock=listen(rest.settings)
+        lambda: Connection(config=config, server_state=state, app_state={}),
+        sock=listen(rest.settings),
+        ssl=config.ssl,
     )
     try:
         yield server.sockets[0].getsockname()[1]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
 from topicfold.log.memory import MemoryStore
+from topicfold.model.policy.table import POLICIES
 
 segments = st.one_of(
     st.sampled_from(["admin", "v2", "api", "v1", "persistent", "topics", "tenants", "namespaces", "public", "default",
@@ -19,10 +20,14 @@ segments = st.one_of(
 routes = st.sampled_from([
     f"{ORDERS}/custom-labels", f"{ORDERS}/partitions", ORDERS, "/admin/v2/tenants/public", "/api/v1/topics",
     "/admin/v2/namespaces/public/default", "/api/v1/topics/public/default/orders", "/api/v1/operations/3-00",
-    "/admin/v2/namespaces/public/default/topics", "/readyz",
+    "/admin/v2/namespaces/public/default/topics", "/readyz", f"{ORDERS}/properties", f"{ORDERS}/sub/dispatchRate",
+    "/api/v1/topics/public/default/orders/effective", *(f"{ORDERS}/{policy.topic.path}" for policy in POLICIES),
 ])  # fmt: skip
 paths = st.one_of(routes, st.lists(segments, max_size=8).map(lambda parts: "/" + "/".join(parts).lstrip("/")))
-names = st.sampled_from(["custom-labels", "keys", "all", "force", "mode", "namespace", "label", "domain", "verbose"])
+names = st.sampled_from(
+    ["custom-labels", "keys", "all", "force", "mode", "namespace", "label", "domain", "verbose", "isGlobal", "applied",
+     "messageTTL", "backlogQuotaType", "key"]
+)  # fmt: skip
 queries = st.lists(st.tuples(names, st.binary(max_size=12).map(quote_from_bytes)), max_size=3).map(
     lambda pairs: "&".join(f"{name}={value}" for name, value in pairs)
 )
@@ -31,12 +36,17 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-known = st.sampled_from(["labels", "partitions", "properties", "kafkaName", "adminRoles", "team"])
+known = st.sampled_from(
+    ["labels", "partitions", "properties", "kafkaName", "adminRoles", "team", "policies", "retentionTimeInMinutes",
+     "retentionSizeInMB", "limitSize", "policy"]
+)  # fmt: skip
+policies = st.none() | st.dictionaries(st.sampled_from([policy.name for policy in POLICIES]), json_values, max_size=3)
 bodies = st.one_of(
     st.none(),
     st.binary(max_size=40),
     st.dictionaries(known, json_values, max_size=3),
-    st.sampled_from([b"", b"null", b"[[[[", b"NaN", b'{"labels":{"a":"\\ud800"}}', b"3", b"-1"]),
+    st.sampled_from([b"", b"null", b"[[[[", b"NaN", b'{"labels":{"a":"\\ud800"}}', b"3", b"-1", b'"FULL"', b'["a"]']),
+    st.fixed_dictionaries({"policies": st.dictionaries(st.sampled_from(["local", "global"]), policies)}),
 )
 header_names = st.sampled_from(
     ["if_match", "idempotency_key", "x_min_position", "x_change_reason", "x_consistency", "x_request_id", "origin",

@@ -17,7 +17,12 @@ async def test_a_topic_is_made_whole_and_read_back(rest: RestNode) -> None:
     answer = await rest.done("PUT", NATIVE, body)
     item = answer.json()
     assert answer.status_code == 201
-    assert item == {"name": "persistent://public/default/orders", "etag": answer.headers["etag"].strip('"'), **body}
+    assert item == {
+        "name": "persistent://public/default/orders",
+        "etag": answer.headers["etag"].strip('"'),
+        "policies": {"local": None, "global": None},
+        **body,
+    }
     assert await rest.get(NATIVE) == item
     TopicItem.model_validate(item)
     assert await rest.problem("PUT", NATIVE, body) == (409, "already_exists")

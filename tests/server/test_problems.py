@@ -12,7 +12,7 @@ from topicfold.runtime.reading import Reading
     ("method", "path", "allow"),
     [
         ("PATCH", LABELS, "DELETE, GET, POST"),
-        ("POST", NATIVE, "DELETE, GET, PUT"),
+        ("POST", NATIVE, "DELETE, GET, PATCH, PUT"),
         ("GET", ORDERS, "DELETE, PUT"),
         ("POST", "/livez", "GET"),
         ("OPTIONS", "/admin/v2/tenants/public", "DELETE, GET, POST, PUT"),
@@ -26,7 +26,7 @@ async def test_a_wrong_method_is_405_and_says_which_are_right(
     assert answer.headers["allow"] == allow
 
 
-@pytest.mark.parametrize("path", ["/v1", "/admin/v2", "/admin/v2/clusters", "/api/v1/topic", "/docs"])
+@pytest.mark.parametrize("path", ["/v1", "/admin/v2", "/admin/v2/functions", "/api/v1/topic", "/docs"])
 async def test_an_unknown_route_is_404(rest: RestNode, path: str) -> None:
     answer = await rest.send("GET", path)
     assert problem_in(answer.status_code, answer.headers, answer.content) == (404, "not_found")

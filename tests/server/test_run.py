@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.server.auth.authority import LOOPBACK, Authority
 from topicfold.errors import BadSetting
 from topicfold.server.run import listen
 from topicfold.settings import Settings
@@ -33,9 +34,9 @@ def command(**settings: object) -> list[str]:
 
 
 @contextmanager
-def served(log_file: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(log_file: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run a server on a log in a file; gives the process and its URL."""
-    arguments = command(port=0, log_file=str(log_file))
+    arguments = command(port=0, log_file=str(log_file), **settings)
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
@@ -56,6 +57,17 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.wait(10) == 0
 
 
+def test_a_server_speaks_tls_and_knows_its_clients_by_their_certificates(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = map(str, authority.sign("localhost", LOOPBACK))
+    files = {"tls_cert_file": certificate, "tls_key_file": key, "tls_client_ca_file": str(authority.file)}
+    with served(tmp_path / "log.db", **files, superusers="root") as (_, url):
+        assert url.startswith("https://127.0.0.1:")
+        for client, status in ((authority.sign("root"), 201), (authority.sign("mallory"), 403), (None, 401)):
+            with httpx2.Client(base_url=url, verify=authority.trusting(client)) as http:
+                assert http.put("/api/v1/topics/public/default/orders").status_code == status
+
+
 def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     for status in (201, 409):
         with served(tmp_path / "log.db") as (_, url):
@@ -67,6 +79,10 @@ def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     [
         ({"host": "0.0.0.0"}, 2, "loopback"),
         ({"host": "192.0.2.1"}, 2, "loopback"),
+        ({"auth_jwt_key_file": "/dev/null"}, 2, "auth_jwt_key_file /dev/null: holds no public key"),
+        ({"auth_static_tokens_file": "/nowhere/tokens"}, 2, "auth_static_tokens_file"),
+        ({"auth_jwks_url": "http://192.0.2.1/keys"}, 2, "https"),
+        ({"tls_cert_file": "/nowhere/cert"}, 2, "tls_cert_file"),
         ({"log_file": "/dev/null/log.db"}, 2, ""),
         ({"kafka_bootstrap": "127.0.0.1:1"}, 6, ""),
         ({"kafka_bootstrap": "127.0.0.1:1", "kafka_settings": {"acks": "0"}}, 2, "acks"),

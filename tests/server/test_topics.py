@@ -165,3 +165,31 @@ async def test_a_topic_may_be_called_partitioned(rest: RestNode) -> None:
 
 async def test_a_misspelt_label_filter_is_refused_rather_than_passed_over(rest: RestNode) -> None:
     assert await rest.problem("GET", f"{LIST}?custom_labels=team:pay") == (400, "invalid_request")
+
+
+async def test_a_partitioned_topic_is_not_called_like_a_partition(rest: RestNode) -> None:
+    odd = f"{LIST}/x-partition-y"
+    for method, body in (("PUT", 2), ("POST", 3), ("DELETE", None)):
+        assert await rest.problem(method, f"{odd}/partitions", body) == (412, "invalid_name")
+    await rest.done("PUT", odd)
+    await rest.done("DELETE", odd)
+
+
+async def test_a_client_that_may_make_a_topic_is_told_that_it_would_be_plain_and_nothing_is_made(
+    rest: RestNode,
+) -> None:
+    path = f"{LOGS}/partitions?checkAllowAutoCreation=true&authoritative=false"
+    assert await rest.get(path) == {"partitions": 0, "deleted": False}
+    assert await rest.get(LIST) == []
+    await rest.done("PUT", f"{LOGS}/partitions", 2)
+    assert (await rest.get(path))["partitions"] == 2
+    missing = "/admin/v2/persistent/no/such/logs/partitions?checkAllowAutoCreation=true"
+    assert await rest.problem("GET", missing) == (404, "namespace_not_found")
+
+
+async def test_a_partition_has_no_partitions(rest: RestNode) -> None:
+    await rest.done("PUT", f"{LOGS}/partitions", 2)
+    assert await rest.get(f"{LOGS}-partition-1/partitions") == {"partitions": 0, "deleted": False}
+    assert await rest.problem("GET", f"{LOGS}-partition-2/partitions") == (404, "topic_not_found")
+    await rest.done("DELETE", f"{LOGS}/partitions")
+    assert await rest.problem("GET", f"{LOGS}-partition-1/partitions") == (404, "topic_not_found")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.simulation.call_checks import check_calls
 from tests.simulation.evidence import Evidence, Violation
+from tests.simulation.listening_checks import check_listening
 from tests.simulation.log_checks import check_log
 from tests.simulation.read_checks import check_reads
 from tests.simulation.reference import owner_of
@@ -51,6 +52,7 @@ def judge(seed: int, evidence: Evidence, loop_errors: list[str]) -> Judgement:
     violations = [Violation(text.partition(" ")[0], text) for text in evidence.history.wrong]
     violations += [Violation("error", text) for text in loop_errors]
     violations += [*check_log(evidence), *check_calls(evidence), *check_reads(evidence), *check_states(evidence)]
+    violations += check_listening(evidence)
     return Judgement(seed, violations, evidence, loop_errors)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
 from random import Random
 
 from tests.simulation.fake_log import FakeStore
 from tests.simulation.history import ACTOR, Call, Crashed, History, Read, Span, Status
+from tests.simulation.listening import Ear
 from tests.simulation.node import Node
 from tests.simulation.operations import Operation
 from tests.simulation.requests import Requests
 from tests.simulation.setup import Setup
-from topicfold.errors import OutcomeUnknown, TopicfoldError, Wait
+from topicfold.errors import NotReady, OutcomeUnknown, TopicfoldError, Wait
 from topicfold.model.events import partition_of
 from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked, Consistency, Written
@@ -57,6 +59,8 @@ class Clients:
                 await self._pipeline()
             elif roll < 0.34:
                 await self._rebirth()
+            elif roll < 0.38:
+                await self._listen(self._any_node(), self._requests.topic())
             elif self._rng.random() < self._setup.keyed:
                 await self._keyed_call()
             else:
@@ -100,6 +104,14 @@ class Clients:
         """End a namespace and make it again: what was sent to its former life may still land."""
         for operation in self._requests.rebirth():
             await self.call(self._any_node(), operation, None)
+
+    async def _listen(self, node: Node, topic: Operation) -> None:
+        """Listen to a topic's policies on a node, for as long as both live."""
+        if node.engine is not None and node.service is not None:
+            ear = Ear(node, topic.name, partition_of(topic.namespace, self._setup.partitions))
+            self._history.ears.append(ear)
+            with contextlib.suppress(Crashed, NotReady):
+                await node.run(ear.listen())
 
     async def call(
         self, node: Node, operation: Operation, key: str | None, sequence: tuple[int, int] | None = None,
@@ -185,8 +197,10 @@ class Clients:
         read.confirmed = self._store.loop.time() - cut.age_seconds
         try:
             read.labels, read.etag = reading.labels(parse_topic(read.topic))
+            record = reading.topic(parse_topic(read.topic)).record
         except TopicfoldError:
             return
+        read.policies = (record.local, record.global_) if record else (None, None)
         self._etags[read.topic] = read.etag
         for pair in read.labels.items():
             views = reading.topics(read.namespace, dict([pair]))

@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tests.simulation.evidence import Evidence
+from tests.simulation.history import Call
+from tests.simulation.operations import Method
 from tests.simulation.reference import Accepted, Reference
 from topicfold import errors
 from topicfold.log.codec import decode_event
 from topicfold.model.events import AggregateKind, Kind, Verdict
+from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Written
 
 _ANSWERS = (
     Written, errors.OutcomeUnknown, errors.LogUnavailable, errors.NotReady, errors.NewerSchema, errors.KeyReused,
     errors.AlreadyExists, errors.NotEmpty, errors.PreconditionFailed, errors.Undecodable, errors.TenantNotFound,
-    errors.NamespaceNotFound, errors.TopicNotFound, errors.WrongKind, errors.FewerPartitions,
+    errors.NamespaceNotFound, errors.TopicNotFound, errors.WrongKind, errors.FewerPartitions, errors.PolicyUnmet,
 )  # fmt: skip
 _CORNERS = (
     "a copy of an accepted event",
@@ -32,6 +35,10 @@ _CORNERS = (
     "an unknown kind or level",
     "a record of another partition",
     "a level",
+    "labels and policies in one group",
+    "policies of both scopes",
+    "news of policies",
+    "news that there are no policies any more",
 )
 
 
@@ -44,6 +51,8 @@ class Coverage:
     def add(self, evidence: Evidence) -> None:
         """Count what a run reached."""
         self._seen.update(type(call.answer).__name__ for call in evidence.history.calls)
+        for heard in (heard for ear in evidence.history.ears for heard in ear.heard):
+            self._seen["news of policies" if heard.policies else "news that there are no policies any more"] += 1
         for fold in evidence.folds:
             self._seen.update(_records(evidence, fold))
             for accepted in evidence.ours(fold):
@@ -83,6 +92,10 @@ def _corners(evidence: Evidence, fold: Reference, accepted: Accepted) -> Iterato
     event = accepted.event
     if len(event.operations) > 1:
         yield "a group of several"
+    if len({_changes_policies(evidence.calls.get(each.request_id)) for _, each in accepted.carried} - {None}) > 1:
+        yield "labels and policies in one group"
+    if isinstance(accepted.after.found, TopicRecord) and accepted.after.found.local and accepted.after.found.global_:
+        yield "policies of both scopes"
     if isinstance(accepted.before.found, str):
         yield "an unreadable record that was replaced or ended"
     if event.aggregate_kind == AggregateKind.NAMESPACE and accepted.before.incarnation != accepted.after.incarnation:
@@ -101,3 +114,10 @@ def _corners(evidence: Evidence, fold: Reference, accepted: Accepted) -> Iterato
             yield "a key answered twice"
         if len(fold.by_operation[operation_id]) > 1:
             yield "a key that fell out of its ring"
+
+
+def _changes_policies(call: Call | None) -> bool | None:
+    """Return whether a call is about policies alone, False for labels, None for anything else."""
+    if call is None or call.operation.method not in (Method.SET_LABELS, Method.SET_POLICY, Method.COUNT_UP):
+        return None
+    return call.operation.method is not Method.SET_LABELS

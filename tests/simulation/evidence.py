@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.simulation.effects import Found, effect
 from tests.simulation.fake_log import FakeStore
 from tests.simulation.history import Call, History
 from tests.simulation.node import Node
-from tests.simulation.operations import UNREADABLE, Found, Method, Operation, effect
+from tests.simulation.operations import UNREADABLE, Method, Operation
 from tests.simulation.reference import NOTHING, Accepted, Carried, Key, Reference, Thing, View, topics_alive
 from tests.simulation.setup import Setup
 from topicfold.model.events import AggregateKind, Verdict

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tests.simulation.operations import Operation
 from topicfold.errors import TopicfoldError
 from topicfold.model.events import operation_of_key
+from topicfold.model.policy.resolve import Policies
 from topicfold.runtime.asking import Consistency, Written
 
+if TYPE_CHECKING:
+    from tests.simulation.listening import Ear
+
 ACTOR = "simulation"
+
+Scopes = tuple[Policies | None, Policies | None]
 
 
 class Crashed(Exception):
@@ -82,7 +89,8 @@ class Call:
 
 @dataclass(slots=True)
 class Read:
-    """One read of a topic's labels. `labels` None means that it was not there; `confirmed` is the age's claim.
+    """One read of a topic's labels and policies (local, global). `labels` None means that it was not there;
+    `confirmed` is the age's claim.
 
     `is_excused` is true where a barrier could not be had: the answer may be old, but must say so.
     """
@@ -97,6 +105,7 @@ class Read:
     position: int = -1
     confirmed: float = -1.0
     labels: Mapping[str, str] | None = None
+    policies: Scopes = (None, None)
     etag: str = ""
     found_by: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     error: TopicfoldError | Crashed | None = None
@@ -127,6 +136,7 @@ class History:
     calls: list[Call] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     statuses: list[Status] = field(default_factory=list)
+    ears: list[Ear] = field(default_factory=list)
     notes: list[tuple[float, str]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     """What was seen to be wrong while it ran: digests that differ, errors that are none of ours."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tests.simulation.effects import Found
 from tests.simulation.evidence import Evidence, Violation, key_of, verdict_on
 from tests.simulation.history import Call, Span
-from tests.simulation.operations import Found, Method, Operation
+from tests.simulation.operations import Method, Operation
 from tests.simulation.reference import Accepted, Carried, Reference, topics_alive
 from topicfold.model.events import AggregateKind, Verdict
 

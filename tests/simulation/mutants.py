@@ -212,7 +212,7 @@ def _reads_do_not_ask(patch: pytest.MonkeyPatch) -> None:
     async def answer_at_once(reading: Reading, partitions: Collection[int]) -> None:
         return None
 
-    patch.setattr(Reading, "_pass", answer_at_once)
+    patch.setattr(Reading, "catch_up", answer_at_once)
 
 
 @breaks(6)

@@ -15,6 +15,7 @@ from tests.simulation.virtual_loop import VirtualLoop, owned_by
 from topicfold.errors import LevelUnsupported, TopicfoldError, Wait
 from topicfold.log.port import Deliver, Entry
 from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.policy_service import TopicPoliciesService
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.writing import Writing
 
@@ -43,6 +44,7 @@ class Node:
         self.name = name
         self.level = level
         self.engine: Engine | None = None
+        self.service: TopicPoliciesService | None = None
         self.log: FakeLog | None = None
         self._life = 0
         self._setup = setup
@@ -87,15 +89,16 @@ class Node:
         self.loop.kill(self._owner)
         if self.log is not None:
             self.log.die()
-        self.engine = self.log = None
+        self.engine = self.log = self.service = None
 
     async def stop(self) -> None:
         """Stop the engine as an operator would; whoever waits is told so."""
-        if self.engine is not None:
-            task = self.loop.create_task(self.engine.stop(), context=owned_by(self._owner))
-            await asyncio.wait([task])
-            task.result()
-        self.engine = None
+        for part in (self.service, self.engine):
+            if part is not None:
+                task = self.loop.create_task(part.stop(), context=owned_by(self._owner))
+                await asyncio.wait([task])
+                task.result()
+        self.engine = self.service = None
 
     async def run(self, work: Coroutine[Any, Any, _T], patience_seconds: float | None = None) -> _T:
         """Run one request on this node's engine; a client without patience left hangs up.
@@ -134,6 +137,7 @@ class Node:
             self.log = FakeLog(self._store, self._owner, self._observe)
             try:
                 self.engine = await Engine.start(self.log, options)
+                self.service = TopicPoliciesService(self.engine)
                 return
             except Wait:
                 self.log.die()

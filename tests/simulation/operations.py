@@ -1,18 +1,19 @@
-"""What clients ask for: one closed set of operations, how each is put to the engine, and what it should come to.
-
-`effect` is the judge's own reading of the specification; it shares nothing with `topicfold.model.updates`.
-"""
+"""What clients ask for: one closed set of operations, and how each is put to the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.desired import replace_members
+from topicfold.model.events import AggregateKind
 from topicfold.model.names import parse_topic
-from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
+from topicfold.model.policy.changes import change_topic, delete_policies, holding, remove_value, set_value
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.records import EMPTY, NamespaceRecord, TenantRecord, TopicRecord, frozen
+from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.writing import Writing
 
@@ -25,6 +26,11 @@ class Method(Enum):
     GROW = "grow_partitions"
     SET_LABELS = "set_labels"
     REMOVE_LABELS = "remove_labels"
+    SET_POLICY = "set_policy"
+    REMOVE_POLICY = "remove_policy"
+    COUNT_UP = "count_up"
+    DELETE_POLICIES = "delete_policies"
+    RESTORE = "restore"
     CREATE_NAMESPACE = "create_namespace"
     DELETE_NAMESPACE = "delete_namespace"
     FORCE_NAMESPACE = "force_namespace"
@@ -46,6 +52,11 @@ class Method(Enum):
         )
 
 
+TTL, COUNTER, RETENTION, QUOTAS = (
+    "messageTTLInSeconds", "maxProducerPerTopic", "retentionPolicies", "backLogQuotaMap",
+)  # fmt: skip
+"""The policies that are set; no request but `COUNT_UP` sets the counter."""
+
 UNREADABLE: Final = "unreadable"
 """Stands for a live record that cannot be read."""
 
@@ -54,7 +65,8 @@ UNREADABLE: Final = "unreadable"
 class Operation:
     """One request, as a client means it.
 
-    `marker` is unique, so what it sets names it. `number` is a count of partitions.
+    `marker` is unique, so what it sets names it. `number` is a count of partitions. `policies` are to be set, in the
+    scope that `is_global` says.
     """
 
     method: Method
@@ -65,6 +77,8 @@ class Operation:
     keys: tuple[str, ...] | None = None
     number: int = 0
     marker: str = ""
+    policies: tuple[tuple[str, Any], ...] = ()
+    is_global: bool = False
 
     @property
     def owner(self) -> str:
@@ -74,7 +88,8 @@ class Operation:
     @property
     def body(self) -> bytes:
         """Bytes that tell one request from another under the same key."""
-        return repr((self.labels, self.keys, self.number, self.marker)).encode()
+        said = (self.labels, self.keys, self.number, self.marker, self.policies, self.is_global)
+        return repr(said).encode()
 
     def put_to(self, writing: Writing, asked: Asked) -> Coroutine[Any, Any, Written]:
         """Return the call of the engine that asks for this."""
@@ -104,6 +119,26 @@ class Operation:
                 return writing.delete_tenant(self.name, asked)
             case Method.ENSURE:
                 raise AssertionError("only an engine ensures")
+            case _:
+                return writing.change_topic(parse_topic(self.name), self._policy_updater(), asked)
+
+    def _policy_updater(self) -> Updater:
+        """Return the engine's own update of a topic's policies that does this."""
+        policies = dict(self.policies)
+        name = next(iter(policies), "")
+        match self.method:
+            case Method.SET_POLICY:
+                change = holding(set_value(name, policies[name]), name, lambda: EMPTY)
+                return change_topic(self.name, change, is_global=self.is_global)
+            case Method.REMOVE_POLICY:
+                return change_topic(self.name, remove_value(name), is_global=self.is_global, skip_if_absent=True)
+            case Method.COUNT_UP:
+                return change_topic(self.name, _counted_up, is_global=self.is_global)
+            case Method.DELETE_POLICIES:
+                return delete_policies(keeps_global=self.is_global)
+            case _:
+                members = {"labels": frozen(dict(self.labels)), "local": policies, "global_": None}
+                return replace_members(self.name, members, lambda: EMPTY)
 
     @property
     def namespace_record(self) -> NamespaceRecord:
@@ -116,64 +151,5 @@ class Operation:
         return TenantRecord((self.marker,) if self.marker else ())
 
 
-Found = Record | str | None
-"""A record, `UNREADABLE`, or None where nothing lives."""
-
-
-def effect(operation: Operation, old: Found, topics_alive: int) -> tuple[Verdict, Found]:
-    """Return what `operation` must come to where `old` is; its namespace, if it has one, is alive."""
-    missing = _MISSING[operation.kind]
-    match operation.method:
-        case Method.ENSURE:
-            blank: Record = TenantRecord() if operation.kind is AggregateKind.TENANT else NamespaceRecord()
-            return (Verdict.CHANGED, blank) if old is None else (Verdict.UNCHANGED, old)
-        case Method.CREATE_TOPIC:
-            return _created(
-                None if old is UNREADABLE else old,
-                TopicRecord(partitions=operation.number, labels=dict(operation.labels)),
-            )
-        case Method.CREATE_NAMESPACE:
-            return _created(old, operation.namespace_record)
-        case Method.CREATE_TENANT:
-            return _created(old, operation.tenant_record)
-        case Method.DELETE_NAMESPACE if old is not None and topics_alive:
-            return Verdict.NOT_EMPTY, old
-        case Method.DELETE_TOPIC | Method.DELETE_NAMESPACE | Method.FORCE_NAMESPACE | Method.DELETE_TENANT:
-            return (missing, old) if old is None else (Verdict.CHANGED, None)
-        case Method.UPDATE_TENANT:
-            return (missing, old) if old is None else _changed(old, operation.tenant_record)
-        case Method.GROW:
-            return _grown(old, operation.number)
-        case Method.SET_LABELS if isinstance(old, TopicRecord):
-            return _changed(old, replace(old, labels={**old.labels, **dict(operation.labels)}))
-        case Method.REMOVE_LABELS if isinstance(old, TopicRecord):
-            return _changed(old, replace(old, labels=_without(old.labels, operation.keys)))
-        case _:
-            return missing, old
-
-
-_MISSING = {
-    AggregateKind.TENANT: Verdict.TENANT_NOT_FOUND,
-    AggregateKind.NAMESPACE: Verdict.NAMESPACE_NOT_FOUND,
-    AggregateKind.TOPIC: Verdict.TOPIC_NOT_FOUND,
-}
-
-
-def _created(old: Found, new: Record) -> tuple[Verdict, Found]:
-    return (Verdict.CHANGED, new) if old is None else (Verdict.ALREADY_EXISTS, old)
-
-
-def _changed(old: Found, new: Record) -> tuple[Verdict, Found]:
-    return (Verdict.UNCHANGED, old) if new == old else (Verdict.CHANGED, new)
-
-
-def _grown(old: Found, number: int) -> tuple[Verdict, Found]:
-    if not isinstance(old, TopicRecord) or not old.partitions:
-        return Verdict.WRONG_KIND, old
-    if number < old.partitions:
-        return Verdict.FEWER_PARTITIONS, old
-    return _changed(old, replace(old, partitions=number))
-
-
-def _without(labels: Mapping[str, str], keys: Collection[str] | None) -> dict[str, str]:
-    return {key: value for key, value in labels.items() if keys is not None and key not in keys}
+def _counted_up(old: Policies) -> Policies:
+    return {**old, COUNTER: old.get(COUNTER, 0) + 1}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.simulation.call_checks import SLACK_SECONDS
 from tests.simulation.evidence import Evidence, Violation
-from tests.simulation.history import Crashed, Read
+from tests.simulation.history import Crashed, Read, Scopes
 from tests.simulation.reference import NOTHING, View, topics_alive
 from topicfold.errors import LogUnavailable, NotReady, PositionTimeout
 from topicfold.model.events import AggregateKind
@@ -39,7 +39,7 @@ def _lies(evidence: Evidence, read: Read) -> Iterator[tuple[str, str]]:
         yield "W5", "answered with an error that no read may have"
         return
     view = evidence.folds[read.partition].at[read.position]
-    if (read.labels, read.etag) != _expected(view, read):
+    if (read.labels, read.etag, read.policies) != _expected(view, read):
         yield "I10", f"the log holds {_expected(view, read)} there"
     for (key, value), names in read.found_by.items():
         if names != _bearing(view, read.namespace, key, value):
@@ -55,11 +55,12 @@ def _lies(evidence: Evidence, read: Read) -> Iterator[tuple[str, str]]:
         yield "R3", f"older than its request, when the log ended at {read.span.ends_before[read.partition]}"
 
 
-def _expected(view: View, read: Read) -> tuple[dict[str, str] | None, str]:
+def _expected(view: View, read: Read) -> tuple[dict[str, str] | None, str, Scopes]:
     topic = view.get((_TOPIC, read.topic), NOTHING)
     if topic.found is None:
-        return None, ""
-    return _labels(view, read.topic), topic.etag
+        return None, "", (None, None)
+    policies = (topic.found.local, topic.found.global_) if isinstance(topic.found, TopicRecord) else (None, None)
+    return _labels(view, read.topic), topic.etag, policies
 
 
 def _labels(view: View, topic: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tests.simulation.operations import UNREADABLE, Found
+from tests.simulation.effects import Found
+from tests.simulation.operations import UNREADABLE
 from topicfold.log import codec
 from topicfold.log import payload as payloads
 from topicfold.log.port import Entry

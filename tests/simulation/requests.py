@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
-from tests.simulation.operations import Method, Operation
+from tests.simulation.operations import QUOTAS, RETENTION, TTL, Method, Operation
 from tests.simulation.setup import Setup
 from topicfold.model.events import AggregateKind
+from topicfold.model.policy.values import frozen_value
 
 NAMESPACES = ("public/default", "public/a", "t1/b")
 TENANTS = ("public", "t1", "t2")
 KEYS = ("k0", "k1", "k2")
 
-_TOPIC_METHODS = {Method.SET_LABELS: 50, Method.CREATE_TOPIC: 14, Method.DELETE_TOPIC: 9, Method.REMOVE_LABELS: 8,
-                  Method.GROW: 3}  # fmt: skip
+_QUOTA_TYPE, _HOLD = "destination_storage", "producer_request_hold"
+
+_TOPIC_METHODS = {Method.SET_LABELS: 36, Method.CREATE_TOPIC: 14, Method.DELETE_TOPIC: 9, Method.REMOVE_LABELS: 6,
+                  Method.GROW: 3, Method.SET_POLICY: 16, Method.COUNT_UP: 6, Method.REMOVE_POLICY: 4, Method.RESTORE: 4,
+                  Method.DELETE_POLICIES: 2}  # fmt: skip
 _OWNER_METHODS = {Method.CREATE_NAMESPACE: 9, Method.DELETE_NAMESPACE: 7, Method.FORCE_NAMESPACE: 4,
                   Method.CREATE_TENANT: 3, Method.UPDATE_TENANT: 1, Method.DELETE_TENANT: 3}  # fmt: skip
 
@@ -60,6 +65,13 @@ class Requests:
             case Method.REMOVE_LABELS:
                 keys = self._rng.choice((None, (self._rng.choice(KEYS),)))
                 return self._of_topic(method, self.topic(), keys=keys)
+            case Method.SET_POLICY | Method.REMOVE_POLICY:
+                return self._of_topic(method, self.topic(), policies=self._policies(1), is_global=self._is_global())
+            case Method.COUNT_UP | Method.DELETE_POLICIES:
+                return self._of_topic(method, self.topic(), is_global=self._is_global())
+            case Method.RESTORE:
+                policies = self._policies(self._rng.randint(0, 3))
+                return self._of_topic(method, self.topic(), labels=self.labels(), policies=policies)
             case Method.CREATE_TOPIC:
                 number = self._rng.choice((0, 0, 2))
                 return self._of_topic(method, self.topic(), labels=self.labels(), number=number)
@@ -87,16 +99,21 @@ class Requests:
         """Draw one label whose value no other request has."""
         return ((self._rng.choice(KEYS), self._marker()),)
 
-    def _of_topic(
-        self,
-        method: Method,
-        topic: Operation,
-        *,
-        labels: tuple[tuple[str, str], ...] = (),
-        keys: tuple[str, ...] | None = None,
-        number: int = 0,
-    ) -> Operation:
-        return Operation(method, AggregateKind.TOPIC, topic.name, topic.namespace, labels, keys, number, self._marker())
+    def _policies(self, count: int) -> tuple[tuple[str, Any], ...]:
+        """Draw policies: a time to live that no other request has, retention and quota so that they often conflict."""
+        kept, waiting = self._rng.choice((1, 1, 3)), self._rng.choice((0, 2, 2)) << 20
+        drawn = {
+            TTL: int(self._marker()[1:]),
+            RETENTION: frozen_value({"retentionSizeInMB": kept, "retentionTimeInMinutes": -1}),
+            QUOTAS: frozen_value({_QUOTA_TYPE: {"limitSize": waiting, "limitTime": 0, "policy": _HOLD}}),
+        }
+        return tuple((name, drawn[name]) for name in self._rng.sample(list(drawn), count))
+
+    def _is_global(self) -> bool:
+        return self._rng.random() < 0.3
+
+    def _of_topic(self, method: Method, topic: Operation, **fields: Any) -> Operation:
+        return Operation(method, AggregateKind.TOPIC, topic.name, topic.namespace, marker=self._marker(), **fields)
 
     def _marker(self) -> str:
         self._drawn += 1

@@ -117,6 +117,21 @@ def test_wrong_numbers_of_partitions_are_found(
     assert says(state, "the numbers of partitions")
 
 
+def test_a_wrong_name_in_kafka_is_found(state: PartitionState, table: TopicTable) -> None:
+    table.kafka_names[0] = "legacy"
+    assert says(state, "names in Kafka")
+
+
+def test_a_topic_that_waits_for_nothing_and_is_said_to_is_found(state: PartitionState, table: TopicTable) -> None:
+    table.pending.add(0)
+    assert says(state, "names in Kafka")
+
+
+def test_grants_that_no_record_has_are_found(state: PartitionState, table: TopicTable) -> None:
+    table.grants[0] = {"stranger": ("admin",)}
+    assert says(state, "the grants are not those of the records")
+
+
 def test_a_topic_whose_labels_were_lost_is_found(state: PartitionState, table: TopicTable) -> None:
     table._labels[0] = b""
     assert says(state, "orders: labels {}, the record says {'team': 'pay'}")

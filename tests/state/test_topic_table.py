@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import an_id
 from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import GENESIS
-from topicfold.model.records import TopicRecord, frozen
+from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.state.topic_table import TopicTable
 
@@ -92,3 +92,21 @@ def test_partitions_are_indexed_of_partitioned_topics_and_of_no_other() -> None:
     assert table(("a", live(1)), ("b", grown)).partitions == {1: 3}
     for gone in (live(2), dead(2), grown._replace(payload=b"\xff")):
         assert table(("b", grown), ("b", gone)).partitions == {}
+
+
+def test_names_in_kafka_and_pending_steps_are_indexed_while_they_last() -> None:
+    record = TopicRecord(kafka_name="legacy", pending=Pending(Step.MAKE))
+    named = live(1)._replace(payload_schema=2, payload=encode_record(record))
+    found = table(("a", live(1)), ("b", named))
+    assert (found.kafka_names, found.pending) == ({1: "legacy"}, {1})
+    for gone in (live(2), dead(2)):
+        after = table(("b", named), ("b", gone))
+        assert (after.kafka_names, after.pending) == ({}, set())
+
+
+def test_grants_are_indexed_while_they_last() -> None:
+    record = TopicRecord(grants={"reader": ("consume", "produce")})
+    granted = live(1)._replace(payload_schema=2, payload=encode_record(record))
+    assert table(("a", live(1)), ("b", granted)).grants == {1: {"reader": ("consume", "produce")}}
+    for gone in (live(2), dead(2), granted._replace(payload=b"\xff")):
+        assert table(("b", granted), ("b", gone)).grants == {}

@@ -22,6 +22,7 @@ DRAWN = {name for name, cls in vars(errors).items() if inspect.isclass(cls) and 
 def example(cls: type[TopicfoldError]) -> TopicfoldError:
     arguments: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {
         errors.InvalidLabels: (([{"path": "labels.a b", "reason": "a key is ..."}],), {}),
+        errors.InvalidPolicy: (("retention", [{"path": "limitSize", "reason": "must be ..."}]), {}),
         errors.OutcomeUnknown: (("no answer in time",), {"operation": "ab" * 16}),
     }
     positional, named = arguments.get(cls, (("it went wrong",), {"name": "orders", "limit": 3}))

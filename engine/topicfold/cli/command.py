@@ -16,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from topicfold.cli.config import ColorMode, OutputFormat, resolve_config, unknown_variables
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
@@ -25,7 +26,7 @@ from topicfold.cli.session import Session
 from topicfold.errors import BadSetting, TopicfoldError
 
 if TYPE_CHECKING:
-    from topicfold.client.calls import ChangeOptions
+    from topicfold.client.call import ChangeOptions
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -37,6 +38,11 @@ def _keyword_only(function: Callable[..., None]) -> list[inspect.Parameter]:
 
 def shared_options(
     url: Annotated[str | None, typer.Option(help="URL of the server.", metavar="URL")] = None,
+    token: Annotated[str | None, typer.Option(help="Token that says who asks.", metavar="TOKEN")] = None,
+    token_file: Annotated[str | None, typer.Option(help="File that holds it.", metavar="FILE")] = None,
+    tls_ca_file: Annotated[str | None, typer.Option(help="CA of the server's certificate.", metavar="FILE")] = None,
+    client_cert_file: Annotated[str | None, typer.Option(help="Certificate to show.", metavar="FILE")] = None,
+    client_key_file: Annotated[str | None, typer.Option(help="Its private key.", metavar="FILE")] = None,
     output: Annotated[OutputFormat | None, typer.Option("--output", "-o", help="How to print data.")] = None,
     timeout_seconds: Annotated[float | None, typer.Option(help="Time for each call.", metavar="SECONDS")] = None,
     color: Annotated[ColorMode | None, typer.Option(help="Whether to colour.")] = None,
@@ -65,9 +71,9 @@ CREATION_OPTIONS = _keyword_only(creation_options)
 CHANGE_OPTIONS = [*CREATION_OPTIONS, *_keyword_only(precondition_option)]
 
 
-def new_app(help_text: str = "", *, has_completion: bool = False) -> typer.Typer:
+def new_app(help_text: str = "", *, has_completion: bool = False, group: type[TyperGroup] = TyperGroup) -> typer.Typer:
     """Return an empty group of commands. Plain help: rich would cost as much as all the rest of `--help`."""
-    group = typer.Typer(
+    app = typer.Typer(
         help=help_text,
         add_completion=has_completion,
         rich_markup_mode=None,
@@ -76,8 +82,8 @@ def new_app(help_text: str = "", *, has_completion: bool = False) -> typer.Typer
         epilog=EXIT_CODES_HELP,
     )
     # Without a callback, Typer takes a group of one command for that command.
-    group.callback(invoke_without_command=True)(_help_alone)
-    return group
+    app.callback(cls=group, invoke_without_command=True)(_help_alone)
+    return app
 
 
 def _help_alone(ctx: typer.Context) -> None:
@@ -91,12 +97,14 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a function of a Session and own parameters to `app`; its docstring is the help.
 
-    `options` are `CREATION_OPTIONS` or `CHANGE_OPTIONS`, which the function finds in `Session.changes`.
+    `options` are `CREATION_OPTIONS` or `CHANGE_OPTIONS`, which the function finds in `Session.changes`. A parameter
+    of its own takes the place of a shared option of the same name.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         own = [parameter for parameter in _keyword_only(function) if parameter.annotation is not Session]
-        added = [*options, *SHARED_OPTIONS]
+        taken = {parameter.name for parameter in own}
+        added = [*options, *(parameter for parameter in SHARED_OPTIONS if parameter.name not in taken)]
 
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
@@ -109,6 +117,19 @@ def command(
         return function
 
     return register
+
+
+def with_parameters(
+    function: Callable[..., None], parameters: Sequence[inspect.Parameter], help_text: str, example: str
+) -> Callable[..., None]:
+    """Return a function of a `session` and `**given` with the parameters and the help of a command.
+
+    `example` is what follows the program's name.
+    """
+    session = inspect.Parameter("session", inspect.Parameter.KEYWORD_ONLY, annotation=Session)
+    function.__signature__ = inspect.Signature([session, *parameters])  # type: ignore[attr-defined]  # Typer reads it
+    function.__doc__ = f"{help_text}\n\n\b\nExample:\n  topicfold {example}"
+    return function
 
 
 def flags_of(ctx: typer.Context) -> dict[str, Any]:

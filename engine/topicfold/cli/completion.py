@@ -103,8 +103,9 @@ def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[st
         from topicfold.client import Client, RetryRule
 
         try:
-            server = resolve_config({"url": url})["url"]
-            with Client(server, timeout_seconds=_SECONDS, retry=RetryRule(max_attempts=1)) as client:
+            config = resolve_config({"url": url})
+            retry = RetryRule(max_attempts=1)
+            with Client(config["url"], timeout_seconds=_SECONDS, retry=retry, token=config["token"]) as client:
                 found.extend(ask(client))
         except Exception:  # noqa: BLE001, S110 - a boundary: the shell shows nothing rather than an error
             pass

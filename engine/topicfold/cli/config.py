@@ -22,6 +22,8 @@ from typing import Any
 from topicfold.errors import BadSetting
 
 ENVIRONMENT_PREFIX = "TOPICFOLD_"
+FLAG = "flag"
+DEFAULT = "default"
 SERVER_TABLE = "server"
 
 
@@ -48,6 +50,13 @@ class Setting:
     value: Any
     origin: str
 
+    @property
+    def rank(self) -> int:
+        """How far from the command the value is said: 0 is a flag."""
+        if self.origin in (FLAG, DEFAULT):
+            return 0 if self.origin == FLAG else 3
+        return 1 if self.origin.startswith(ENVIRONMENT_PREFIX) else 2
+
 
 @dataclass(frozen=True, slots=True)
 class _Key:
@@ -73,6 +82,11 @@ def _seconds(value: Any) -> float:
 
 _KEYS: Mapping[str, _Key] = {
     "url": _Key("http://127.0.0.1:8080", str),
+    "token": _Key("", str),
+    "token_file": _Key(None, Path),
+    "tls_ca_file": _Key(None, Path),
+    "client_cert_file": _Key(None, Path),
+    "client_key_file": _Key(None, Path),
     "output": _Key(OutputFormat.TABLE, OutputFormat),
     "color": _Key(ColorMode.AUTO, ColorMode),
     "timeout_seconds": _Key(30.0, _seconds),
@@ -88,11 +102,38 @@ SERVER_SETTINGS = (
     "kafka_topic",
     "kafka_settings",
     "partitions",
+    "cluster_bootstrap",
+    "cluster_settings",
+    "adopt_only",
+    "follow_cluster",
+    "follow_every_seconds",
     "host",
     "port",
     "allowed_hosts",
     "allowed_custom_label_keys",
     "max_custom_label_value_length",
+    "topic_level_policies_enabled",
+    "policy_defaults",
+    "http_requests_fail_on_unknown_properties_enabled",
+    "max_message_size",
+    "max_quorum",
+    "entry_filters",
+    "allow_override_entry_filters",
+    "cluster_name",
+    "clusters",
+    "advertised_url",
+    "owners",
+    "auth_jwt_key_file",
+    "auth_jwks_url",
+    "auth_issuer",
+    "auth_audience",
+    "auth_role_claim",
+    "auth_static_tokens_file",
+    "superusers",
+    "insecure",
+    "tls_cert_file",
+    "tls_key_file",
+    "tls_client_ca_file",
     "request_timeout_seconds",
     "ready_timeout_seconds",
     "stale_after_seconds",
@@ -129,6 +170,25 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
     return Config(settings, server, file)
 
 
+def token_of(config: Config) -> str:
+    """Return the token that says who asks, "" where there is none.
+
+    It stands in a setting or in a file that a setting names; the one that is said closer to the command holds.
+
+    Raises:
+        BadSetting: both are said in the same place, or the file cannot be read.
+    """
+    token, file = config.settings["token"], config.settings["token_file"]
+    if file.value is None or (token.value and token.rank < file.rank):
+        return str(token.value)
+    if token.value and token.rank == file.rank:
+        raise BadSetting("a token and a file that holds one are both given", hint="Leave one of them out.")
+    try:
+        return str(file.value.expanduser().read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"token_file {file.value}: cannot be read: {error}") from None
+
+
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is no setting, neither ours nor the server's."""
     known = [ENVIRONMENT_PREFIX + name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
@@ -160,13 +220,13 @@ def _resolve(
 ) -> Setting:
     variable = ENVIRONMENT_PREFIX + name.upper()
     if flags.get(name) is not None:
-        raw, origin = flags[name], "flag"
+        raw, origin = flags[name], FLAG
     elif environment.get(variable):
         raw, origin = environment[variable], variable
     elif name in table:
         raw, origin = table[name], str(file)
     else:
-        return Setting(key.default, "default")
+        return Setting(key.default, DEFAULT)
     try:
         return Setting(key.read(raw), origin)
     except (TypeError, ValueError) as error:

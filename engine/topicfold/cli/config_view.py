@@ -47,6 +47,6 @@ def _flattened(table: dict[str, Any] | Any, prefix: str = "") -> dict[str, Any]:
 
 
 def _masked(name: str, value: Any) -> Any:
-    if _SECRET.search(name):
+    if value and _SECRET.search(name):
         return "****"
     return _USER_IN_URL.sub("****@", value) if isinstance(value, str) else value

@@ -37,6 +37,7 @@ _EXIT_CODE: Mapping[type[TopicfoldError], ExitCode] = {
     errors.WrongKind: ExitCode.CONFLICT,
     errors.FewerPartitions: ExitCode.CONFLICT,
     errors.KeyReused: ExitCode.CONFLICT,
+    errors.Unauthenticated: ExitCode.DENIED,
     errors.Forbidden: ExitCode.DENIED,
     errors.Reread: ExitCode.CONFLICT,
     errors.Wait: ExitCode.UNREACHABLE,

@@ -16,7 +16,7 @@ from topicfold.cli.progress import progress
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
-    from topicfold.client.kafka_import import Failed, ImportPlan, New, Present
+    from topicfold.model.adoption import Adoption, Failed, New, Present
 
 app = new_app()
 
@@ -44,16 +44,17 @@ def import_kafka(
       topicfold import kafka --bootstrap broker:9093 --kafka-setting security.protocol=SSL -o json
     """
     from topicfold.client.kafka_cluster import list_kafka_topics
-    from topicfold.client.kafka_import import missing_namespaces, plan_import, read_target
+    from topicfold.client.kafka_import import read_target
+    from topicfold.model.adoption import missing_namespaces, plan_adoption
 
     settings = read_settings(kafka_setting, "--kafka-setting")
     kafka_topics = list_kafka_topics(bootstrap, settings, min(session.config["timeout_seconds"], _METADATA_SECONDS))
     target = read_target(session.client)
-    plan = plan_import(kafka_topics, target.topics)
+    plan = plan_adoption(kafka_topics, target.topics)
     namespaces = missing_namespaces(plan.new, target.namespaces)
     made, refused = (plan.new, ()) if dry_run else _make(session, plan, namespaces)
     failed = (*plan.failed, *refused)
-    _show(session, plan, made, failed, namespaces)
+    _show(session, plan, made, failed, namespaces, bootstrap)
     done = "would import" if dry_run else "imported"
     differing = sum(topic.has_other_partitions for topic in plan.present)
     session.output.note(
@@ -64,11 +65,10 @@ def import_kafka(
         raise typer.Exit(ExitCode.PARTLY_FAILED)
 
 
-def _make(
-    session: Session, plan: ImportPlan, namespaces: tuple[str, ...]
-) -> tuple[tuple[New, ...], tuple[Failed, ...]]:
+def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tuple[tuple[New, ...], tuple[Failed, ...]]:
     """Make the plan's records; return those made and those refused, each in order of names."""
-    from topicfold.client.kafka_import import Failed, New, make_namespaces, make_records
+    from topicfold.client.kafka_import import make_namespaces, make_records
+    from topicfold.model.adoption import Failed, New
 
     outcomes = list[New | Failed]()
     make_namespaces(session.client, namespaces)
@@ -86,25 +86,32 @@ def _make(
     return made, tuple(outcome for outcome in outcomes if isinstance(outcome, Failed))
 
 
-def _difference(topic: Present) -> str:
-    """Return how a record differs from Kafka, and what to type to mend it."""
-    name = shlex.quote(topic.name)
-    if 0 < topic.recorded_partitions < topic.kafka_partitions:
-        step = f"topicfold topics update-partitioned-topic {name} --partitions {topic.kafka_partitions}"
+def _difference(topic: Present, bootstrap: str) -> str:
+    """Return how a record differs from Kafka, and what to type to mend it: nothing that deletes what is in a topic."""
+    if topic.recorded_partitions > topic.kafka_partitions:
+        name, count = shlex.quote(topic.kafka_name), topic.recorded_partitions
+        step = f"kafka-topics.sh --bootstrap-server {bootstrap} --alter --topic {name} --partitions {count}"
+    elif topic.recorded_partitions:
+        name, count = shlex.quote(topic.name), topic.kafka_partitions
+        step = f"topicfold topics update-partitioned-topic {name} --partitions {count}"
     else:
-        delete = "delete-partitioned-topic" if topic.recorded_partitions else "delete"
-        step = f"topicfold topics {delete} {name} (its labels go with it), then import again"
+        step = f"topicfold serve --cluster-bootstrap {bootstrap} --follow-cluster makes it a partitioned one"
     recorded = counted(topic.recorded_partitions) if topic.recorded_partitions else "not partitioned as"
     return f"{recorded} recorded, {topic.kafka_partitions} in Kafka: {step}"
 
 
 def _show(
-    session: Session, plan: ImportPlan, made: tuple[New, ...], failed: tuple[Failed, ...], namespaces: tuple[str, ...]
+    session: Session,
+    plan: Adoption,
+    made: tuple[New, ...],
+    failed: tuple[Failed, ...],
+    namespaces: tuple[str, ...],
+    bootstrap: str,
 ) -> None:
     differing = [topic for topic in plan.present if topic.has_other_partitions]
     rows = [
         *(("new", topic.name, topic.kafka_name, counted(topic.partitions)) for topic in made),
-        *(("differs", topic.name, topic.kafka_name, _difference(topic)) for topic in differing),
+        *(("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap)) for topic in differing),
         *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]

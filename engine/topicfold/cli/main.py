@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import serve, version
+from topicfold.cli import enforce, history, serve, version
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
@@ -29,13 +29,17 @@ PROGRAM = "topicfold"
 # Name, module and help of each group of commands.
 _GROUPS: Mapping[str, tuple[str, str]] = {
     "topics": ("topicfold.cli.topics", "Create, find, label and delete topics."),
-    "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; see labels."),
+    "topicPolicies": ("topicfold.cli.topic_policies", "Get, set and remove policies of topics."),
+    "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; set their policies."),
     "tenants": ("topicfold.cli.tenants", "Create, change, list and delete tenants."),
-    "policies": ("topicfold.cli.policies_files", "Keep labels and policies of topics in files: export, diff, apply."),
+    "clusters": ("topicfold.cli.clusters", "Name the clusters that topics may be copied to."),
+    "policies": ("topicfold.cli.policies_files", "Keep labels and policies in files: export, diff, apply."),
     "operations": ("topicfold.cli.operations", "See what became of a change."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
     "config": ("topicfold.cli.config_view", "See the settings in force."),
 }
+
+_OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
 
 _HELP = """Labels and policies for Kafka topics.
 
@@ -46,8 +50,8 @@ First steps:
   topicfold topics set-custom-labels orders --labels team=pay,tier=gold
   topicfold topics list --custom-labels team:pay
 
-Settings come from flags, then TOPICFOLD_URL, _OUTPUT, _COLOR, _TIMEOUT_SECONDS, _QUIET and _PROGRESS, then the file
-topicfold/config.toml in the XDG configuration directory (or the one TOPICFOLD_CONFIG names), then defaults.
+Settings come from flags, then TOPICFOLD_URL, _TOKEN, _OUTPUT, _COLOR, _TIMEOUT_SECONDS, _QUIET and _PROGRESS, then the
+file topicfold/config.toml in the XDG configuration directory (or the one TOPICFOLD_CONFIG names), then defaults.
 'topicfold config view --show-origin' shows them.
 """
 
@@ -76,6 +80,7 @@ class _LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the real group into the place of its stand-in, then go on as always."""
+        args = [_OTHER_NAMES.get(args[0], args[0]), *args[1:]] if args else args
         if args and args[0] in _GROUPS:
             module, summary = _GROUPS[args[0]]
             group = get_command(import_module(module).app)
@@ -101,7 +106,9 @@ def _new_app() -> typer.Typer:
     root = new_app(_HELP, has_completion=True)
     root.callback(cls=_LazyGroup)(_root)
     serve.add_to(root)
+    enforce.add_to(root)
     version.add_to(root)
+    history.add_to(root)
     for name, (_, summary) in _GROUPS.items():
         root.add_typer(new_app(summary), name=name)
     return root

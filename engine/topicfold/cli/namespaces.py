@@ -1,13 +1,17 @@
-"""`topicfold namespaces`: make, list and delete namespaces, and see the labels in use in one."""
+"""`topicfold namespaces`: make, list and delete namespaces, set their policies, and see the labels in use in one."""
 
 from __future__ import annotations
 
+from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Namespace, Tenant
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.policy_commands import namespace_policies
+from topicfold.cli.policy_group import policy_group
+from topicfold.cli.policy_output import show_policy
 from topicfold.cli.session import Session
 from topicfold.model.names import DEFAULT_TENANT
 
-app = new_app()
+app = new_app(group=policy_group(*namespace_policies()))
 
 
 @command(app, "create", CREATION_OPTIONS)
@@ -45,6 +49,17 @@ def delete(session: Session, namespace: Namespace, force: Force = False) -> None
     session.show_change("deleted", namespace, written)
 
 
+@command(app, "policies")
+def policies(session: Session, namespace: Namespace) -> None:
+    """Show all that is set on a namespace. In Pulsar's words.
+
+    \b
+    Example:
+      topicfold namespaces policies acme/pay -o json
+    """
+    show_policy(session.output, session.client.get_namespace(namespace))
+
+
 def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
     """List the labels in use in a namespace. Each key with its values.
 
@@ -60,3 +75,5 @@ def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
 command(app, "list-topic-custom-labels")(list_topic_custom_labels)
 # PIP-451 spells it so.
 command(app, "list-topic-custome-labels", hidden=True)(list_topic_custom_labels)
+
+permissions.add_to(app, "namespace", Namespace, "acme/pay")

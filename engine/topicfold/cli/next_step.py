@@ -14,7 +14,7 @@ from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
-    "delete the topic if there is one, its labels go with it; then "
+    "delete the topic if there is one, its labels and messages go with it; then "
     "topicfold topics create-partitioned-topic {topic} --partitions {partitions}"
 )
 
@@ -34,6 +34,7 @@ _NEXT_STEP: Mapping[str, str] = {
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
     "operation_not_found": "",
+    "unauthenticated": "say who asks with --token-file FILE, TOPICFOLD_TOKEN or --client-cert-file FILE",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
     "outcome_unknown": "topicfold operations get {operation}",
     "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",

@@ -40,6 +40,10 @@ class Output:
             case OutputFormat.TABLE:
                 self._write(self._table(header, rows))
 
+    def show_line(self, data: Any, text: str) -> None:
+        """Print `data` as JSON, or `text` on a line of its own."""
+        self._write(to_json(data) if self.format is OutputFormat.JSON else f"{_shown(text)}\n")
+
     def note(self, text: str) -> None:
         """Tell people something on stderr, unless they want quiet."""
         if not self.is_quiet:

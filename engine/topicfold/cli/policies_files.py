@@ -50,14 +50,14 @@ ConfirmCount = Annotated[
 
 @command(app, "export")
 def export(session: Session, namespaces: Namespaces, file: Target = None) -> None:
-    """Write labels, properties and policies of all topics of some namespaces as YAML.
+    """Write topics to a file. Labels, properties and policies of all topics of some namespaces, as YAML.
 
     \b
     Examples:
       topicfold policies export public/default > policies.yaml
       topicfold policies export acme/pay acme/ship -f policies.yaml
     """
-    from topicfold.client.desired import write_topics
+    from topicfold.client.desired_files import write_topics
 
     text = write_topics(session.client.find_topics(namespaces).topics)
     if file is None:
@@ -69,7 +69,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = None) -> Non
 
 @command(app, "diff")
 def diff(session: Session, file: Files) -> None:
-    """Show where topics differ from what files say: old → new, field by field. Exit code 1 if any does.
+    """Show where topics differ from files. Field by field, old → new; exit code 1 if any does.
 
     \b
     Example:
@@ -95,10 +95,11 @@ def apply(
     selector: Selector = None,
     confirm_count: ConfirmCount = None,
 ) -> None:
-    """Make topics what files say: one update a topic, as many as differ.
+    """Make topics what files say. One update a topic, for as many as differ.
 
-    What an entry leaves out of labels, properties and policies stays as it is, what it names is replaced whole. A topic
-    that is missing is made. Run it again after an interruption: what is done already does not differ any more.
+    What an entry leaves out of labels, properties, local and global policies stays as it is. What it names is replaced
+    whole: 'labels: {team: pay}' means this label and no other. A topic that is missing is made. Run it again after an
+    interruption: what is done already does not differ any more.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def apply(
 
 
 def _read(files: Sequence[Path]) -> list[Desired]:
-    from topicfold.client.desired import files_under, read_files
+    from topicfold.client.desired_files import files_under, read_files
 
     desired = read_files(path for each in files for path in files_under(each))
     if not desired:
@@ -198,6 +199,7 @@ def _show(session: Session, found: Sequence[Step]) -> None:
         {
             "topic": step.topic,
             "new": step.etag is None,
+            "problem": step.problem,
             "differences": [{"field": each.field, "old": each.old, "new": each.new} for each in step.differences],
         }
         for step in found

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from topicfold.cli.config import Config
+from topicfold.cli.config import Config, token_of
 from topicfold.cli.output import Output
 
 if TYPE_CHECKING:
     from topicfold.client import Client, Written
-    from topicfold.client.calls import ChangeOptions
+    from topicfold.client.call import ChangeOptions
 
 # One connection refused is answer enough for a person; a server that restarts gets a moment.
 _ATTEMPTS = 3
@@ -35,7 +35,16 @@ class Session:
             from topicfold.client import Client, RetryRule
 
             seconds = self.config["timeout_seconds"]
-            self._client = Client(self.config["url"], timeout_seconds=seconds, retry=RetryRule(max_attempts=_ATTEMPTS))
+            retry = RetryRule(max_attempts=_ATTEMPTS)
+            self._client = Client(
+                self.config["url"],
+                timeout_seconds=seconds,
+                retry=retry,
+                token=token_of(self.config),
+                tls_ca_file=self.config["tls_ca_file"],
+                client_cert_file=self.config["client_cert_file"],
+                client_key_file=self.config["client_key_file"],
+            )
         return self._client
 
     def warn_if_stale(self) -> None:

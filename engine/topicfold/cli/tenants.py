@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.session import Session
@@ -93,3 +94,6 @@ def delete(session: Session, tenant: Tenant, force: Force = False) -> None:
     """
     written = session.client.delete_tenant(tenant, force=force, **session.changes)
     session.show_change("deleted", tenant, written)
+
+
+permissions.add_to(app, "tenant", Tenant, "acme")

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from topicfold.cli import effective, permissions, properties
 from topicfold.cli.arguments import Namespace, Partitions, Topic, read_keys, read_labels
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.completion import complete_filter, complete_keys, complete_new_labels
 from topicfold.cli.output import fitted, labels_text
+from topicfold.cli.policy_commands import older_topic_policies
+from topicfold.cli.policy_group import policy_group
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidName, InvalidRequest
 from topicfold.model.names import (
@@ -25,7 +28,7 @@ from topicfold.model.names import (
 if TYPE_CHECKING:
     from topicfold.client import Topic as TopicRecord
 
-app = new_app()
+app = new_app(group=policy_group(*older_topic_policies()))
 
 Filter = Annotated[
     list[str] | None,
@@ -38,6 +41,10 @@ Filter = Annotated[
 ]
 # PIP-451 spells it so.
 MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
+At = Annotated[
+    str | None,
+    typer.Option("--at", metavar="VERSION", help="As it was then: a VERSION of `topicfold history`, or a position."),
+]
 NewLabels = Annotated[
     list[str],
     typer.Option(
@@ -105,7 +112,8 @@ def list_topics(
       topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
     """
     labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
-    _catch_up(session, parse_namespace(namespace))
+    # Under /admin/v2 a read waits for a barrier, and the client carries its position on.
+    session.client.list_partitioned_topics(parse_namespace(namespace))
     topics = session.client.find_topics([namespace], labels=labels).topics
     session.output.show(
         [asdict(topic) for topic in topics],
@@ -118,15 +126,15 @@ def list_topics(
 
 
 @command(app, "get")
-def get(session: Session, topic: Topic) -> None:
+def get(session: Session, topic: Topic, at: At = None) -> None:
     """Show a topic. Its labels, partitions, ETag, and the Kafka topic that it stands for.
 
     \b
-    Example:
+    Examples:
       topicfold topics get orders -o json
+      topicfold topics get orders --at 1234
     """
-    _catch_up(session, parse_topic(topic).namespace)
-    found = session.client.get_topic(topic)
+    found = _record(session, topic, at)
     rows = [
         ("name", found.name),
         ("labels", labels_text(found.labels)),
@@ -178,14 +186,15 @@ def set_custom_labels(session: Session, topic: Topic, labels: NewLabels) -> None
 
 
 @command(app, "get-custom-labels")
-def get_custom_labels(session: Session, topic: Topic) -> None:
+def get_custom_labels(session: Session, topic: Topic, at: At = None) -> None:
     """Show the labels of a topic.
 
     \b
-    Example:
+    Examples:
       topicfold topics get-custom-labels orders
+      topicfold topics get-custom-labels orders --at 1234
     """
-    labels = session.client.get_labels(topic)
+    labels = session.client.get_labels(topic) if at is None else session.client.get_topic_at(topic, at).labels
     session.output.show(labels, sorted(labels), ("KEY", "VALUE"), sorted(labels.items()))
 
 
@@ -216,6 +225,11 @@ def remove_custom_labels(
     session.show_change(f"removed {removed} from", name, written)
 
 
+effective.add_to(app)
+properties.add_to(app)
+permissions.add_to(app, "topic", Topic, "orders")
+
+
 def _keys_or_all(texts: list[str] | None, all_labels: bool) -> list[str] | None:
     """Return the keys of labels to remove, None for all.
 
@@ -242,16 +256,16 @@ def _kafka_name_text(topic: TopicRecord) -> str:
     return f"{by_rule} (by rule)" if is_kafka_name(by_rule) else "(none: not a name Kafka allows)"
 
 
+def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
+    """Return a topic as it is, or as it was at `at`, whether it is there now or not."""
+    if at is not None:
+        return session.client.get_topic_at(topic, at)
+    # As in `list`: so a record that another node has just written is not missed.
+    session.client.get_labels(topic)
+    return session.client.get_topic(topic)
+
+
 def _create(session: Session, topic: str, partitions: int) -> None:
     created = session.client.create_topic(topic, partitions=partitions, **session.changes)
     session.output.show(asdict(created), [created.name], (), ())
     session.output.note(f"created {created.name}")
-
-
-def _catch_up(session: Session, namespace: str) -> None:
-    """Make the following reads of `namespace` see all that was written before now, on whatever node.
-
-    A read under `/admin/v2` waits for a barrier, and the client carries its position on; reads under `/api/v1`
-    alone may be a moment old. A namespace that is missing is found out here, too.
-    """
-    session.client.get_namespace(namespace)

@@ -3,12 +3,11 @@
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.client import Client
 from topicfold.client.conversation import RetryRule
-from topicfold.client.errors import AnswerLost, ClusterUnreachable, ExtraMissing, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.errors import AnswerLost, ExtraMissing, ServerUnreachable, UnexpectedAnswer
 
 __all__ = [
     "AnswerLost",
     "Client",
-    "ClusterUnreachable",
     "ExtraMissing",
     "Found",
     "Operation",

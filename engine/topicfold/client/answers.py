@@ -7,7 +7,7 @@ known are left out, so that newer servers may add some.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 
@@ -39,8 +39,8 @@ class Tenant:
 class Topic:
     """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`.
 
-    `policies` are those set on the topic itself, by name, in the scopes `local` and `global`; None where none was ever
-    set.
+    `policies` are those set on the topic itself, by name, in the scopes `local` and `global`, a scope None where none
+    was ever set; None altogether where who asked may not read them. Then `kafka_name` and `properties` are not told.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Topic:
     kafka_name: str | None
     properties: Mapping[str, str]
     etag: str
-    policies: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    policies: Mapping[str, Mapping[str, Any] | None] | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
@@ -59,9 +59,9 @@ class Topic:
             labels=dict(body["labels"]),
             partitions=int(body["partitions"]),
             kafka_name=body.get("kafkaName"),
-            properties=dict(body["properties"]),
+            properties=dict(body.get("properties") or {}),
             etag=body["etag"],
-            policies=dict(body.get("policies") or {}),
+            policies=body.get("policies"),
         )
 
 

@@ -54,6 +54,8 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
 
 
 def _apply(client: Client, step: Step, reason: str) -> Applied:
+    if step.problem:
+        return Applied(step.topic, step.problem)
     try:
         if step.etag is None:
             client.create_topic(step.topic, **step.body, reason=reason)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from topicfold.client.calls import Answer, Call
+from topicfold.client.call import Answer, Call
 from topicfold.client.errors import AnswerLost, ServerUnreachable
 from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
 from topicfold.wire import headers

@@ -2,8 +2,7 @@
 
 TopicfoldError
 ├── Wait
-│   ├── ServerUnreachable   the request did not reach a server, or changes nothing
-│   └── ClusterUnreachable  a Kafka cluster does not answer
+│   └── ServerUnreachable   the request did not reach a server, or changes nothing
 ├── OutcomeUnknown
 │   └── AnswerLost          a change was sent and no answer came
 ├── UnexpectedAnswer        something else listens there
@@ -21,13 +20,6 @@ class ServerUnreachable(Wait):
 
     code = "server_unreachable"
     default_hint = "Check the URL, and that the server runs (`topicfold serve`)."
-
-
-class ClusterUnreachable(Wait):
-    """A Kafka cluster does not answer; `values` hold `bootstrap`."""
-
-    code = "cluster_unreachable"
-    default_hint = "Check the bootstrap servers, and the security settings that the cluster asks for."
 
 
 class AnswerLost(OutcomeUnknown):

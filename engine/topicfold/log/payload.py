@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from topicfold.log.avro import read, schema_called, write
 from topicfold.model.events import AggregateKind
@@ -21,7 +21,9 @@ from topicfold.model.records import (
     NO_GRANTS,
     Grants,
     NamespaceRecord,
+    Pending,
     Record,
+    Step,
     TenantRecord,
     TopicRecord,
     frozen,
@@ -33,12 +35,15 @@ PAYLOAD_SCHEMA = 2
 
 MAX_PAYLOAD_BYTES = 256 * 1024
 
+_STEPS = frozenset(Step)
+
 
 def payload_schema_of(record: Record) -> int:
     """Return the number of the schema that `encode_record` writes `record` with."""
     match record:
         case TopicRecord():
-            return 1 if record.local is None and record.global_ is None and not record.grants else 2
+            has_policies = record.local is not None or record.global_ is not None
+            return 2 if has_policies or record.grants or record.pending else 1
         case NamespaceRecord():
             return 2 if record.policies or record.grants else 1
         case TenantRecord():
@@ -60,6 +65,8 @@ def encode_record(record: Record) -> bytes:
             if number > 1:
                 local["policies"] = _plain(record.local)
                 fields["global"] = _plain(record.global_)
+                pending = record.pending
+                fields["pending"] = pending and {"step": pending.step.value, "kafkaId": pending.kafka_id}
             kind = AggregateKind.TOPIC
         case NamespaceRecord():
             fields = {"properties": dict(sorted(record.properties.items())), "policies": _plain(record.policies)}
@@ -74,7 +81,7 @@ def encode_record(record: Record) -> bytes:
 def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     """Return the topic in `payload`, or None where it cannot be read or is of a newer schema."""
     fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
+    if not _is_topic(fields):
         return None
     local = fields["local"]
     return TopicRecord(
@@ -85,6 +92,7 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
         _policies(local.get("policies")),
         _policies(fields.get("global")),
         _grants(fields),
+        _pending(fields),
     )
 
 
@@ -95,9 +103,10 @@ def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
     Remembers the last few: a writer decodes what it has just handed to the log, while the log is busy with it.
     """
     fields = _fields(AggregateKind.TOPIC, schema, payload)
-    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
+    if not _is_topic(fields):
         return None
-    return Indexed(fields["local"]["customLabels"], fields["partitions"])
+    pending = fields.get("pending") is not None
+    return Indexed(fields["local"]["customLabels"], fields["partitions"], fields["kafkaName"], pending, _grants(fields))
 
 
 @lru_cache(maxsize=1024)
@@ -119,6 +128,32 @@ def decode_tenant(schema: int, payload: bytes) -> TenantRecord | None:
     if fields is None:
         return None
     return TenantRecord(tuple(fields["adminRoles"]), tuple(fields["allowedClusters"]), _grants(fields))
+
+
+def decode_record(kind: AggregateKind, schema: int, payload: bytes) -> Record | None:
+    """Return the record of any kind in `payload`, or None where it cannot be read or is of a newer schema."""
+    match kind:
+        case AggregateKind.TOPIC:
+            return decode_topic(schema, payload)
+        case AggregateKind.NAMESPACE:
+            return decode_namespace(schema, payload)
+        case AggregateKind.TENANT:
+            return decode_tenant(schema, payload)
+        case AggregateKind.NONE:
+            return None
+
+
+def _is_topic(fields: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:
+    """Return whether what was read is a topic that there can be."""
+    if fields is None or not 0 <= fields["partitions"] <= MAX_PARTITIONS:
+        return False
+    pending = fields.get("pending")
+    return pending is None or pending["step"] in _STEPS
+
+
+def _pending(fields: Mapping[str, Any]) -> Pending | None:
+    found = fields.get("pending")
+    return None if found is None else Pending(Step(found["step"]), found["kafkaId"])
 
 
 def _plain(policies: Policies | None) -> Any:

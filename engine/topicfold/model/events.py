@@ -63,6 +63,9 @@ class Verdict(IntEnum):
     QUOTA_EXCEEDS_RETENTION = 14
     RETENTION_BELOW_QUOTA = 15
     POLICY_UNMET = 16
+    CLUSTER_REFUSED = 17
+    TOO_MANY_GRANTS = 18
+    CLUSTER_NOT_FOUND = 19
 
     @property
     def is_refusal(self) -> bool:

@@ -88,6 +88,8 @@ def _pair(text: str, what: str) -> tuple[str, str]:
             f"{what}: {text[:80]!r} is not a pair of key and value",
             hint="Write key:value or key=value, several parted by commas.",
         )
+    if match[1].rstrip().endswith("!"):
+        raise InvalidRequest(f"{what}: {text[:80]!r}: only equality is known here", hint="Write key=value.")
     return match[1].strip(), match[2]
 
 

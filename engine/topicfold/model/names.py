@@ -26,6 +26,13 @@ DOMAINS = (PERSISTENT, NON_PERSISTENT)
 _PART = re.compile(r"[-=:.\w]+", re.ASCII)
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _ENCODED_TWICE = re.compile(r"%[0-9A-Fa-f]{2}")
+_PARTITION_MARK = "-partition-"
+_EVENTS_TOPIC = re.compile(r"__change_events(-partition-[0-9]+)?")
+_TRANSACTION_TOPIC = re.compile(
+    r"transaction_coordinator_assign(-partition-[0-9]+)?|__transaction_log_.*|.*__transaction_pending_ack"
+)
+_TRANSACTION_BUFFER = re.compile(r"__transaction_buffer_snapshot(_segments|_indexes)?(-partition-[0-9]+)?")
+_HEARTBEAT_NAMESPACE = re.compile(r"pulsar/[^:/]+:[0-9]+")
 _PARTITION_SUFFIX = re.compile(r"-partition-(0|[1-9][0-9]*)$")
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -122,6 +129,15 @@ def check_tenant(text: str) -> str:
     return _check_part("tenant", text)
 
 
+def check_cluster(text: str) -> str:
+    """Return `text` if it may be a cluster's name.
+
+    Raises:
+        InvalidName: says which rule it breaks.
+    """
+    return _check_part("cluster", text)
+
+
 def check_local(text: str) -> str:
     """Return `text` if it may be the last part of a topic's name, after exactly one percent-decoding.
 
@@ -142,6 +158,52 @@ def partition_base(local: str) -> str | None:
     """
     match = _PARTITION_SUFFIX.search(local)
     return local[: match.start()] if match and match.start() else None
+
+
+def holds_partition_mark(local: str) -> bool:
+    """Return whether `-partition-` stands in a local name; Pulsar allows no partitioned topic such a name."""
+    return _PARTITION_MARK in local
+
+
+def is_transaction_topic(local: str) -> bool:
+    """Return whether a topic of that local name is one of the inside of Pulsar's transactions; it is never listed.
+
+    >>> is_transaction_topic("orders-billing__transaction_pending_ack")
+    True
+    """
+    return _TRANSACTION_TOPIC.fullmatch(local) is not None
+
+
+def is_system_topic(local: str) -> bool:
+    """Return whether a topic of that local name is Pulsar's own and nobody's data.
+
+    >>> [is_system_topic(local) for local in ("__change_events-partition-1", "__transaction_log_0", "__orders")]
+    [True, True, False]
+
+    Source: Pulsar's `SystemTopicNames`.
+    """
+    return bool(_EVENTS_TOPIC.fullmatch(local) or _TRANSACTION_BUFFER.fullmatch(local)) or is_transaction_topic(local)
+
+
+def is_heartbeat_namespace(namespace: str) -> bool:
+    """Return whether `namespace` is one where a broker tries itself out; its topics have no policies of their own.
+
+    >>> is_heartbeat_namespace("pulsar/broker-1:8080")
+    True
+
+    Source: Pulsar's `NamespaceService.HEARTBEAT_NAMESPACE_PATTERN_V2`.
+    """
+    return _HEARTBEAT_NAMESPACE.fullmatch(namespace) is not None
+
+
+def recorded_topic(full: str) -> TopicName:
+    """Return the parts of a topic's full name as the log has it; no rule is looked at.
+
+    >>> recorded_topic("persistent://acme/pay/orders").namespace
+    'acme/pay'
+    """
+    domain, _, path = full.partition("://")
+    return TopicName(domain, *path.split("/", 2))
 
 
 def split_topic(full: str) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 
 from topicfold.model.policy.resolve import Policies
@@ -40,13 +41,34 @@ class NamespaceRecord:
     grants: Grants = field(default_factory=lambda: NO_GRANTS)
 
 
+class Step(StrEnum):
+    """A step in Kafka that a topic's record waits for."""
+
+    MAKE = "make"
+    """Give the Kafka topic as many partitions as the record says; make it where there is none."""
+    END = "end"
+    """Delete the Kafka topic, then this record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What is still to be done in Kafka for a topic. Any node that may can do it, as often as it likes.
+
+    `kafka_id` is Kafka's own id of the topic to delete: another one of that name is left alone.
+    """
+
+    step: Step
+    kafka_id: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class TopicRecord:
     """A topic.
 
     `partitions` 0 means a plain topic, n ≥ 1 a partitioned one. `kafka_name` None means the name follows from the
     topic's own. `local` are the policies on this cluster, `global_` those on all clusters; None until the first is
-    set, and empty once the last is removed. Mappings are read-only: an updater cannot reach what others see.
+    set, and empty once the last is removed. `pending` None: nothing is left to do in Kafka. Mappings are read-only:
+    an updater cannot reach what others see.
     """
 
     partitions: int = 0
@@ -56,12 +78,14 @@ class TopicRecord:
     local: Policies | None = None
     global_: Policies | None = None
     grants: Grants = field(default_factory=lambda: NO_GRANTS)
+    pending: Pending | None = None
 
     def with_labels(self, labels: Mapping[str, str]) -> TopicRecord:
         """Return this record with just these labels."""
         return TopicRecord(
-            self.partitions, self.kafka_name, self.properties, frozen(labels), self.local, self.global_, self.grants
-        )
+            self.partitions, self.kafka_name, self.properties, frozen(labels), self.local, self.global_, self.grants,
+            self.pending,
+        )  # fmt: skip
 
     def with_policies(self, policies: Policies | None, *, is_global: bool) -> TopicRecord:
         """Return this record with just these policies of one scope."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many
-from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord
+from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +108,47 @@ def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
     return update
 
 
+def set_properties(name: str, properties: Mapping[str, str]) -> Updater:
+    """Return the update that sets or changes `properties` of a topic and keeps the others."""
+
+    def update(old: Stored) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        return replace(old, properties=frozen({**old.properties, **properties}))
+
+    return update
+
+
+def remove_property(name: str, key: str) -> Updater:
+    """Return the update that takes one property off a topic; an absent one is no error."""
+
+    def update(old: Stored) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        return replace(old, properties=frozen({each: old.properties[each] for each in old.properties if each != key}))
+
+    return update
+
+
 def replace_tenant(name: str, record: TenantRecord) -> Updater:
-    """Return the update that gives a tenant that exists this record."""
-    return lambda old: tenant_missing(name) if old is None else record
+    """Return the update that gives a tenant that exists this record; its grants stay."""
+
+    def update(old: Stored) -> Record | Refuse:
+        if old is None:
+            return tenant_missing(name)
+        return replace(record, grants=old.grants) if isinstance(old, TenantRecord) else record
+
+    return update
 
 
 def topic_missing(name: str) -> Refuse:
     """Return the refusal of an update of a topic that is not there."""
-    return Refuse(Verdict.TOPIC_NOT_FOUND, f"topic {name} not found")
+    return Refuse(Verdict.TOPIC_NOT_FOUND, f"Topic {name} not found")
 
 
 def namespace_missing(name: str) -> Refuse:
     """Return the refusal of an update in a namespace that is not there."""
-    return Refuse(Verdict.NAMESPACE_NOT_FOUND, f"namespace {name} not found")
+    return Refuse(Verdict.NAMESPACE_NOT_FOUND, f"Namespace not found: {name}")
 
 
 def tenant_missing(name: str) -> Refuse:

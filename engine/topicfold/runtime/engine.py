@@ -16,6 +16,7 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
+from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure
 from topicfold.runtime.barrier import Barriers
@@ -39,6 +40,7 @@ class EngineOptions:
     """What an engine is told. Ids and clocks come from here, so a test can make every run the same."""
 
     label_rules: LabelRules = field(default_factory=LabelRules)
+    limits: Limits = field(default_factory=Limits)
     ready_timeout_seconds: float = 5.0
     request_timeout_seconds: float = 15.0
     stale_after_seconds: float = 10.0
@@ -68,15 +70,14 @@ class Engine:
             for partition in range(identity.partitions)
         }
         self.tracker = Tracker()
-        listeners: list[Callable[..., None]] = []
-        self.reader = Reader(self.states, self.tracker, listeners)
+        self.reader = Reader(self.states, self.tracker)
         self.freshness = Freshness(log, self.states, self.reader.faults)
         self.readiness = Readiness(self.states, self.reader.faults)
         self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
         self.updates = Updates(
             log, self.states, self.barriers, options.new_id, options.clock_ms, self.freshness.refuses_writes
         )
-        listeners.append(self.updates.publish)
+        self.reader.listen(self.updates.publish)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod

@@ -7,7 +7,7 @@ too; the last record of the row is the event's payload. An updater that raises f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -121,7 +121,7 @@ def _run(
     audit_bytes = 0
     readable = True
     if current.is_live:
-        decoded = decoded or _DECODERS[target.kind](current.payload_schema, current.payload)
+        decoded = decoded or payloads.decode_record(target.kind, current.payload_schema, current.payload)
         readable = decoded is not None
     record, is_live, etag = decoded, current.is_live, current.etag
     for update in waiting:
@@ -187,10 +187,3 @@ def _written(record: Record | None) -> tuple[int, bytes]:
 
 def _is_too_large(record: Record) -> bool:
     return len(payloads.encode_record(record)) > payloads.MAX_PAYLOAD_BYTES
-
-
-_DECODERS: Mapping[AggregateKind, Callable[[int, bytes], Record | None]] = {
-    AggregateKind.TENANT: payloads.decode_tenant,
-    AggregateKind.NAMESPACE: payloads.decode_namespace,
-    AggregateKind.TOPIC: payloads.decode_topic,
-}

@@ -28,12 +28,20 @@ Listener = Callable[[int, Change], None]
 class Reader:
     """Folds every partition. `states` is for everybody to read and for nobody else to change."""
 
-    def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker, listeners: Sequence[Listener]) -> None:
+    def __init__(self, states: Mapping[int, PartitionState], tracker: Tracker) -> None:
         self.states = states
         self.faults: dict[int, TopicfoldError] = {}
         self.counts: Counter[Outcome] = Counter()
         self._tracker = tracker
-        self._listeners = listeners
+        self._listeners: tuple[Listener, ...] = ()
+
+    def listen(self, listener: Listener) -> None:
+        """Tell `listener` of every change from now on, after those that listen already."""
+        self._listeners = (*self._listeners, listener)
+
+    def leave(self, listener: Listener) -> None:
+        """Tell `listener` no more; nothing happens where it does not listen."""
+        self._listeners = tuple(each for each in self._listeners if each != listener)
 
     def deliver(self, entries: Sequence[Entry]) -> None:
         """Fold a batch. Records below the position are repetitions and are dropped; above it there is a gap."""

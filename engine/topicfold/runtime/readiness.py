@@ -35,8 +35,8 @@ class Readiness:
         """Return whether `partition` has caught up once; a stopped one stays readable, marked by its age."""
         return self._open[partition].is_set()
 
-    async def wait(self, partitions: Collection[int], seconds: float) -> None:
-        """Return once all of `partitions` can be read.
+    async def wait(self, partitions: Collection[int], seconds: float | None) -> None:
+        """Return once all of `partitions` can be read. `seconds` None waits for ever.
 
         Raises:
             NotReady: one cannot within `seconds`; says how far it is or why it stopped.

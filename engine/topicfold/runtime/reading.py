@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from pyroaring import BitMap
+
 from topicfold.errors import (
     LogUnavailable,
     NamespaceNotFound,
@@ -19,9 +21,18 @@ from topicfold.errors import (
     TopicNotFound,
 )
 from topicfold.log import payload as payloads
+from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind
-from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, topic_of_key
-from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.model.names import (
+    NON_PERSISTENT,
+    PERSISTENT,
+    TopicName,
+    is_system_topic,
+    is_transaction_topic,
+    partition_base,
+    topic_of_key,
+)
+from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.state.operations import Settled
@@ -37,6 +48,12 @@ class TopicView:
     name: str
     etag: str
     record: TopicRecord | None
+
+    @property
+    def topic(self) -> TopicName:
+        """The name in its parts."""
+        domain, _, path = self.name.partition("://")
+        return TopicName(domain, *path.split("/"))
 
 
 class Reading:
@@ -60,12 +77,22 @@ class Reading:
         await engine.reach(asked.minimum, asked.deadline)
         if asked.consistency is Consistency.LINEARIZABLE:
             await engine.barriers.wait_linearizable(partitions, asked.deadline)
-        elif asked.consistency is Consistency.BARRIER and engine.freshness.is_reachable:
-            await self._pass(partitions)
+        elif asked.consistency is Consistency.BARRIER:
+            await self.catch_up(partitions)
         return Cut(
             engine.revision(partitions).merged(asked.minimum),
             max(engine.freshness.age_seconds(partition) for partition in partitions),
         )
+
+    async def catch_up(self, partitions: Collection[int]) -> None:
+        """Fold `partitions` up to the log's end as of now, if that can be had within `BARRIER_SECONDS`."""
+        if not self._engine.freshness.is_reachable:
+            return
+        deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
+        try:
+            await self._engine.barriers.wait(partitions, deadline)
+        except (LogUnavailable, PositionTimeout, OperatorNeeded):
+            return
 
     def topic(self, name: TopicName) -> TopicView:
         """Return a live topic.
@@ -76,6 +103,15 @@ class Reading:
         table, number = self._live(name)
         return _view(name.namespace, table, number)
 
+    def is_partition(self, name: TopicName) -> bool:
+        """Return whether `name` is that of one partition of a live topic."""
+        base = partition_base(name.local)
+        table = self._engine.states[self._engine.partition(name.namespace)].topics.get(name.namespace)
+        if base is None or table is None:
+            return False
+        number = table.numbers.get(name._replace(local=base).key, -1)
+        return int(name.local.rpartition("-")[2]) < table.partitions.get(number, 0)
+
     def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
         """Return a live topic's labels and its ETag.
 
@@ -85,32 +121,42 @@ class Reading:
         table, number = self._live(name)
         return table.labels(number), str(table.row(number).etag)
 
-    def topics(self, namespace: str, labels: Mapping[str, str]) -> list[TopicView]:
-        """Return the live topics of `namespace` that bear all of `labels`, sorted by name.
+    def topics(self, namespace: str, labels: Mapping[str, str], among: BitMap | None = None) -> list[TopicView]:
+        """Return the live topics of `namespace` that bear all of `labels`, sorted by name; with `among` of those only.
 
         Raises:
             NamespaceNotFound: it is not there.
         """
         table = self._table(namespace)
-        numbers = sorted(table.matching(labels), key=table.keys.__getitem__)
+        numbers = sorted(_matching(table, labels, among), key=table.keys.__getitem__)
         return [_view(namespace, table, number) for number in numbers]
 
     def topic_names(
-        self, namespace: str, labels: Mapping[str, str], domain: str | None, *, only_partitioned: bool = False
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        domain: str | None,
+        among: BitMap | None = None,
+        *,
+        only_partitioned: bool = False,
+        with_system_topics: bool = False,
     ) -> list[str]:
         """Return full names of live topics as Pulsar lists them, sorted.
 
         A partitioned topic is listed as its partitions; with `only_partitioned` just the partitioned ones are,
-        by their own names. `domain` None lists both domains.
+        by their own names. `domain` None lists both domains, `among` None all topics. Topics of the inside of
+        transactions are never listed.
 
         Raises:
             NamespaceNotFound: it is not there.
         """
         names: list[str] = []
         table = self._table(namespace)
-        for number in table.matching(labels):
+        for number in _matching(table, labels, among):
             key = table.keys[number]
             if domain is not None and domain != (NON_PERSISTENT if "://" in key else PERSISTENT):
+                continue
+            if ("__" in key or "transaction_" in key) and _is_hidden(key, with_system_topics):
                 continue
             partitions = table.partitions.get(number, 0)
             name = topic_of_key(namespace, key)
@@ -122,13 +168,13 @@ class Reading:
                 names.append(name)
         return sorted(names)
 
-    def all_labels(self, namespace: str) -> dict[str, list[str]]:
-        """Return every label key of a namespace with its values, sorted.
+    def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
+        """Return every label key of a namespace with its values, sorted; with `among`, what those topics bear.
 
         Raises:
             NamespaceNotFound: it is not there.
         """
-        return self._table(namespace).index.all_labels()
+        return self._table(namespace).index.all_labels(among)
 
     def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
         """Return a live namespace's record and ETag; an unreadable record counts as an empty one.
@@ -140,13 +186,23 @@ class Reading:
         owner = self._engine.states[self._engine.partition(name)].namespaces[name]
         return payloads.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
 
+    def topic_grants(self, namespace: str) -> dict[str, Grants]:
+        """Return the grants of a namespace's topics that have any, by the topics' full names, sorted.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+        """
+        table = self._table(namespace)
+        named = {topic_of_key(namespace, table.keys[number]): grants for number, grants in table.grants.items()}
+        return dict(sorted(named.items()))
+
     def namespaces(self, tenant: str) -> list[str]:
         """Return the live namespaces of a tenant, sorted.
 
         Raises:
             TenantNotFound: there is no such tenant.
         """
-        names = sorted(name for name in self._namespace_names() if name.startswith(f"{tenant}/"))
+        names = sorted(name for name in self.all_namespaces() if name.startswith(f"{tenant}/"))
         if not names and tenant not in self.tenants():
             raise TenantNotFound(f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {tenant}")
         return names
@@ -166,24 +222,24 @@ class Reading:
     def tenants(self) -> list[str]:
         """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
         recorded = {name for state in self._engine.states.values() for name, t in state.tenants.items() if t.is_live}
-        return sorted(recorded | {name.partition("/")[0] for name in self._namespace_names()})
+        recorded.discard(CLUSTERS)
+        return sorted(recorded | {name.partition("/")[0] for name in self.all_namespaces()})
+
+    def clusters(self) -> tuple[Mapping[str, Addresses], str]:
+        """Return the registered clusters with their addresses, and the ETag of their record."""
+        owner = self._engine.states[self._engine.partition(CLUSTERS)].current(AggregateKind.TENANT, CLUSTERS)
+        record = payloads.decode_tenant(owner.payload_schema, owner.payload) if owner.is_live else None
+        return clusters_in(record or TenantRecord()), str(owner.etag)
 
     def operation(self, partition: int, operation_id: bytes) -> Settled | None:
         """Return what became of an operation, None where it has not been seen within the ring's horizon."""
         return self._engine.states[partition].operations.get(operation_id)
 
-    async def _pass(self, partitions: Collection[int]) -> None:
-        deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
-        try:
-            await self._engine.barriers.wait(partitions, deadline)
-        except (LogUnavailable, PositionTimeout, OperatorNeeded):
-            return
-
     def _table(self, namespace: str) -> TopicTable:
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
         if table is None:
             raise NamespaceNotFound(
-                f"namespace {namespace} not found", name=namespace, hint=f"topicfold namespaces create {namespace}"
+                f"Namespace not found: {namespace}", name=namespace, hint=f"topicfold namespaces create {namespace}"
             )
         return table
 
@@ -191,11 +247,22 @@ class Reading:
         table = self._table(name.namespace)
         number = table.numbers.get(name.key)
         if number is None or number not in table.live:
-            raise TopicNotFound(f"topic {name} not found", name=str(name))
+            raise TopicNotFound(f"Topic {name} not found", name=str(name))
         return table, number
 
-    def _namespace_names(self) -> Iterator[str]:
+    def all_namespaces(self) -> Iterator[str]:
+        """Yield the live namespaces of all tenants, in no order."""
         return (name for state in self._engine.states.values() for name in state.topics)
+
+
+def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None) -> BitMap:
+    found = table.matching(labels)
+    return found if among is None else found & among
+
+
+def _is_hidden(key: str, with_system_topics: bool) -> bool:
+    local = key.rpartition("://")[2]
+    return is_transaction_topic(local) or (is_system_topic(local) and not with_system_topics)
 
 
 def _view(namespace: str, table: TopicTable, number: int) -> TopicView:

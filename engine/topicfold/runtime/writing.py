@@ -12,10 +12,12 @@ from collections.abc import Collection, Mapping
 
 from topicfold.errors import (
     AlreadyExists,
+    ClusterRefused,
     FewerPartitions,
     InvalidLabels,
     NamespaceNotFound,
     NotEmpty,
+    NotFound,
     PolicyUnmet,
     PreconditionFailed,
     TenantNotFound,
@@ -27,6 +29,7 @@ from topicfold.errors import (
 )
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, operation_of_key
+from topicfold.model.grants import MAX_ROLES
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
@@ -57,9 +60,17 @@ class Writing:
             InvalidLabels: all violations at once.
             AlreadyExists, NamespaceNotFound: refused.
         """
-        if record.kafka_name is None and name.domain == PERSISTENT:
-            kafka_name(name)
-        check_labels(record.labels, self._engine.options.label_rules)
+        return await self.record_topic(name, record, asked)
+
+    async def record_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
+        """Make a topic's record and nothing else: in Kafka nothing is made, on no node.
+
+        Raises:
+            InvalidName: it has no Kafka name of its own and the record names none.
+            InvalidLabels: all violations at once.
+            AlreadyExists, NamespaceNotFound: refused.
+        """
+        self._check_creation(name, record)
         return await self._topic(name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
@@ -165,6 +176,14 @@ class Writing:
         updater = updates.replace_tenant(name, record)
         return await self._submit(self._engine.target(AggregateKind.TENANT, name), updater, asked, replaces_whole=True)
 
+    async def change_tenant(self, name: str, updater: Updater, asked: Asked) -> Written:
+        """Change a tenant's record by a pure function of it.
+
+        Raises:
+            TenantNotFound, TooLarge, PreconditionFailed: refused, or whatever else the updater refuses with.
+        """
+        return await self._submit(self._engine.target(AggregateKind.TENANT, name), updater, asked)
+
     async def delete_tenant(self, name: str, asked: Asked, *, force: bool = False) -> Written:
         """End a tenant; with `force` its namespaces first, one after another, which may stop half-way.
 
@@ -191,6 +210,11 @@ class Writing:
             return updates.tenant_missing(name) if old is None and not ended else None
 
         return await self._submit(target, update, asked, replaces_whole=True)
+
+    def _check_creation(self, name: TopicName, record: TopicRecord) -> None:
+        if record.kafka_name is None and name.domain == PERSISTENT:
+            kafka_name(name)
+        check_labels(record.labels, self._engine.options.label_rules)
 
     def _namespaces_of(self, tenant: str) -> list[str]:
         tables = (state.topics for state in self._engine.states.values())
@@ -275,15 +299,17 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
     name = target.name
     match verdict:
         case Verdict.NOT_EMPTY:
-            return NotEmpty(reason or f"namespace {name} holds topics", hint="Delete its topics first, or use force.")
+            return NotEmpty(
+                reason or f"Cannot delete non empty namespace {name}", hint="Delete its topics first, or use force."
+            )
         case Verdict.TENANT_IN_USE:
             return NotEmpty(reason or f"tenant {name} has namespaces", hint="Delete its namespaces first, or force it.")
         case Verdict.TOPIC_NOT_FOUND:
-            return TopicNotFound(reason or f"topic {name} not found", name=name)
+            return TopicNotFound(reason or f"Topic {name} not found", name=name)
         case Verdict.NAMESPACE_NOT_FOUND:
             namespace = target.namespace
             return NamespaceNotFound(
-                f"namespace {namespace} not found",
+                f"Namespace not found: {namespace}",
                 name=namespace,
                 hint=f"topicfold namespaces create {namespace}",
             )
@@ -305,11 +331,17 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.RECORD_TOO_LARGE:
             return TooLarge(reason or "the record would be too large", limit=256 * 1024)
         case Verdict.QUOTA_EXCEEDS_RETENTION:
-            return PolicyUnmet(QUOTA_EXCEEDS)
+            return PolicyUnmet(QUOTA_EXCEEDS.replace("topic", target.kind.name.lower()))
         case Verdict.RETENTION_BELOW_QUOTA:
-            return PolicyUnmet(RETENTION_BELOW)
+            return PolicyUnmet(RETENTION_BELOW.replace("topic", target.kind.name.lower()))
         case Verdict.POLICY_UNMET:
             return PolicyUnmet(reason or f"the policy cannot hold for {name}")
+        case Verdict.TOO_MANY_GRANTS:
+            return TooLarge(reason or "more names than one record may hold", limit=MAX_ROLES)
+        case Verdict.CLUSTER_NOT_FOUND:
+            return NotFound(reason or "Cluster does not exist", hint="GET /admin/v2/clusters lists those there are.")
+        case Verdict.CLUSTER_REFUSED:
+            return ClusterRefused(reason or f"Kafka refuses the topic of {name}", kafka_topic=name)
         case Verdict.UNDECODABLE:
             return Undecodable(reason or f"the record of {name} cannot be read", name=name)
         case _:

@@ -15,10 +15,15 @@ JSON_TYPE = "application/json"
 
 def read_answer(value: Any, cut: Cut, etag: str = "") -> Response:
     """Return `value` as it was at `cut`."""
+    return Response(orjson.dumps(value), 200, read_headers(cut, etag), JSON_TYPE)
+
+
+def read_headers(cut: Cut, etag: str = "") -> dict[str, str]:
+    """Return what an answer that was read at `cut` says of it; `etag` names the version of a record."""
     said = {headers.LOG_POSITION: str(cut.revision), headers.LOG_AGE: f"{cut.age_seconds:.3f}"}
     if etag:
         said[headers.ETAG] = f'"{etag}"'
-    return Response(orjson.dumps(value), 200, said, JSON_TYPE)
+    return said
 
 
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:

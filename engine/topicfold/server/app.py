@@ -1,51 +1,84 @@
-"""The application: all routes over one node, behind the guard."""
+"""The application: all operations of one node, behind the guard.
+
+FastAPI is the shell that a server runs, and what carries its telemetry; routes and answers are ours.
+"""
 
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from topicfold import __version__
 from topicfold.runtime.engine import Engine
-from topicfold.server import health, labels, namespaces, native_topics, operations, tenants, topics
+from topicfold.runtime.upkeep import Upkeep
+from topicfold.server import (
+    bundles,
+    clusters,
+    document,
+    effective,
+    grants,
+    health,
+    history,
+    labels,
+    namespace_policies,
+    namespace_properties,
+    namespaces,
+    native_topics,
+    operations,
+    policies,
+    properties,
+    tenants,
+    topics,
+)
+from topicfold.server.auth.door import Door
+from topicfold.server.auth.setup import authenticator_of
+from topicfold.server.dispatch import Dispatch
+from topicfold.server.document import TITLE
 from topicfold.server.guard import Guard
 from topicfold.server.node import Node
-from topicfold.server.routes import DocumentedApp, add
+from topicfold.server.ownership import Ownership
+from topicfold.server.routing import RouteTable
 from topicfold.settings import Settings
 from topicfold.telemetry import Metrics
 
 
-def create_app(engine: Engine, settings: Settings) -> FastAPI:
-    """Return the REST API of `engine`, which the caller starts before and stops after."""
-    node = Node.of(engine, settings)
-    metrics = Metrics(engine)
-    app = DocumentedApp(
-        title="Topicfold",
-        version=__version__,
-        summary="Labels and policies for Kafka topics.",
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-    )
-    app.exception_handlers.clear()
-    app.add_exception_handler(HTTPException, _leave_to_the_guard)
-    app.add_middleware(Guard, allowed_hosts=settings.allowed_hosts, metrics=metrics)
-    # A path is compared with these in their order: first what is asked most.
-    for each in (
-        *native_topics.operations(node),
-        *labels.operations(node),
+class Application(FastAPI):
+    """FastAPI around our own routes, which are in `table`."""
+
+    def __init__(self, table: RouteTable, entry: ASGIApp) -> None:
+        super().__init__(title=TITLE, version=__version__, openapi_url=None)
+        self.table = table
+        self._entry = entry
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return what every request goes through."""
+        return self._entry
+
+
+def create_app(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Application:
+    """Return the REST API of `engine`, which the caller starts before and stops after, and `upkeep` with it."""
+    node = Node.of(engine, settings, upkeep)
+    metrics = Metrics(engine, upkeep)
+    described = (
         *health.operations(node, metrics),
-        *topics.operations(node),
-        *namespaces.operations(node),
         *tenants.operations(node),
+        *clusters.operations(node),
+        *namespaces.operations(node),
+        *namespace_policies.operations(node),
+        *namespace_properties.operations(node),
+        *grants.operations(node),
+        *topics.operations(node),
+        *labels.operations(node),
+        *policies.operations(node),
+        *properties.operations(node),
+        *native_topics.operations(node),
+        *effective.operations(node),
+        *history.operations(node),
         *operations.operations(node),
-    ):
-        add(app, each)
-    return app
-
-
-async def _leave_to_the_guard(request: Request, error: Exception) -> Response:
-    """Raise `error` again: the guard turns errors into answers, whoever raised them."""
-    raise error
+    )
+    described = (*described, *bundles.operations(node, described))
+    table = RouteTable((*described, *document.operations(described)))
+    authenticator = authenticator_of(settings)
+    door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
+    entry = Dispatch(table, Ownership.of(settings), door)
+    return Application(table, Guard(entry, settings.served_hosts, metrics))

@@ -13,12 +13,11 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest
 from topicfold.runtime.asking import Asked, Consistency
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
 from topicfold.wire import headers as names
-
-ANONYMOUS = "anonymous"
 
 _ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')
 _IF_MATCH = names.IF_MATCH.lower().encode()
@@ -62,7 +61,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
     key = _key(headers)
     return Asked(
         _deadline(node),
-        actor=ANONYMOUS,
+        actor=actor_of(request.scope),
         reason=_reason(headers),
         request_id=headers[REQUEST_ID].decode(),
         method=request.scope["method"],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import orjson
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from topicfold.clock import random_id
 from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
+from topicfold.server.auth.certificates import credential_of_certificate
+from topicfold.server.auth.peer import Peer, note_peer
 from topicfold.server.guard import MAX_HEADER_BYTES
 from topicfold.wire.headers import PROBLEM_TYPE
 from topicfold.wire.problems import problem_of
@@ -26,8 +30,10 @@ class Connection(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin to wait for a head."""
+        """Begin to wait for a head; TLS has shaken hands by now, and verified whatever certificate it was shown."""
         super().connection_made(transport)
+        certificate = transport.get_extra_info("peercert")
+        self._peer = Peer(credential_of_certificate(certificate) if certificate else None)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -47,6 +53,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for this request's head, unless that has begun already."""
         super().on_message_begin()
+        note_peer(cast("Scope", self.scope), self._peer)
         if self._head_timer is None:
             self._await_head()
 

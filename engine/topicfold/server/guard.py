@@ -19,7 +19,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError, Unauthenticated
+from topicfold.server.auth.audit import write_audit
 from topicfold.server.exchange import REQUEST_ID, Exchange
 from topicfold.server.loopback import host_of, is_loopback
 from topicfold.server.problems import problem_answer
@@ -33,6 +34,7 @@ HEADERS_KEY = "topicfold.headers"
 
 MAX_BODY_BYTES = 256 * 1024
 MAX_HEADER_BYTES = 16 * 1024
+MAX_TOKEN_BYTES = 8 * 1024
 
 _SINGLE = frozenset(
     name.lower().encode()
@@ -42,6 +44,7 @@ _SINGLE = frozenset(
         names.CONSISTENCY, names.REQUEST_ID,
     )
 )  # fmt: skip
+_AUTHORIZATION = b"authorization"
 _REQUEST_ID_FORM = re.compile(rb"[\x21-\x7e]{1,128}")
 
 Headers = dict[bytes, bytes]
@@ -67,25 +70,30 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer why not."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         started = asyncio.get_running_loop().time()
         exchange = Exchange(receive, send)
+        failure: Exception | None = None
         try:
             headers = take_headers(scope, exchange)
             scope[HEADERS_KEY] = headers
             self._check(scope, headers, exchange)
             await self._app(scope, exchange.receive, exchange.send)
-        except ClientDisconnect:
-            return
+        except ClientDisconnect as error:
+            failure = error
         except (TopicfoldError, HTTPException) as error:
+            failure = error
             await self._refuse(error, scope, exchange)
         except Exception as error:
+            failure = error
             _log.exception("request_failed", request_id=exchange.request_id, method=scope["method"])
             if exchange.has_started:
                 raise
             await self._refuse(TopicfoldError(f"the server failed: {type(error).__name__}"), scope, exchange)
+        finally:
+            if failure is not None or scope["method"] != "GET":
+                write_audit(scope, exchange.request_id, failure)
+        if isinstance(failure, ClientDisconnect):
+            return
         self._metrics.request(scope, exchange.status, asyncio.get_running_loop().time() - started)
 
     async def _refuse(self, error: TopicfoldError | HTTPException, scope: Scope, exchange: Exchange) -> None:
@@ -118,6 +126,7 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
 
     Raises:
         InvalidRequest: one that has one meaning is given twice, or the request's id is malformed.
+        Unauthenticated: a token is given twice, or is what makes it all too large.
         TooLarge: together with the path above `MAX_HEADER_BYTES`.
     """
     headers: Headers = {}
@@ -126,9 +135,13 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
         size += len(name) + len(value)
         if name not in headers:
             headers[name] = value.strip(b" \t")
+        elif name == _AUTHORIZATION:
+            raise Unauthenticated("header Authorization is given twice")
         elif name in _SINGLE:
             raise InvalidRequest(f"header {name.decode('latin-1')} is given twice")
     if size > MAX_HEADER_BYTES:
+        if len(headers.get(_AUTHORIZATION, b"")) > MAX_TOKEN_BYTES:
+            raise Unauthenticated(f"the token is longer than {MAX_TOKEN_BYTES} bytes")
         raise TooLarge(
             f"{size} bytes of path and headers, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES
         )

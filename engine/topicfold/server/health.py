@@ -13,6 +13,7 @@ from starlette.responses import Response
 from topicfold import __version__
 from topicfold.errors import NotReady
 from topicfold.log.port import SettingProblem
+from topicfold.model.permissions import Access
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
@@ -98,8 +99,22 @@ class Health:
                 "reachable": engine.freshness.is_reachable,
                 "problems": [_problem(problem) for problem in engine.freshness.problems],
             },
+            "cluster": self._cluster(),
             "records": {outcome.value: engine.reader.counts[outcome] for outcome in Outcome},
             "partitions": partitions,
+        }
+
+    def _cluster(self) -> dict[str, Any] | None:
+        """Return how things are with the Kafka cluster; whatever it is, the node serves."""
+        upkeep = self.node.upkeep
+        if upkeep is None:
+            return None
+        report = upkeep.report
+        return {
+            "reachable": report.is_reachable,
+            "adoptsOnly": upkeep.options.adopts_only,
+            "follows": upkeep.options.follows,
+            "topics": dict(report.counts),
         }
 
 
@@ -126,12 +141,16 @@ def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
     """Return what monitoring asks."""
     health = Health(node, metrics)
     return (
-        Operation("root", "GET", "/", health.root, "Tell where to look"),
-        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives"),
+        Operation("root", "GET", "/", health.root, "Tell where to look", needs=Access.PUBLIC),
+        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives",
+                  needs=Access.PUBLIC),
         Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
+                  needs=Access.PUBLIC,
                   query={"verbose": "Answer with the state of every partition.",
                          "digests": "With `verbose`: add each partition's digest, equal wherever positions are."},
                   errors=(NotReady,)),
-        Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version),
-        Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus"),
+        Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version,
+                  needs=Access.PUBLIC),
+        Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus",
+                  needs=Access.PUBLIC),
     )  # fmt: skip

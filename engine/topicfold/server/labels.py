@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidLabels, InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -19,6 +20,7 @@ from topicfold.server.records import labels_in
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.wire.resources import Labels
 
+_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 _LABELS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
@@ -72,10 +74,12 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (NamespaceNotFound, TopicNotFound)
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=_LABELS,
+                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
                   errors=(*READ_ERRORS, *missing), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
+                  needs=_UPDATING,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, Undecodable), aliases=aliases),
-        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204,
+        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=_UPDATING,
                   query={"keys*": "Keys of labels, parted by commas.", "all": "`true` takes all labels off."},
                   errors=(*WRITE_ERRORS, *missing, Undecodable), aliases=aliases),
     )  # fmt: skip

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, NamespaceNotFound, NotEmpty, NotFound, TenantNotFound
+from topicfold.errors import (
+    AlreadyExists,
+    InvalidPolicy,
+    NamespaceNotFound,
+    NotEmpty,
+    NotFound,
+    PolicyUnmet,
+    TenantNotFound,
+)
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
+from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.policy.values import plain_value
+from topicfold.model.records import NO_GRANTS
+from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
+from topicfold.server.clusters import check_replication
+from topicfold.server.namespace_policies import REPLICATION
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
-from topicfold.server.queries import flag, label_filter, one, query_of
+from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, one, query_of
 from topicfold.server.records import namespace_in_body
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
-from topicfold.wire.resources import NamespaceInfo
+from topicfold.wire.namespace_document import document_schema, policies_document
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
+_DOCUMENT = document_schema()
 _VALUES_BY_KEY = {"type": "object", "additionalProperties": _NAMES}
+_TENANT_ADMIN = Right(Permission.ADMIN, Scope.TENANT)
+_LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 _DOMAIN_OF_MODE = {"PERSISTENT": PERSISTENT, "NON_PERSISTENT": NON_PERSISTENT, "ALL": None}
 
 
@@ -35,20 +52,28 @@ class Namespaces:
         """Answer the namespaces of a tenant."""
         tenant = tenant_in(request)
         cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
-        return read_answer(self.node.reading.namespaces(tenant), cut)
+        return read_answer(self.node.namespaces(request, tenant), cut)
 
     async def get(self, request: Request) -> Response:
-        """Answer one namespace's record."""
+        """Answer one namespace's document: its policies, its properties, and to who may change them its grants."""
         name = namespace_in(request)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        record, etag = self.node.reading.namespace(name)
-        return read_answer({"properties": dict(record.properties)}, cut, etag)
+        with said_of_absent_namespace(name):
+            record, etag = self.node.reading.namespace(name)
+        topic_grants = self.node.reading.topic_grants(name)
+        if not self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name):
+            record, topic_grants = replace(record, grants=NO_GRANTS), {}
+        local_cluster = self.node.limits.local_cluster
+        return read_answer(policies_document(record, topic_grants, local_cluster), cut, etag)
 
     async def create(self, request: Request) -> Response:
         """Make a namespace of a tenant that exists."""
         name = namespace_in(request)
-        record = namespace_in_body(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "create", dict(record.properties))
+        record = namespace_in_body(await json_body(request, self.node), self.node.limits)
+        clusters = record.policies.get(REPLICATION, ())
+        await check_replication(self.node, name.partition("/")[0], clusters, asked_to_read(request, self.node))
+        meaning = (dict(record.properties), plain_value(record.policies), dict(record.grants))
+        asked = asked_to_write(request, self.node, "create", *meaning)
         return written_answer(await self.node.writing.create_namespace(name, record, asked))
 
     async def delete(self, request: Request) -> Response:
@@ -56,7 +81,8 @@ class Namespaces:
         name = namespace_in(request)
         force = flag(query_of(request), "force")
         asked = asked_to_write(request, self.node, "delete", force)
-        return written_answer(await self.node.writing.delete_namespace(name, asked, force=force))
+        with said_of_absent_namespace(name):
+            return written_answer(await self.node.writing.delete_namespace(name, asked, force=force))
 
     async def topics(self, request: Request) -> Response:
         """Answer the topics of a namespace, by domain.
@@ -71,14 +97,23 @@ class Namespaces:
             # As Pulsar, which takes a value it does not know for a resource it does not have.
             raise NotFound(f"mode {mode[:80]!r} is none of {', '.join(_DOMAIN_OF_MODE)}")
         labels = label_filter(query)
+        with_system_topics = flag(query, SYSTEM_TOPICS)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        return read_answer(self.node.reading.topic_names(name, labels, _DOMAIN_OF_MODE[mode]), cut)
+        with said_of_absent_namespace(name):
+            names = self.node.reading.topic_names(
+                name,
+                labels,
+                _DOMAIN_OF_MODE[mode],
+                self.node.listable(request, name),
+                with_system_topics=with_system_topics,
+            )
+        return read_answer(names, cut)
 
     async def labels(self, request: Request) -> Response:
         """Answer every label key in use with its values."""
         name = namespace_in(request)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        return read_answer(self.node.reading.all_labels(name), cut)
+        return read_answer(self.node.reading.all_labels(name, self.node.listable(request, name)), cut)
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -88,21 +123,26 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (*READ_ERRORS, NamespaceNotFound)
     return (
         Operation("listNamespaces", "GET", "/admin/v2/namespaces/{tenant}", namespaces.list,
-                  "List a tenant's namespaces", answer=_NAMES, errors=(*READ_ERRORS, TenantNotFound)),
-        Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=NamespaceInfo,
+                  "List a tenant's namespaces", answer=_NAMES, needs=Access.ANYONE,
+                  errors=(*READ_ERRORS, TenantNotFound)),
+        Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
+                  needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
                   errors=missing),
-        Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=NamespaceInfo,
-                  errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists)),
+        Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
+                  needs=_TENANT_ADMIN,
+                  errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet)),
         Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,
+                  needs=_TENANT_ADMIN,
                   query={"force": "`true` ends its topics with it."},
                   errors=(*WRITE_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
-                  "List a namespace's topics by domain", answer=_NAMES,
+                  "List a namespace's topics by domain", answer=_NAMES, needs=_LISTING,
                   query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL.",
-                         "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them."},
+                         "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them.",
+                         SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too."},
                   errors=missing),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
-                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, errors=missing,
+                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING, errors=missing,
                   aliases=[f"{one_path}/{spelling}" for spelling in
                            ("topicCustomeLabels", "topic-custom-labels", "topic-custome-labels")]),
     )  # fmt: skip

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, InvalidLabels, InvalidRequest, NamespaceNotFound, TopicNotFound
-from topicfold.model.names import DEFAULT_NAMESPACE, DOMAINS, PERSISTENT, TopicName, parse_namespace
+from topicfold.errors import (
+    AlreadyExists,
+    InvalidLabels,
+    LogUnavailable,
+    NamespaceNotFound,
+    PoliciesDisabled,
+    PolicyUnmet,
+    TopicNotFound,
+    Undecodable,
+)
+from topicfold.model.desired import SCOPES, replace_members
+from topicfold.model.names import TopicName
+from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
+from topicfold.server.desired import check_surroundings, meaning_of, members_in, new_topic_in
 from topicfold.server.node import Node
-from topicfold.server.paths import refuse_partition, topic_in
-from topicfold.server.queries import label_equalities, one, query_of
-from topicfold.server.records import new_topic_in
+from topicfold.server.paths import namespaces_in, refuse_partition, topic_in
+from topicfold.server.queries import flag, label_equalities, one, query_of
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.topics import creation
-from topicfold.wire.resources import NewTopic, TopicItem, TopicList, topic_item
+from topicfold.server.versions import AT_QUERY, readable_since, topic_at
+from topicfold.wire.resources import NewTopic, TopicItem, TopicList, TopicPatch, topic_item
 
-MAX_NAMESPACES = 100
+NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
+DOMAIN_QUERY = {"domain": "`persistent`, as without it, or `non-persistent`."}
+
+_MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
+_ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
+_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
+_READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
+_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,64 +57,126 @@ class NativeTopics:
         """Answer the topics of some namespaces that bear all labels given, from one cut of the log.
 
         Raises:
-            InvalidRequest: more than `MAX_NAMESPACES`, or a malformed query.
+            InvalidRequest: too many namespaces, or a malformed query.
         """
         query = query_of(request, ("namespace", "label"))
-        namespaces = dict.fromkeys(map(parse_namespace, query.get("namespace", (DEFAULT_NAMESPACE,))))
-        if len(namespaces) > MAX_NAMESPACES:
-            raise InvalidRequest(f"{len(namespaces)} namespaces, at most {MAX_NAMESPACES} are allowed")
+        namespaces = namespaces_in(request)
         labels = label_equalities(query, "label")
         node = self.node
         partitions = {node.engine.partition(namespace) for namespace in namespaces}
         cut = await node.reading.settle(partitions, asked_to_read(request, node))
-        items = [topic_item(view) for namespace in namespaces for view in node.reading.topics(namespace, labels)]
+        items = [
+            self._shown(view, request, namespace)
+            for namespace in namespaces
+            for view in node.reading.topics(namespace, labels, node.listable(request, namespace))
+        ]
         return read_answer({"items": items, "position": str(cut.revision)}, cut)
 
     async def get(self, request: Request) -> Response:
-        """Answer one topic's record."""
-        name = _topic_in(request)
+        """Answer one topic's record, with `at` as it once was."""
+        name = native_topic_in(request, "at")
+        at = one(query_of(request), "at")
         node = self.node
-        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
-        view = node.reading.topic(name)
+        asked = asked_to_read(request, node)
+        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked)
+        if at is None:
+            view = node.reading.topic(name)
+        else:
+            since = await readable_since(node, request, name, asked.deadline)
+            view = await topic_at(node, name, at, asked.deadline, since)
         return read_answer(topic_item(view), cut, view.etag)
 
     async def create(self, request: Request) -> Response:
-        """Make a topic, with its labels."""
-        name = refuse_partition(_topic_in(request))
+        """Make a topic, with its labels and policies."""
+        name = refuse_partition(native_topic_in(request, "adopt"))
         node = self.node
-        record = new_topic_in(await json_body(request, node))
-        asked = asked_to_write(request, node, *creation(record))
-        written = await node.writing.create_topic(name, record, asked)
+        options = node.engine.options
+        adopts = flag(query_of(request), "adopt")
+        record = new_topic_in(await json_body(request, node), options.label_rules, options.limits)
+        if adopts or record.kafka_name is not None:
+            # Another namespace's Kafka topic, or nobody's: the right on one's own namespace says nothing about it.
+            await node.require(request, Access.SUPERUSER)
+        scopes = {scope: policies for scope in SCOPES if (policies := getattr(record, scope)) is not None}
+        if record.labels or scopes:
+            await node.require(request, _UPDATING)
+        await self._require_for_policies(request, scopes)
+        await check_surroundings(node, request, name, scopes, is_new=True)
+        asked = asked_to_write(request, node, *creation(record), *(["adopt"] if adopts else []))
+        make = node.writing.record_topic if adopts else node.writing.create_topic
+        written = await make(name, record, asked)
         return written_answer(written, topic_item(TopicView(str(name), written.etag, record)), 201)
+
+    async def change(self, request: Request) -> Response:
+        """Replace some members of a topic's record whole, all in one update."""
+        name = refuse_partition(native_topic_in(request))
+        node = self.node
+        options = node.engine.options
+        members = members_in(await json_body(request, node), options.label_rules, options.limits)
+        await self._require_for_policies(request, members)
+        await check_surroundings(node, request, name, members)
+        asked = asked_to_write(request, node, "change", meaning_of(members))
+        update = replace_members(str(name), members, partial(below_topics, node.engine, name.namespace))
+        return written_answer(await node.writing.change_topic(name, update, asked))
 
     async def delete(self, request: Request) -> Response:
         """End a topic, partitioned or not."""
-        name = _topic_in(request)
+        name = native_topic_in(request)
         asked = asked_to_write(request, self.node, "delete", None)
         return written_answer(await self.node.writing.delete_topic(name, asked))
 
+    async def _require_for_policies(self, request: Request, members: Collection[str]) -> None:
+        """Return if who asks may change `members` of a topic's record: policies of all clusters need more than others.
 
-def _topic_in(request: Request) -> TopicName:
-    domain = one(query_of(request, ("domain",)), "domain") or PERSISTENT
-    if domain not in DOMAINS:
-        raise InvalidRequest(f"domain must be one of {', '.join(DOMAINS)}, not {domain[:80]!r}")
-    return topic_in(request, domain)
+        Raises:
+            Forbidden: they may not.
+        """
+        if SCOPES[1] in members:
+            await self.node.require(request, _ADMINISTERING)
+
+    def _shown(self, view: TopicView, request: Request, namespace: str) -> dict[str, Any]:
+        """Return a topic that was found; to who may list topics and no more only what finding them is about."""
+        item = topic_item(view)
+        node = self.node
+        if not (node.has(request, _READING_ALL, namespace) or node.has(request, _READING, view.topic)):
+            for member in ("policies", "properties", "kafkaName"):
+                item.pop(member, None)
+        return item
+
+
+def native_topic_in(request: Request, *others: str) -> TopicName:
+    """Return the topic that a path under `/api/v1` names; the domain is a parameter, and `others` may be given too.
+
+    Raises:
+        InvalidName: it breaks the rules.
+        InvalidRequest: the domain is none, or another parameter is given.
+    """
+    query_of(request, ("domain", *others))
+    return topic_in(request)
 
 
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with topics under `/api/v1`."""
     topics = NativeTopics(node)
-    path = "/api/v1/topics/{tenant}/{namespace}/{topic}"
-    domain = {"domain": "`persistent`, as without it, or `non-persistent`."}
+    path, domain = NATIVE_TOPIC, DOMAIN_QUERY
+    missing = (NamespaceNotFound, TopicNotFound)
     return (
-        Operation("getTopicRecord", "GET", path, topics.get, "Read a topic", answer=TopicItem, query=domain,
-                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound)),
+        Operation("getTopicRecord", "GET", path, topics.get, "Read a topic", answer=TopicItem,
+                  query=domain | AT_QUERY,
+                  needs=_READING,
+                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable)),
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
-                  body=NewTopic, query=domain,
+                  needs=_MANAGING,
+                  body=NewTopic,
+                  query=domain | {"adopt": "Make the record only, and nothing in Kafka."},
                   errors=(*WRITE_ERRORS, NamespaceNotFound, AlreadyExists, InvalidLabels)),
+        Operation("changeTopicRecord", "PATCH", path, topics.change, "Replace parts of a topic's record", 204,
+                  body=TopicPatch, query=domain, needs=_UPDATING,
+                  errors=(*WRITE_ERRORS, *missing, InvalidLabels, PolicyUnmet, PoliciesDisabled, Undecodable)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
+                  needs=_MANAGING,
                   errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound)),
         Operation("findTopics", "GET", "/api/v1/topics", topics.find, "Find topics by label", answer=TopicList,
+                  needs=Right(Permission.LIST_TOPICS, Scope.NAMESPACE),
                   query={"namespace*": "A namespace to look in; `public/default` without any.",
                          "label*": "`key=value`; all of them must hold."},
                   errors=(*READ_ERRORS, NamespaceNotFound)),

@@ -4,22 +4,71 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyroaring import BitMap
+from starlette.requests import Request
+
+from topicfold.model.permissions import Need, Right
+from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.writing import Writing
+from topicfold.server.auth.authorizer import Authorizer, Place
 from topicfold.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One running engine behind HTTP."""
+    """One running engine behind HTTP. `authorizer` None: whoever reaches the node may do everything."""
 
     engine: Engine
     reading: Reading
     writing: Writing
     settings: Settings
+    authorizer: Authorizer | None
+    upkeep: Upkeep | None = None
+    """Its part in a Kafka cluster, None where it is told of none."""
 
     @classmethod
-    def of(cls, engine: Engine, settings: Settings) -> Node:
+    def of(cls, engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Node:
         """Return the node that `engine` is."""
-        return cls(engine, Reading(engine), Writing(engine), settings)
+        reading = Reading(engine)
+        authorizer = Authorizer(engine, reading, settings.superusers) if settings.has_authentication else None
+        writing = upkeep.writing if upkeep else Writing(engine)
+        return cls(engine, reading, writing, settings, authorizer, upkeep)
+
+    @property
+    def limits(self) -> Limits:
+        """What policies may say on this node."""
+        return self.engine.options.limits
+
+    async def require(self, request: Request, needs: Need) -> None:
+        """Return if who asks has `needs` on what the request names: for what only the body says is wanted.
+
+        Raises:
+            Forbidden: they have not.
+        """
+        if self.authorizer is not None:
+            await self.authorizer.require(request, needs)
+
+    def has(self, request: Request, right: Right, place: Place) -> bool:
+        """Return whether who asks has `right` on `place`."""
+        return self.authorizer is None or self.authorizer.has(request, right, place)
+
+    def listable(self, request: Request, namespace: str) -> BitMap | None:
+        """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
+        return None if self.authorizer is None else self.authorizer.listable(request, namespace)
+
+    def tenants(self, request: Request) -> list[str]:
+        """Return the tenants of which who asks may know, sorted."""
+        return self.reading.tenants() if self.authorizer is None else self.authorizer.tenants(request)
+
+    def namespaces(self, request: Request, tenant: str) -> list[str]:
+        """Return the namespaces of `tenant` of which who asks may know, sorted.
+
+        Raises:
+            TenantNotFound, Forbidden: there is no such tenant, or none of which they may know.
+        """
+        if self.authorizer is None:
+            return self.reading.namespaces(tenant)
+        return self.authorizer.namespaces(request, tenant)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from topicfold.errors import OperationNotFound
 from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.permissions import Access
 from topicfold.runtime.group import Target
 from topicfold.runtime.writing import refusal
 from topicfold.server.answers import read_answer
@@ -60,5 +61,6 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked about operations."""
     return (
         Operation("getOperation", "GET", "/api/v1/operations/{operation}", Operations(node).get,
-                  "Ask what became of a change", answer=OperationState, errors=(*READ_ERRORS, OperationNotFound)),
+                  "Ask what became of a change", answer=OperationState, needs=Access.ANYONE,
+                  errors=(*READ_ERRORS, OperationNotFound)),
     )  # fmt: skip

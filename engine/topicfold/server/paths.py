@@ -8,11 +8,25 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
-from topicfold.errors import InvalidName
-from topicfold.model.names import PERSISTENT, TopicName, check_local, check_tenant, parse_namespace, partition_base
+from topicfold.errors import InvalidName, InvalidRequest
+from topicfold.model.names import (
+    DEFAULT_NAMESPACE,
+    DOMAINS,
+    PERSISTENT,
+    TopicName,
+    check_local,
+    check_tenant,
+    parse_namespace,
+    partition_base,
+)
+from topicfold.server.queries import one, query_of
+
+MAX_NAMESPACES = 100
+"""In one request."""
 
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CACHED_NAMES = 4_096
+_NAMED = "topicfold.topic"
 
 
 def tenant_in(request: Request) -> str:
@@ -33,20 +47,42 @@ def namespace_in(request: Request) -> str:
     return _namespace(request.path_params["tenant"], request.path_params["namespace"])
 
 
-def topic_in(request: Request, domain: str | None = None) -> TopicName:
-    """Return the topic that the path names; `domain` is given where it is not in the path.
+def topic_in(request: Request) -> TopicName:
+    """Return the topic that a request names: by its path alone, or where that has no domain, with its query.
 
-    Under `/admin/v2` a `+` means a space, as it does to Pulsar.
+    Under `/admin/v2` a `+` means a space, as it does to Pulsar. Whatever asks again is given the same name: what is
+    done is done to the topic that authorization was about.
 
     Raises:
         InvalidName: it breaks the rules.
+        InvalidRequest: the domain is none.
     """
-    params = request.path_params
-    local = params["topic"]
-    if domain is None:
-        local = local.replace("+", "%20")
-        domain = domain_in(request)
-    return _topic(domain, params["tenant"], params["namespace"], local)
+    scope = request.scope
+    named: TopicName | None = scope.get(_NAMED)
+    if named is None:
+        params = scope["path_params"]
+        local = params["topic"]
+        if "domain" in params:
+            domain, local = domain_in(request), local.replace("+", "%20")
+        else:
+            domain = _domain_in_query(request)
+        named = scope[_NAMED] = _topic(domain, params["tenant"], params["namespace"], local)
+    return named
+
+
+def namespaces_in(request: Request) -> list[str]:
+    """Return the namespaces that a request names, each once: the one in its path, or those in its query.
+
+    Raises:
+        InvalidName: one breaks the rules.
+        InvalidRequest: more than `MAX_NAMESPACES`.
+    """
+    if "namespace" in request.path_params:
+        return [namespace_in(request)]
+    named = dict.fromkeys(query_of(request).get("namespace", (DEFAULT_NAMESPACE,)))
+    if len(named) > MAX_NAMESPACES:
+        raise InvalidRequest(f"{len(named)} namespaces, at most {MAX_NAMESPACES} are allowed")
+    return [parse_namespace(text) for text in named]
 
 
 def whole_topic_in(request: Request) -> TopicName:
@@ -94,6 +130,13 @@ def decoded(segment: str) -> str:
         return unquote(segment, errors="strict")
     except UnicodeDecodeError:
         raise InvalidName(f"{segment[:80]!r} is not valid UTF-8 once decoded", name=segment) from None
+
+
+def _domain_in_query(request: Request) -> str:
+    domain = one(query_of(request), "domain") or PERSISTENT
+    if domain not in DOMAINS:
+        raise InvalidRequest(f"domain must be one of {', '.join(DOMAINS)}, not {domain[:80]!r}")
+    return domain
 
 
 @lru_cache(maxsize=_CACHED_NAMES)

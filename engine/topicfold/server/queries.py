@@ -12,6 +12,7 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
 
 MAX_PARAMETERS = 200
+SYSTEM_TOPICS = "includeSystemTopic"
 LABEL_FILTERS = ("custom-labels", "custome-labels", "customLabels", "customeLabels")
 
 Query = dict[str, list[str]]

@@ -9,11 +9,16 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from topicfold.errors import InvalidLabels, InvalidRequest
+from topicfold.errors import InvalidLabels, InvalidRequest, PolicyUnmet
+from topicfold.model.grants import grants_in
 from topicfold.model.labels import LabelRules, check_labels
-from topicfold.model.names import is_kafka_name
-from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, TopicRecord, frozen
-from topicfold.wire.resources import NamespaceInfo, NewTopic, Resource, TenantInfo
+from topicfold.model.policy.changes import contradicts
+from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.resolve import broker_level
+from topicfold.model.policy.retention import RETENTION_BELOW
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, frozen
+from topicfold.wire.namespace_document import policies_in_document
+from topicfold.wire.resources import Resource, TenantInfo
 
 MAX_VIOLATIONS = 100
 """Named in one answer; a body may hold tens of thousands."""
@@ -47,21 +52,6 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
     return labels
 
 
-def new_topic_in(body: Any) -> TopicRecord:
-    """Return the record that a native PUT asks for; no body asks for a plain topic.
-
-    Raises:
-        InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
-    """
-    new = _checked(NewTopic, body)
-    if new.kafka_name is not None and not is_kafka_name(new.kafka_name):
-        raise InvalidRequest(
-            f"kafkaName {new.kafka_name[:80]!r} is no name that Kafka takes",
-            violations=[{"path": "kafkaName", "reason": "1 to 249 of A-Z a-z 0-9 . _ - are allowed"}],
-        )
-    return TopicRecord(new.partitions, new.kafka_name, frozen(new.properties), frozen(new.labels))
-
-
 def properties_in(body: Any) -> Mapping[str, str]:
     """Return a map of properties as Pulsar takes it: numbers and booleans become text; no body is no properties.
 
@@ -78,7 +68,7 @@ def properties_in(body: Any) -> Mapping[str, str]:
         if not isinstance(value, (str, int, float))
     ]
     if wrong:
-        raise _violations(wrong[:MAX_VIOLATIONS])
+        raise violated(wrong[:MAX_VIOLATIONS])
     return frozen({key: _as_text(value) for key, value in body.items()})
 
 
@@ -109,37 +99,61 @@ def tenant_in_body(body: Any) -> TenantRecord:
     Raises:
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    info = _checked(TenantInfo, body)
+    info = checked(TenantInfo, body)
     return TenantRecord(_distinct(info.admin_roles or ()), _distinct(info.allowed_clusters or ()))
 
 
-def namespace_in_body(body: Any) -> NamespaceRecord:
-    """Return the record of a namespace; no body is an empty one.
+def namespace_in_body(body: Any, limits: Limits) -> NamespaceRecord:
+    """Return the record that a namespace's document asks for; no body is an empty one.
+
+    Raises:
+        InvalidRequest: it is no object, or its properties or grants are malformed.
+        InvalidPolicy, PolicyUnmet, Forbidden: a policy in it may not be set, or two contradict each other.
+    """
+    document = {} if body is None else body
+    if not isinstance(document, dict):
+        raise InvalidRequest(f"the body must be an object, not {_kind(body)}")
+    policies = policies_in_document(document, limits)
+    if contradicts(policies, broker_level(limits)):
+        raise PolicyUnmet(RETENTION_BELOW.replace("topic", "namespace"))
+    auth = document.get("auth_policies")
+    grants = grants_in(auth.get("namespace_auth") if isinstance(auth, dict) else auth)
+    return NamespaceRecord(properties_in(document.get("properties")), policies, grants)
+
+
+def checked(shape: type[R], body: Any) -> R:
+    """Return a body as a shape; no body is an empty object.
 
     Raises:
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    return NamespaceRecord(frozen(_checked(NamespaceInfo, body).properties or {}))
-
-
-def _checked(shape: type[R], body: Any) -> R:
     try:
         return shape.model_validate({} if body is None else body)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_VIOLATIONS]
-        raise _violations([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
+        raise violated([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
 
 
 def _violation(shape: type[Resource], kind: str, place: tuple[int | str, ...], message: str) -> dict[str, str]:
     path = ".".join(map(str, place))
     if kind == "extra_forbidden":
-        known = [field.alias or name for name, field in shape.model_fields.items()]
-        near = get_close_matches(path, known, n=1)
+        known = [field.alias or name for name, field in _inside(shape, place[:-1]).model_fields.items()]
+        near = get_close_matches(str(place[-1]), known, n=1)
         return {"path": path, "reason": f"not known here; {f'did you mean {near[0]}?' if near else ', '.join(known)}"}
     return {"path": path, "reason": message[0].lower() + message[1:]}
 
 
-def _violations(found: list[dict[str, str]]) -> InvalidRequest:
+def _inside(shape: type[Resource], place: tuple[int | str, ...]) -> type[Resource]:
+    """Return the shape of what is at `place` in a body of this shape."""
+    for step in place:
+        field = next(each for name, each in shape.model_fields.items() if step in (name, each.alias))
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Resource):
+            shape = field.annotation
+    return shape
+
+
+def violated(found: list[dict[str, str]]) -> InvalidRequest:
+    """Return the error that says all that is wrong with a body."""
     first = "; ".join(f"{each['path'] or 'the body'}: {each['reason']}" for each in found[:5])
     return InvalidRequest(first, violations=found)
 

@@ -18,12 +18,14 @@ import uvicorn
 import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
-from topicfold.log.port import Log
-from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.upkeep import Upkeep
 from topicfold.server.app import create_app
+from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loopback import is_loopback
 from topicfold.settings import Settings
+from topicfold.starting import engine_options, open_log, open_upkeep
 from topicfold.telemetry import configure_logging
 
 _log = structlog.get_logger(__name__)
@@ -35,6 +37,7 @@ EXIT_UNREACHABLE = 6
 EXIT_INTERRUPTED = 130
 
 KEEP_ALIVE_SECONDS = 75
+BACKLOG = 2048
 GRACE_SECONDS = 20
 _DEFAULT_PORT = 8080
 _COLLECT_AFTER = (20_000, 50, 1_000)
@@ -61,48 +64,17 @@ def serve(settings: Settings) -> int:
     return EXIT_STOPPED
 
 
-async def open_log(settings: Settings) -> Log:
-    """Return the log that `settings` name.
-
-    Raises:
-        BadSetting: they cannot work.
-        WrongLog: it is something else.
-        LogUnavailable: it does not answer.
-    """
-    if settings.kafka_bootstrap is not None:
-        from topicfold.log.kafka import KafkaLog
-
-        return await KafkaLog.open(
-            settings.kafka_bootstrap,
-            topic=settings.kafka_topic,
-            partitions=settings.partitions,
-            kafka_settings=settings.kafka_settings,
-        )
-    from topicfold.log.sqlite import SqliteLog
-
-    return await SqliteLog.open(settings.log_file, partitions=settings.partitions)
-
-
-def engine_options(settings: Settings) -> EngineOptions:
-    """Return what `settings` tell the engine."""
-    return EngineOptions(
-        label_rules=settings.label_rules,
-        ready_timeout_seconds=settings.ready_timeout_seconds,
-        request_timeout_seconds=settings.request_timeout_seconds,
-        stale_after_seconds=settings.stale_after_seconds,
-    )
-
-
 def listen(settings: Settings) -> socket.socket:
     """Return a socket bound where `settings` say.
 
     Raises:
-        BadSetting: that is no loopback address, or the port is taken.
+        BadSetting: strangers could reach that address and do everything, or the port is taken.
     """
-    if not is_loopback(settings.host):
+    if not (is_loopback(settings.host) or settings.has_authentication or settings.insecure):
         raise BadSetting(
-            f"host {settings.host!r} is not this machine's loopback, and there is no authentication yet",
-            hint="Serve on 127.0.0.1, behind a proxy that knows its users.",
+            f"host {settings.host!r} is not this machine's loopback, and there is no authentication",
+            hint="Serve on 127.0.0.1, or say who may come in: --auth-jwks-url, --auth-jwt-key-file or "
+            "--tls-client-ca-file. --insecure lets everybody in.",
         )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[
@@ -137,11 +109,16 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-def server_of(engine: Engine, settings: Settings) -> Server:
-    """Return the HTTP server of `engine`, not listening yet."""
+def server_of(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Server:
+    """Return the HTTP server of `engine`, not listening yet.
+
+    Raises:
+        BadSetting: what the settings say about who may come in cannot work.
+    """
+    tls = tls_of(settings)
     return Server(
         uvicorn.Config(
-            create_app(engine, settings),
+            create_app(engine, settings, upkeep),
             http=Connection,
             ws="none",
             lifespan="off",
@@ -149,6 +126,8 @@ def server_of(engine: Engine, settings: Settings) -> Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            ssl_context_factory=None if tls is None else lambda config, default: tls,
+            backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
@@ -156,6 +135,7 @@ def server_of(engine: Engine, settings: Settings) -> Server:
 
 
 async def _serve(settings: Settings) -> None:
+    check_security(settings)
     with contextlib.closing(listen(settings)) as listener:
         log = await open_log(settings)
         try:
@@ -163,28 +143,56 @@ async def _serve(settings: Settings) -> None:
         except BaseException:
             await log.close()
             raise
+        upkeep = None
         try:
+            upkeep = open_upkeep(engine, settings)
+            if upkeep:
+                upkeep.start()
+            # Whoever reads the announcement may come at once.
+            listener.listen(BACKLOG)
             _announce(settings, listener)
-            await server_of(engine, settings).serve(sockets=[listener])
+            await server_of(engine, settings, upkeep).serve(sockets=[listener])
         finally:
+            if upkeep:
+                await upkeep.stop()
             await engine.stop()
             _log.info("stopped")
 
 
 def _announce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "http" if settings.tls_cert_file is None else "https"
+    url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
     log = settings.kafka_bootstrap or str(settings.log_file)
-    _log.info("serving", url=url, log=log)
+    _log.info("serving", url=url, log=log, **_cluster(settings))
     at = "" if port == _DEFAULT_PORT else f" --url {url}"
     command = _command()
+    if settings.has_authentication:
+        at += " --token-file FILE"
     sys.stdout.write(
-        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it. Try, in another terminal:\n\n"
+        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)} Try, in another terminal:\n\n"
         f"  {command} topics create orders{at}\n"
         f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
         f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
     )
     sys.stdout.flush()
+
+
+def _cluster(settings: Settings) -> dict[str, str]:
+    """Return what the log line says of the Kafka cluster."""
+    if settings.cluster is None:
+        return {}
+    return {"cluster": settings.cluster[0], "topics": "adopted" if settings.adopt_only else "made and deleted"}
+
+
+def _warning(settings: Settings) -> str:
+    """Return what a person must know who does not expect a deletion to reach Kafka."""
+    if settings.cluster is None or settings.adopt_only:
+        return ""
+    return (
+        f"\nTopics are made and deleted in Kafka at {settings.cluster[0]} too, messages and all; "
+        "with --adopt-only they are not.\n"
+    )
 
 
 def _command() -> str:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, TenantNotFound
+from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
+from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.records import TenantRecord
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
+from topicfold.server.clusters import unknown_clusters
 from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
 from topicfold.server.queries import flag, query_of
@@ -31,7 +34,7 @@ class Tenants:
     async def list(self, request: Request) -> Response:
         """Answer the names of all tenants."""
         cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
-        return read_answer(self.node.reading.tenants(), cut)
+        return read_answer(self.node.tenants(request), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one tenant's record."""
@@ -43,14 +46,14 @@ class Tenants:
     async def create(self, request: Request) -> Response:
         """Make a tenant."""
         name = tenant_in(request)
-        record = tenant_in_body(await json_body(request, self.node))
+        record = await self._record_in(request)
         asked = asked_to_write(request, self.node, "create", record.admin_roles, record.allowed_clusters)
         return written_answer(await self.node.writing.create_tenant(name, record, asked))
 
     async def update(self, request: Request) -> Response:
         """Replace a tenant's record."""
         name = tenant_in(request)
-        record = tenant_in_body(await json_body(request, self.node))
+        record = await self._record_in(request)
         asked = asked_to_write(request, self.node, "update", record.admin_roles, record.allowed_clusters)
         return written_answer(await self.node.writing.update_tenant(name, record, asked))
 
@@ -67,6 +70,23 @@ class Tenants:
             raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
         return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 
+    async def _record_in(self, request: Request) -> TenantRecord:
+        """Return the record that a body asks for.
+
+        Raises:
+            PolicyUnmet: it names a cluster that there is none of, or a role with spaces around its name.
+        """
+        record = tenant_in_body(await json_body(request, self.node))
+        if any(role != role.strip() for role in record.admin_roles):
+            raise PolicyUnmet("AdminRoles contains whitespace in the beginning or end.")
+        clusters = record.allowed_clusters
+        unknown = await unknown_clusters(self.node, clusters, asked_to_read(request, self.node))
+        if unknown:
+            raise PolicyUnmet(
+                f"Clusters do not exist: {', '.join(unknown)}", hint="GET /admin/v2/clusters lists those there are."
+            )
+        return record
+
 
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with tenants."""
@@ -75,13 +95,18 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (*WRITE_ERRORS, TenantNotFound)
     return (
         Operation("listTenants", "GET", "/admin/v2/tenants", tenants.list, "List tenants", answer=_NAMES,
+                  needs=Access.ANYONE,
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
+                  needs=Right(Permission.ADMIN, Scope.TENANT),
                   errors=(*READ_ERRORS, TenantNotFound)),
         Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
-                  errors=(*WRITE_ERRORS, AlreadyExists)),
+                  needs=Access.SUPERUSER,
+                  errors=(*WRITE_ERRORS, AlreadyExists, PolicyUnmet)),
         Operation("updateTenant", "POST", one, tenants.update, "Replace a tenant's record", 204, body=TenantInfo,
-                  errors=missing),
+                  needs=Access.SUPERUSER,
+                  errors=(*missing, PolicyUnmet)),
         Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
+                  needs=Access.SUPERUSER,
                   query={"force": "`true` ends its namespaces with it."}, errors=(*missing, NotEmpty)),
     )  # fmt: skip

@@ -48,6 +48,10 @@ def _table_violations(namespace: str, table: TopicTable) -> Iterator[str]:
         yield "the sets of live or undecodable topics differ from the rows"
     if expected.partitions != table.partitions:
         yield "the numbers of partitions are not those of the records"
+    if expected.kafka_names != table.kafka_names or expected.pending != table.pending:
+        yield "names in Kafka, or who waits for a step there, are not those of the records"
+    if expected.grants != table.grants:
+        yield "the grants are not those of the records"
     if expected.digest_sum != table.digest_sum:
         yield "the digest sum is not that of the rows"
     if _by_pair(expected) != _by_pair(table):

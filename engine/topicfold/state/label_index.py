@@ -92,14 +92,13 @@ class LabelIndex:
 
     def all_labels(self, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every key with its values, both sorted; with `among`, only what those topics bear."""
-        return {
-            key: sorted(
-                value
-                for value, pair in values.items()
-                if among is None or self._postings[pair].bitmap().intersect(among)
-            )
+        if among is None:
+            return {key: sorted(values) for key, values in sorted(self._values.items())}
+        borne = {
+            key: sorted(value for value, pair in values.items() if self._postings[pair].bitmap().intersect(among))
             for key, values in sorted(self._values.items())
         }
+        return {key: values for key, values in borne.items() if values}
 
     def postings_by_pair(self) -> Iterable[tuple[str, str, Postings]]:
         """Yield (key, value, postings) of every pair that some topic bears."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
+from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 
@@ -25,10 +26,16 @@ _ETAG_AT = 16
 
 
 class Indexed(NamedTuple):
-    """What of a topic's record is indexed: its labels, and its partitions (0 for a plain topic)."""
+    """What of a topic's record is indexed: its labels, partitions (0 for a plain topic), grants, what it is in Kafka.
+
+    `kafka_name` None follows from the topic's own; `is_pending`: something is left to do in Kafka.
+    """
 
     labels: Mapping[str, str]
     partitions: int
+    kafka_name: str | None = None
+    is_pending: bool = False
+    grants: Grants = NO_GRANTS
 
 
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
@@ -40,11 +47,13 @@ _NOTHING = Indexed({}, 0)
 class TopicTable:
     """The topics of a namespace and their indexes. Only the fold changes it.
 
-    `partitions` holds the number of partitions of the partitioned topics, and of no other.
+    `partitions` holds the number of partitions of the partitioned topics, and of no other; `kafka_names` the names
+    of the Kafka topics that do not follow from their own; `pending` those for which something is left to do in Kafka;
+    `grants` those of the topics that have any.
     """
 
-    __slots__ = ("_decode", "_labels", "_payloads", "_rows", "digest_sum", "index", "keys", "live", "numbers",
-                 "partitions", "undecodable")  # fmt: skip
+    __slots__ = ("_decode", "_labels", "_payloads", "_rows", "digest_sum", "grants", "index", "kafka_names", "keys",
+                 "live", "numbers", "partitions", "pending", "undecodable")  # fmt: skip
 
     def __init__(self, decode: DecodeIndexed) -> None:
         self._decode = decode
@@ -53,6 +62,9 @@ class TopicTable:
         self.live = BitMap()
         self.undecodable = BitMap()
         self.partitions: dict[int, int] = {}
+        self.kafka_names: dict[int, str] = {}
+        self.pending: set[int] = set()
+        self.grants: dict[int, Grants] = {}
         self.index = LabelIndex()
         self.digest_sum = 0
         self._rows = bytearray()
@@ -106,6 +118,18 @@ class TopicTable:
             self.partitions[number] = indexed.partitions
         elif self.partitions:
             self.partitions.pop(number, None)
+        if indexed.kafka_name is not None:
+            self.kafka_names[number] = indexed.kafka_name
+        elif self.kafka_names:
+            self.kafka_names.pop(number, None)
+        if indexed.is_pending:
+            self.pending.add(number)
+        elif self.pending:
+            self.pending.discard(number)
+        if indexed.grants:
+            self.grants[number] = indexed.grants
+        elif self.grants:
+            self.grants.pop(number, None)
         old_labels = self._labels[number]
         if indexed.labels or old_labels:
             self._labels[number] = self.index.replace(number, old_labels, indexed.labels)

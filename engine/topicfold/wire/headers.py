@@ -10,6 +10,8 @@ IF_MATCH = "If-Match"
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MIN_POSITION = "X-Min-Position"
 CHANGE_REASON = "X-Change-Reason"
+AUTHORIZATION = "Authorization"
+BEARER = "Bearer"
 CONSISTENCY = "X-Consistency"
 LINEARIZABLE = "linearizable"
 
@@ -19,6 +21,7 @@ LOG_POSITION = "X-Log-Position"
 LOG_AGE = "X-Log-Age"
 OPERATION_ID = "X-Operation-Id"
 RETRY_AFTER = "Retry-After"
+AUTHENTICATE = "WWW-Authenticate"
 
 # Both
 REQUEST_ID = "X-Request-Id"

@@ -27,6 +27,7 @@ _STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
     errors.WrongKind: HTTPStatus.CONFLICT,
     errors.FewerPartitions: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.Unauthenticated: HTTPStatus.UNAUTHORIZED,
     errors.Forbidden: HTTPStatus.FORBIDDEN,
     errors.Reread: HTTPStatus.CONFLICT,
     errors.PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
@@ -45,7 +46,7 @@ _ADMIN_STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
 
 # For answers without a code of ours: from a proxy, or from a server of another version.
 _CLASS_OF_STATUS: Mapping[int, type[TopicfoldError]] = {
-    401: errors.Forbidden,
+    401: errors.Unauthenticated,
     403: errors.Forbidden,
     404: errors.NotFound,
     409: errors.Reread,

@@ -6,15 +6,15 @@ passes over them, as Pulsar does.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from topicfold.model.policy.values import plain_value
 from topicfold.model.records import MAX_PARTITIONS, TopicRecord
 from topicfold.runtime.reading import TopicView
-
-"""Of one topic: listings under `/admin/v2` name every partition."""
+from topicfold.wire.policy_schema import schema_of_all
 
 
 class Resource(BaseModel):
@@ -54,14 +54,31 @@ class Problem(Resource):
     )
 
 
+Policies = Annotated[dict[str, Any] | None, WithJsonSchema(schema_of_all())]
+Level = Literal["topic", "global", "namespace", "broker"]
+
+
+class TopicPolicies(Resource):
+    """A topic's own policies by name, and nothing of what lies below; null where it never had any."""
+
+    local: Policies = Field(default=None, description="Those on this cluster.")
+    global_: Policies = Field(default=None, alias="global", description="Those on all clusters.")
+
+
+_READERS_ONLY = "Left out where who asks may list topics and no more."
+
+
 class TopicItem(Resource):
     """A topic's record."""
 
     name: str = Field(description="The full name.")
     labels: dict[str, str]
     partitions: int = Field(description="0 for a topic without partitions.")
-    kafka_name: str | None = Field(description="The Kafka topic, where it does not follow from the name.")
-    properties: dict[str, str]
+    kafka_name: str | None = Field(
+        default=None, description=f"The Kafka topic, where it does not follow from the name. {_READERS_ONLY}"
+    )
+    properties: dict[str, str] | None = Field(default=None, description=_READERS_ONLY)
+    policies: TopicPolicies | None = Field(default=None, description=_READERS_ONLY)
     etag: str = Field(description="Names this version of the record; send it in double quotes as If-Match.")
     undecodable: bool = Field(default=False, description="The stored record cannot be read: what is shown is empty.")
 
@@ -82,6 +99,38 @@ class NewTopic(Resource):
     )
     properties: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
+    policies: TopicPolicies = Field(default_factory=TopicPolicies)
+
+
+class TopicPatch(Resource):
+    """What of a topic is to become what. A member that is given is replaced whole, one that is left out stays."""
+
+    labels: dict[str, str] = Field(default_factory=dict)
+    properties: dict[str, str] = Field(default_factory=dict)
+    policies: TopicPolicies = Field(
+        default_factory=TopicPolicies, description="A scope that is left out stays; null takes its policies off."
+    )
+
+
+class EffectivePolicy(Resource):
+    """What takes effect of one policy, and why."""
+
+    value: Any = Field(description="Null where nothing says anything.")
+    origin: Level | None = Field(description="The level it comes from; of merged ones the highest that has a part.")
+    origins: dict[str, Level] = Field(description="Where each member comes from, of a policy that is merged.")
+    chain: dict[Level, Any] = Field(
+        description="What each level says, the weightiest first; one that says nothing is left out."
+    )
+    enforced_by: Literal["topicfold", "kafka", "nothing"]
+
+
+class EffectiveTopic(Resource):
+    """What takes effect on a topic: `topic` before `global` before `namespace` before `broker`."""
+
+    name: str
+    labels: dict[str, str]
+    policies: dict[str, EffectivePolicy]
+    etag: str = Field(description="Of the topic's own record.")
 
 
 class Labels(PulsarResource):
@@ -97,10 +146,14 @@ class TenantInfo(PulsarResource):
     allowed_clusters: list[str] | None = Field(default=None)
 
 
-class NamespaceInfo(PulsarResource):
-    """What of a namespace's policies is kept so far."""
+class ClusterData(PulsarResource):
+    """Where a cluster is."""
 
-    properties: dict[str, str] | None = Field(default=None)
+    service_url: str | None = Field(default=None)
+    service_url_tls: str | None = Field(default=None)
+    broker_service_url: str | None = Field(default=None)
+    broker_service_url_tls: str | None = Field(default=None)
+    proxy_service_url: str | None = Field(default=None)
 
 
 class PartitionMetadata(PulsarResource):
@@ -147,6 +200,7 @@ def topic_item(view: TopicView) -> dict[str, Any]:
         "partitions": record.partitions,
         "kafkaName": record.kafka_name,
         "properties": dict(record.properties),
+        "policies": {"local": plain_value(record.local), "global": plain_value(record.global_)},
         "etag": view.etag,
     }
     return item if view.record is not None else item | {"undecodable": True}

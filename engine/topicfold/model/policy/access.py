@@ -5,38 +5,50 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from topicfold.model.policy import checks
-from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source, TopicRoute
+from topicfold.model.policy.description import (
+    LOCAL_CLUSTER,
+    NO_ANSWER,
+    Empty,
+    NamespaceRoute,
+    Policy,
+    Source,
+    TopicRoute,
+)
 from topicfold.model.policy.shapes import (
     AUTO_SUBSCRIPTION,
     ENTRY_FILTERS,
     SCHEMA_STRATEGIES,
     SUBSCRIPTION_TYPES,
+    UNDEFINED_STRATEGY,
 )
-from topicfold.model.policy.unset import is_empty
+from topicfold.model.policy.unset import is_empty, is_undefined
 from topicfold.model.policy.values import Choice, Flag, ListOf, Text
 
 ACCESS: tuple[Policy, ...] = (
     Policy(
         "subscriptionTypesEnabled", "enabled subscription types", ListOf(Choice(SUBSCRIPTION_TYPES)),
-        TopicRoute("subscriptionTypesEnabled", "SUBSCRIPTION_AUTH_MODE", has_applied=False, unset=[]),
+        TopicRoute("subscriptionTypesEnabled", "SUBSCRIPTION_AUTH_MODE", has_applied=False, unset=[],
+                   absent=NO_ANSWER, removal_makes_policies=True),
         "Types of subscriptions that may be made.",
-        NamespaceRoute("subscriptionTypesEnabled", "subscription_types_enabled"),
+        NamespaceRoute("subscriptionTypesEnabled", "subscription_types_enabled", empty=Empty.REFUSED, unset=[]),
         default=SUBSCRIPTION_TYPES, is_unset=is_empty,
     ),
     Policy(
         "schemaCompatibilityStrategy", "schema compatibility strategy", Choice(SCHEMA_STRATEGIES),
-        TopicRoute("schemaCompatibilityStrategy", "SCHEMA_COMPATIBILITY_STRATEGY", method="PUT", has_global=False),
+        TopicRoute("schemaCompatibilityStrategy", "SCHEMA_COMPATIBILITY_STRATEGY", method="PUT", has_global=False,
+                   unsets=UNDEFINED_STRATEGY),
         "Which new schemas are compatible with those before them.",
         NamespaceRoute("schemaCompatibilityStrategy", "schema_compatibility_strategy", method="PUT",
-                       has_delete=False),
-        default="FULL",
+                       has_delete=False, unset=UNDEFINED_STRATEGY),
+        default="FULL", is_unset=is_undefined,
     ),
     Policy(
         "schemaValidationEnforced", "schema validation", Flag(),
         TopicRoute("schemaValidationEnforced", "SCHEMA_COMPATIBILITY_STRATEGY", can_remove=False, has_global=False,
                    empty=Empty.REFUSED, unset=False),
         "Whether producers must bring a schema.",
-        NamespaceRoute("schemaValidationEnforced", "schema_validation_enforced", has_delete=False),
+        NamespaceRoute("schemaValidationEnforced", "schema_validation_enforced", has_delete=False, has_applied=True,
+                       empty=Empty.REFUSED, unset=False),
         default=False,
     ),
     Policy(
@@ -56,17 +68,18 @@ ACCESS: tuple[Policy, ...] = (
     Policy(
         "dispatcherPauseOnAckStatePersistentEnabled", "pause while acknowledgements are written", Flag(),
         TopicRoute("dispatcherPauseOnAckStatePersistent", "DISPATCHER_PAUSE_ON_ACK_STATE_PERSISTENT",
-                   has_applied=False, source=Source.TRUE, unset=False),
+                   has_applied=False, source=Source.TRUE, unset=False, left=False),
         "Whether delivery pauses while too much about acknowledgements is not on disk.",
         NamespaceRoute("dispatcherPauseOnAckStatePersistent", "dispatcherPauseOnAckStatePersistentEnabled",
-                       source=Source.TRUE),
+                       source=Source.TRUE, unset=False),
         default=False,
     ),
     Policy(
         "replicationClusters", "replication clusters", ListOf(Text()),
-        TopicRoute("replication", "REPLICATION", empty=Empty.UNMET),
+        TopicRoute("replication", "REPLICATION", empty=Empty.UNMET, applied_sees_both=True),
         "Clusters that have a copy of the topic.",
-        NamespaceRoute("replication", "replication_clusters", has_delete=False),
+        NamespaceRoute("replication", "replication_clusters", has_delete=False, empty=Empty.UNMET,
+                       unset=LOCAL_CLUSTER),
         check=checks.replication,
     ),
     Policy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicfold.model.policy.checks import not_negative
-from topicfold.model.policy.description import NO_ANSWER, Empty, NamespaceRoute, Policy, TopicRoute
+from topicfold.model.policy.description import NO_ANSWER, POLICIES_MISSING, Empty, NamespaceRoute, Policy, TopicRoute
 from topicfold.model.policy.shapes import INT
 from topicfold.model.policy.unset import is_negative
 
@@ -12,14 +12,16 @@ BOUNDS: tuple[Policy, ...] = (
         "maxProducerPerTopic", "maximum of producers", INT,
         TopicRoute("maxProducers", "MAX_PRODUCERS", empty=Empty.REFUSED),
         "Producers that may be connected; 0: any number.",
-        NamespaceRoute("maxProducersPerTopic", "max_producers_per_topic"),
+        NamespaceRoute("maxProducersPerTopic", "max_producers_per_topic", empty=Empty.REFUSED,
+                       check=not_negative("maxProducersPerTopic must be 0 or more")),
         default=0, check=not_negative("maxProducers must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
         "maxConsumerPerTopic", "maximum of consumers", INT,
         TopicRoute("maxConsumers", "MAX_CONSUMERS", empty=Empty.REFUSED),
         "Consumers that may be connected; 0: any number.",
-        NamespaceRoute("maxConsumersPerTopic", "max_consumers_per_topic"),
+        NamespaceRoute("maxConsumersPerTopic", "max_consumers_per_topic", empty=Empty.REFUSED,
+                       check=not_negative("maxConsumersPerTopic must be 0 or more")),
         default=0, check=not_negative("maxConsumers must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
@@ -27,7 +29,8 @@ BOUNDS: tuple[Policy, ...] = (
         TopicRoute("maxConsumersPerSubscription", "MAX_CONSUMERS", has_applied=False, empty=Empty.REFUSED,
                    unset=NO_ANSWER),
         "Consumers that may share a subscription; 0: any number.",
-        NamespaceRoute("maxConsumersPerSubscription", "max_consumers_per_subscription"),
+        NamespaceRoute("maxConsumersPerSubscription", "max_consumers_per_subscription", empty=Empty.REFUSED,
+                       check=not_negative("maxConsumersPerSubscription must be 0 or more")),
         default=0, check=not_negative("Invalid value for maxConsumersPerSubscription"), is_unset=is_negative,
     ),
     Policy(
@@ -35,21 +38,24 @@ BOUNDS: tuple[Policy, ...] = (
         TopicRoute("maxSubscriptionsPerTopic", "MAX_SUBSCRIPTIONS", has_applied=False, empty=Empty.REFUSED,
                    unset=NO_ANSWER),
         "Subscriptions a topic may have; 0: any number.",
-        NamespaceRoute("maxSubscriptionsPerTopic", "max_subscriptions_per_topic"),
+        NamespaceRoute("maxSubscriptionsPerTopic", "max_subscriptions_per_topic", empty=Empty.REFUSED,
+                       missing=POLICIES_MISSING),
         default=0, check=not_negative("maxSubscriptionsPerTopic must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
         "maxUnackedMessagesOnConsumer", "maximum of unacknowledged messages of a consumer", INT,
         TopicRoute("maxUnackedMessagesOnConsumer", "MAX_UNACKED"),
         "Messages that a consumer may leave unacknowledged; 0: any number.",
-        NamespaceRoute("maxUnackedMessagesPerConsumer", "max_unacked_messages_per_consumer"),
+        NamespaceRoute("maxUnackedMessagesPerConsumer", "max_unacked_messages_per_consumer", empty=Empty.REFUSED,
+                       check=not_negative("maxUnackedMessagesPerConsumer must be 0 or more")),
         default=50_000, check=not_negative("maxUnackedNum must be 0 or more"), is_unset=is_negative,
     ),
     Policy(
         "maxUnackedMessagesOnSubscription", "maximum of unacknowledged messages of a subscription", INT,
         TopicRoute("maxUnackedMessagesOnSubscription", "MAX_UNACKED"),
         "Messages that a subscription may leave unacknowledged; 0: any number.",
-        NamespaceRoute("maxUnackedMessagesPerSubscription", "max_unacked_messages_per_subscription"),
+        NamespaceRoute("maxUnackedMessagesPerSubscription", "max_unacked_messages_per_subscription",
+                       empty=Empty.REFUSED, check=not_negative("maxUnackedMessagesPerSubscription must be 0 or more")),
         default=200_000, check=not_negative("maxUnackedNum must be 0 or more"), is_unset=is_negative,
     ),
 )  # fmt: skip

@@ -8,14 +8,15 @@ Source: PIP-428 (`updateTopicPoliciesAsync` with its flag for absent records).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from types import MappingProxyType
 
 from topicfold.model.events import Verdict
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW, conflicts
-from topicfold.model.policy.values import Value
+from topicfold.model.policy.shapes import QUOTA_TYPES
+from topicfold.model.policy.values import MAX_ITEMS, Value
 from topicfold.model.records import EMPTY, NamespaceRecord, Record, TopicRecord
 from topicfold.model.updates import Refuse, Stored, Updater, namespace_missing, topic_missing
 
@@ -37,8 +38,18 @@ def remove_value(name: str) -> Change:
 
 
 def set_entry(name: str, key: str, value: Value) -> Change:
-    """Return the change that gives one entry of a policy that is a map this value, and keeps the others."""
-    return lambda old: MappingProxyType({**old, name: MappingProxyType({**old.get(name, EMPTY), key: value})})
+    """Return the change that gives one entry of a policy that is a map this value, and keeps the others.
+
+    A map that would have more than `MAX_ITEMS` entries is refused.
+    """
+
+    def change(old: Policies) -> Policies | Refuse:
+        entries = {**old.get(name, EMPTY), key: value}
+        if len(entries) > MAX_ITEMS:
+            return Refuse(Verdict.POLICY_UNMET, f"{name} would have {len(entries)} entries, {MAX_ITEMS} are allowed")
+        return MappingProxyType({**old, name: MappingProxyType(dict(sorted(entries.items())))})
+
+    return change
 
 
 def remove_entry(name: str, key: str) -> Change:
@@ -51,26 +62,36 @@ def remove_entry(name: str, key: str) -> Change:
     return change
 
 
-def holding(change: Change, name: str, below: Callable[[], Policies]) -> Change:
+def holding(change: Change, name: str, below: Callable[[], Policies], types: Collection[str] = QUOTA_TYPES) -> Change:
     """Return `change`, refused where retention and backlog quota would contradict each other after it.
 
-    `name` is the policy that is changed, the one the refusal speaks of. `below` says, when the update runs, what
-    holds where this scope says nothing.
+    `name` is the policy that is changed, the one the refusal speaks of. `below` says, when the update runs, what holds
+    where this scope says nothing: the namespace, else the node. A topic's two scopes are checked each by itself.
+
+    `types` are the quotas that are looked at: where quotas are set, just those. Another may contradict a retention that
+    was uncovered after it was set, which is no reason to refuse this one.
+
+    Source: `internalSetBacklogQuota` of Pulsar; its issues #17706, #17707, #20690.
     """
 
     def checked(old: Policies) -> Policies | Refuse:
         new = change(old)
         if isinstance(new, Refuse):
             return new
-        lower = below()
-        retention = new.get(RETENTION, lower.get(RETENTION))
-        if not conflicts(retention, {**lower.get(QUOTAS, EMPTY), **new.get(QUOTAS, EMPTY)}):
+        if not contradicts(new, below(), types):
             return new
         if name == RETENTION:
             return Refuse(Verdict.RETENTION_BELOW_QUOTA, RETENTION_BELOW)
         return Refuse(Verdict.QUOTA_EXCEEDS_RETENTION, QUOTA_EXCEEDS)
 
     return checked
+
+
+def contradicts(policies: Policies, below: Policies, types: Collection[str] = QUOTA_TYPES) -> bool:
+    """Return whether retention and a quota of `types` contradict each other; `below` holds what `policies` lack."""
+    quotas = {**below.get(QUOTAS, EMPTY), **policies.get(QUOTAS, EMPTY)}
+    looked_at = {kind: quota for kind, quota in quotas.items() if kind in types}
+    return conflicts(policies.get(RETENTION, below.get(RETENTION)), looked_at)
 
 
 def change_topic(name: str, change: Change, *, is_global: bool = False, skip_if_absent: bool = False) -> Updater:

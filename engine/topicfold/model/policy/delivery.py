@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from topicfold.model.policy.description import NO_ANSWER, Empty, Merge, NamespaceRoute, Policy, TopicRoute
+from topicfold.model.policy.description import (
+    NO_ANSWER,
+    POLICIES_MISSING,
+    Empty,
+    Merge,
+    NamespaceRoute,
+    Policy,
+    TopicRoute,
+)
 from topicfold.model.policy.shapes import (
     DELAYED_DELIVERY,
     DISPATCH_RATE,
@@ -25,26 +33,26 @@ DELIVERY: tuple[Policy, ...] = (
         "delayedDeliveryPolicies", "delayed delivery", DELAYED_DELIVERY,
         TopicRoute("delayedDelivery", "DELAYED_DELIVERY"),
         "Whether messages may be delivered later than they were sent, and how much later.",
-        NamespaceRoute("delayedDelivery", "delayed_delivery_policies"),
+        NamespaceRoute("delayedDelivery", "delayed_delivery_policies", missing=POLICIES_MISSING),
         default=MappingProxyType({"tickTime": 1000, "active": True, "maxDeliveryDelayInMillis": 0}),
     ),
     Policy(
         "dispatchRate", "dispatch rate", DISPATCH_RATE,
         TopicRoute("dispatchRate", "RATE", empty=Empty.IGNORED),
         "How fast the messages of the topic are delivered, all subscriptions together.",
-        NamespaceRoute("dispatchRate", "topicDispatchRate"),
+        NamespaceRoute("dispatchRate", "topicDispatchRate", by_cluster=True),
         default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
     ),
     Policy(
         "subscriptionDispatchRate", "subscription dispatch rate", DISPATCH_RATE,
         TopicRoute("subscriptionDispatchRate", "RATE", empty=Empty.IGNORED),
         "How fast messages are delivered to each subscription.",
-        NamespaceRoute("subscriptionDispatchRate", "subscriptionDispatchRate"),
+        NamespaceRoute("subscriptionDispatchRate", "subscriptionDispatchRate", by_cluster=True),
         default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
     ),
     Policy(
         "subscriptionPolicies", "dispatch rates of single subscriptions", MapOf(SUBSCRIPTION_POLICIES),
-        TopicRoute("dispatchRate", "RATE", empty=Empty.IGNORED),
+        TopicRoute("{subName}/dispatchRate", "RATE", empty=Empty.IGNORED),
         "How fast messages are delivered to one subscription.",
         merge=Merge.MEMBERS,
     ),
@@ -52,14 +60,14 @@ DELIVERY: tuple[Policy, ...] = (
         "replicatorDispatchRate", "replicator dispatch rate", DISPATCH_RATE,
         TopicRoute("replicatorDispatchRate", "REPLICATION_RATE"),
         "How fast messages are copied to other clusters.",
-        NamespaceRoute("replicatorDispatchRate", "replicatorDispatchRate"),
+        NamespaceRoute("replicatorDispatchRate", "replicatorDispatchRate", by_cluster=True),
         default=_NO_DISPATCH_RATE, is_unset=is_no_dispatch_rate,
     ),
     Policy(
         "publishRate", "publish rate", PUBLISH_RATE,
         TopicRoute("publishRate", "RATE", has_applied=False, empty=Empty.IGNORED, unset=NO_ANSWER),
         "How fast messages are taken from producers.",
-        NamespaceRoute("publishRate", "publishMaxMessageRate"),
+        NamespaceRoute("publishRate", "publishMaxMessageRate", by_cluster=True),
         default=MappingProxyType({"publishThrottlingRateInMsg": 0, "publishThrottlingRateInByte": 0}),
         is_unset=is_no_publish_rate,
     ),
@@ -67,7 +75,7 @@ DELIVERY: tuple[Policy, ...] = (
         "subscribeRate", "subscribe rate", SUBSCRIBE_RATE,
         TopicRoute("subscribeRate", "RATE", empty=Empty.IGNORED),
         "How often a consumer may subscribe.",
-        NamespaceRoute("subscribeRate", "clusterSubscribeRate"),
+        NamespaceRoute("subscribeRate", "clusterSubscribeRate", by_cluster=True),
         default=MappingProxyType({"subscribeThrottlingRatePerConsumer": 0, "ratePeriodInSecond": 30}),
         is_unset=is_no_subscribe_rate,
     ),

@@ -8,12 +8,13 @@ Source: Pulsar's `PersistentTopics` and `Namespaces` resources, and its command 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.options import Commands
 from topicfold.model.policy.values import Kind, Value
 
 
@@ -61,15 +62,24 @@ NO_ANSWER = object()
 """Unset answer: 204 and no body."""
 EMPTY_ANSWER = object()
 """Unset answer: 200 and an empty body, as a Pulsar broker gives it."""
+LOCAL_CLUSTER = object()
+"""Unset answer: a list of nothing but this cluster."""
+
+POLICIES_MISSING = "Namespace policies does not exist"
+"""What Pulsar says of a missing namespace where it does not say that the namespace is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicRoute:
     """A policy of topics under `/admin/v2`.
 
-    `path` is the last segment, `read_path` that of the GET where it is another. `unset` is the answer of a GET where
-    nothing is stored: `EMPTY_ANSWER`, `NO_ANSWER` or a JSON value.
-    `permission` is Pulsar's name of the policy in a refusal.
+    `path` is what follows the topic, `read_path` that of the GET where it is another. `unset` is the answer of a GET
+    where nothing is stored: `EMPTY_ANSWER`, `NO_ANSWER` or a JSON value; `absent` stands for it where the topic has
+    no policies of that scope at all. `permission` is Pulsar's name of the policy in a refusal.
+
+    `unsets` is a value that is not stored: to set it is to leave the policy unset. `left` is what a removal leaves
+    behind, None for nothing. `removal_makes_policies`: even a removal gives the topic policies of that scope.
+    `applied_sees_both`: `applied=true` looks at both scopes, whichever was asked for.
     """
 
     path: str
@@ -82,13 +92,25 @@ class TopicRoute:
     source: Source = Source.BODY
     empty: Empty = Empty.REMOVES
     unset: Any = EMPTY_ANSWER
+    absent: Any = None
+    unsets: Value = None
+    left: Value = None
+    removal_makes_policies: bool = False
+    applied_sees_both: bool = False
+
+
+Check = Callable[[Value, Limits], None]
+"""Takes a canonical value and raises `InvalidPolicy` or `PolicyUnmet` where it may not be set."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRoute:
     """The same policy of a whole namespace: its path, and its member in the namespace's own document.
 
-    `remove_path` is that of the DELETE where it is another; `has_delete` is false where Pulsar has none.
+    `remove_path` is that of the DELETE where it is another; `has_delete` is false where Pulsar has none. `empty`,
+    `unset` and `has_applied` are as a `TopicRoute` has them; the document shows an `unset` that is a value.
+    `by_cluster`: the member is a map with one entry, the cluster's. `check` stands for the policy's own where the
+    refusal reads differently. `missing` is what a change of a namespace that is not there is told.
     """
 
     path: str
@@ -98,48 +120,12 @@ class NamespaceRoute:
     method: str = "POST"
     has_delete: bool = True
     source: Source = Source.BODY
-
-
-Check = Callable[[Value, Limits], None]
-"""Takes a canonical value and raises `InvalidPolicy` or `PolicyUnmet` where it may not be set."""
-
-
-class Unit(Enum):
-    """How an option of the command line is written, and what it is turned into."""
-
-    PLAIN = "as it is"
-    SECONDS = "a time such as 90, 10m, 3h, 7d, in seconds"
-    MINUTES = "a time such as 90, 10m, 3h, 7d (seconds without a suffix), in minutes"
-    MILLISECONDS = "a time such as 1s, 10m, in milliseconds"
-    BYTES = "a size such as 4096, 10K, 16M, 2G, in bytes"
-    MEBIBYTES = "a size such as 4096, 10M, 16G, 2T (bytes without a suffix), in mebibytes"
-    LIST = "words parted by commas"
-    TRUE = "given: true"
-    FALSE = "given: false"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a policy's `set` command. `member` is the member of the value it states, "" the value itself."""
-
-    flags: tuple[str, ...]
-    member: str
-    help: str
-    unit: Unit = Unit.PLAIN
-    default: Any = None
-    is_required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """The commands of a policy: `get-NAME`, `set-NAME`, `remove-NAME`; `None` for one that is not there.
-
-    `topic_aliases` are names in the older group `topics`, by the verb.
-    """
-
-    noun: str
-    options: tuple[Option, ...] = ()
-    topic_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_applied: bool = False
+    empty: Empty = Empty.REMOVES
+    unset: Any = EMPTY_ANSWER
+    by_cluster: bool = False
+    check: Check | None = None
+    missing: str = "Namespace does not exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +147,4 @@ class Policy:
     enforced_by: Enforcer = Enforcer.NOTHING
     check: Check = lambda value, limits: None
     is_unset: Callable[[Value], bool] = lambda value: False
-    command: Command | None = None
+    commands: Commands = field(default_factory=Commands)

@@ -4,6 +4,7 @@ Levels in the order of their weight: topic on this cluster, topic on all cluster
 nothing, or a value that does not count (`Policy.is_unset`), leaves the decision to the next. So removing a value
 uncovers what lies below it.
 
+    >>> from topicfold.model.policy.table import BY_NAME
     >>> chain = resolve(BY_NAME["messageTTLInSeconds"], {Origin.NAMESPACE: {"messageTTLInSeconds": 60}})
     >>> chain.value, chain.origin.value
     (60, 'namespace')
@@ -20,7 +21,7 @@ from types import MappingProxyType
 
 from topicfold.model.policy.description import Merge, Policy
 from topicfold.model.policy.limits import Limits
-from topicfold.model.policy.table import BY_NAME, POLICIES
+from topicfold.model.policy.table import POLICIES
 from topicfold.model.policy.values import Value
 
 Policies = Mapping[str, Value]
@@ -93,26 +94,44 @@ def resolve_all(levels: Mapping[Origin, Policies | None], *, is_system_topic: bo
 def applied(policy: Policy, own: Policies | None, namespace: Policies | None, limits: Limits) -> Value:
     """Return what Pulsar answers to `applied=true`: the level asked for, else the namespace's, else the broker's.
 
-    This is not what takes effect: a value for all clusters is passed over unless it was asked for. `replication` has
-    a chain of its own, which its route follows.
+    This is not what takes effect: a value for all clusters is passed over unless it was asked for.
     """
-    broker = limits.defaults.get(policy.name, policy.default)
-    said = [(level or {}).get(policy.name) for level in (own, namespace)]
+    broker = broker_value(policy, limits)
+    said = [_said(policy, level) for level in (own, namespace)]
     if policy.name == "entryFilters" and not limits.may_override_entry_filters:
         return broker
     if policy.name == "schemaValidationEnforced" and said[0] is None:
         return bool(said[1]) or bool(broker)
     if policy.name == "offloadPolicies":
-        merged = {name: part for level in (broker, said[1], said[0]) if level for name, part in level.items()}
-        return MappingProxyType(merged) if merged else None
+        lowest_first = (broker, said[1], said[0])
+        return MappingProxyType({name: part for level in lowest_first for name, part in (level or {}).items()})
     return next((value for value in said if value is not None), broker)
 
 
+def broker_value(policy: Policy, limits: Limits) -> Value:
+    """Return what the node itself says of `policy`: its settings, else the table; None for nothing."""
+    said = limits.defaults.get(policy.name)
+    if said is not None:
+        return said
+    match policy.name:
+        case "replicationClusters":
+            return (limits.local_cluster,)
+        case "maxMessageSize":
+            return limits.max_message_bytes
+        case _:
+            return policy.default
+
+
 def broker_level(limits: Limits) -> Policies:
-    """Return the policies of the node's own level: the table's defaults, and what settings say instead."""
-    return MappingProxyType(
-        {name: policy.default for name, policy in BY_NAME.items() if policy.default is not None} | dict(limits.defaults)
-    )
+    """Return the policies of the node's own level, those that it says anything of."""
+    said = {policy.name: broker_value(policy, limits) for policy in POLICIES}
+    return MappingProxyType({name: value for name, value in said.items() if value is not None})
+
+
+def _said(policy: Policy, level: Policies | None) -> Value:
+    """Return what a level says; None for nothing, and for what Pulsar keeps as nothing."""
+    said = (level or {}).get(policy.name)
+    return None if said in (policy.topic.unsets, MappingProxyType({})) else said
 
 
 def _is_ignored(policy: Policy, origin: Origin) -> bool:

@@ -5,6 +5,7 @@ Source: the normalisations of Pulsar's `HierarchyTopicPolicies`, `PublishRate.no
 
 from __future__ import annotations
 
+from topicfold.model.policy.shapes import UNDEFINED_STRATEGY
 from topicfold.model.policy.values import Value
 
 
@@ -16,6 +17,11 @@ def is_negative(value: Value) -> bool:
 def is_empty(value: Value) -> bool:
     """Return whether a list has no items."""
     return not value
+
+
+def is_undefined(value: Value) -> bool:
+    """Return whether a schema compatibility strategy is that of whoever comes next."""
+    return bool(value == UNDEFINED_STRATEGY)
 
 
 def is_no_dispatch_rate(value: Value) -> bool:

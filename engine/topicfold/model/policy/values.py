@@ -8,6 +8,7 @@ Digits in a text are taken for a number, as Pulsar takes them.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,6 +18,8 @@ from topicfold.errors import InvalidPolicy
 
 MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
+
+_DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 Value = Any
 """A canonical value: bool, int, float, str, a tuple of texts, or a read-only mapping of values."""
@@ -136,10 +139,9 @@ class _Reading:
 
     def _decimal(self, given: Any, path: str) -> Value:
         if isinstance(given, str):
-            try:
-                given = float(given)
-            except ValueError:
+            if not _DECIMAL_TEXT.fullmatch(given):
                 return self.wrong(path, "must be a number, not text")
+            given = float(given)
         if not isinstance(given, (int, float)) or isinstance(given, bool):
             return self.wrong(path, f"must be a number, not {kind_of(given)}")
         try:

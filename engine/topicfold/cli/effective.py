@@ -1,0 +1,47 @@
+"""`topicfold topics effective`: what takes effect on a topic, where it comes from, and who sees to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import typer
+
+from topicfold.cli.arguments import Topic
+from topicfold.cli.command import command
+from topicfold.cli.policy_output import value_line
+from topicfold.cli.session import Session
+
+_HEADER = ("POLICY", "VALUE", "ORIGIN", "ENFORCED BY")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "effective")(effective)
+
+
+def effective(session: Session, topic: Topic) -> None:
+    """Show what takes effect on a topic, and why. With -o json what each level says, too.
+
+    A value set on the topic holds before one for all clusters, that before the namespace's, that before the broker's.
+
+    \b
+    Examples:
+      topicfold topics effective orders
+      topicfold topics effective orders -o json
+    """
+    found = session.client.effective(topic)
+    policies = found["policies"]
+    rows = [row for name, policy in policies.items() for row in _rows(name, policy)]
+    session.output.show(found, list(policies), _HEADER, rows)
+
+
+def _rows(name: str, policy: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the row of a policy; of one that is merged, one for each part, with the level that it comes from."""
+    value, enforcer = policy["value"], policy["enforcedBy"]
+    origins: Mapping[str, str] = policy["origins"]
+    if len(set(origins.values())) < 2:
+        yield name, value_line(value), policy["origin"] or "", enforcer
+        return
+    for member, origin in origins.items():
+        yield f"{name}.{member}", value_line(value[member]), origin, enforcer

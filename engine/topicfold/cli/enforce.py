@@ -1,0 +1,116 @@
+"""`topicfold enforce`: effective policies, written into Kafka's own configuration of topics.
+
+What it does is in `topicfold.enforcement`; here is what it is told, and how it tells.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli.arguments import KafkaSettings
+from topicfold.cli.command import command
+from topicfold.cli.config import OutputFormat
+from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.progress import progress
+from topicfold.cli.serve import ClusterBootstrap, ClusterSettings, KafkaTopic
+from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
+from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.enforcement.reports import Report
+
+LogFile = Annotated[
+    str | None, typer.Option("--log", metavar="FILE", help="The file with the server's log (default topicfold.db).")
+]
+KafkaBootstrap = Annotated[
+    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
+]
+Once = Annotated[bool, typer.Option("--once", help="End after one look at every topic.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "enforce")(enforce)
+
+
+def enforce(
+    session: Session,
+    log: LogFile = None,
+    kafka: KafkaBootstrap = None,
+    kafka_topic: KafkaTopic = None,
+    kafka_setting: KafkaSettings = None,
+    cluster_bootstrap: ClusterBootstrap = None,
+    cluster_setting: ClusterSettings = None,
+    once: Once = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Write effective policies into the configuration of Kafka's topics, now and whenever they change.
+
+    It reads the server's log itself; the server need not run. Retention becomes retention.ms and retention.bytes (of
+    each partition), the maximum message size max.message.bytes, the compaction threshold cleanup.policy (above 0:
+    compact). Touched is what a topic, a namespace or policy_defaults say something of, and nothing else; once they
+    say nothing any more, what was set for them is taken away again. Retention 0 and 0 says nothing to Kafka.
+
+    \b
+    With --dry-run it ends with 1 if there are differences.
+
+    \b
+    Examples:
+      topicfold enforce --kafka broker:9092 --dry-run
+      topicfold enforce --log topicfold.db --cluster-bootstrap broker:9092 --once -o json
+    """
+    flags = {
+        "log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "cluster_bootstrap": cluster_bootstrap
+    }  # fmt: skip
+    given = given_settings(flags, kafka_setting, cluster_setting)
+    with needed_packages("enforcing policies", given | {"kafka_bootstrap": None}):
+        from topicfold.enforcement.run import enforce_for_ever, enforce_once
+        from topicfold.settings import Settings
+    settings = server_settings(Settings, session.config, given, "enforcing policies")
+    is_shown = session.config["progress"] and not session.output.is_quiet
+    shown = partial(progress, "enforce", is_shown=is_shown)
+    if not (once or dry_run):
+        enforce_for_ever(settings, partial(_tell, session), shown)
+        return
+    reports: list[Report] = []
+    topics = enforce_once(settings, reports.append, shown, only_shows=dry_run)
+    raise typer.Exit(_end(session, reports, topics))
+
+
+def _tell(session: Session, report: Report) -> None:
+    """Print one report at once, on a line of its own."""
+    match session.output.format:
+        case OutputFormat.JSON:
+            sys.stdout.write(json.dumps(report.data) + "\n")
+        case OutputFormat.NAME:
+            sys.stdout.write(f"{report.name}\n")
+        case OutputFormat.TABLE:
+            session.output.show_line(report.data, report.line)
+    sys.stdout.flush()
+
+
+def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:
+    """Print all reports of one look, sum them up, and return how it ended."""
+    from topicfold.enforcement.reports import HEADER
+
+    reports.sort(key=lambda report: report.name)
+    if session.output.format is OutputFormat.TABLE:
+        session.output.show(None, [], HEADER, [report.row for report in reports])
+    else:
+        for report in reports:
+            _tell(session, report)
+    counts = Counter(report.state.value for report in reports)
+    session.output.note(
+        f"topics {topics}, skipped {counts['skipped']}; settings changed {counts['changed']}, "
+        f"differing {counts['differs']}, failed {counts['failed']}"
+    )
+    if counts["failed"]:
+        return ExitCode.PARTLY_FAILED
+    return ExitCode.FAILED if counts["differs"] else ExitCode.OK

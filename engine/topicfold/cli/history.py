@@ -1,0 +1,134 @@
+"""`topicfold history` and `topicfold rollback`: who changed what of a topic, when and why; and back to a version."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli.arguments import Topic
+from topicfold.cli.command import CHANGE_OPTIONS, command
+from topicfold.cli.output import value_text
+from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
+from topicfold.model.names import parse_topic
+
+if TYPE_CHECKING:
+    from topicfold.client.history_answers import FieldChange, HistoryEntry
+
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many changes at most.")]
+To = Annotated[str, typer.Option("--to", metavar="VERSION", help="A VERSION of the history, or an ETag.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+_HEADER = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
+_PAGE = 1_000
+_MAX_LOOKED_AT = 10_000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    command(app, "history")(history)
+    command(app, "rollback", CHANGE_OPTIONS)(rollback)
+
+
+def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
+    """Show who changed what of a topic. The newest first; of a topic that was deleted, too.
+
+    \b
+    Examples:
+      topicfold history orders
+      topicfold history orders --limit 500 -o json
+    """
+    entries, gap, has_more = _entries(session, topic, limit)
+    rows = [row for entry in entries for row in _rows(entry)]
+    session.output.show([asdict(entry) for entry in entries], [entry.etag for entry in entries], _HEADER, rows)
+    if gap:
+        session.output.warning(f"what happened before cannot be told: {gap}")
+    if has_more:
+        session.output.note(f"there are older changes; --limit {limit * 2} shows more")
+
+
+def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
+    """Give a topic back what a version of it said. Its labels, properties and policies; partitions and grants stay.
+
+    \b
+    Examples:
+      topicfold rollback orders --to 1234
+      topicfold rollback orders --to 1234 --yes --reason "wrong tier"
+    """
+    name = str(parse_topic(topic))
+    changes = session.changes
+    if not yes:
+        changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
+    written = session.client.roll_back(topic, to, **changes)
+    session.show_change("rolled back", name, written)
+
+
+def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:
+    """Return up to `limit` changes, why older ones cannot be told if that is so, and whether there are some."""
+    entries: list[HistoryEntry] = []
+    before = ""
+    while True:
+        page = session.client.history(topic, limit=min(limit - len(entries), _PAGE), before=before)
+        entries += page.entries
+        before = page.before
+        if not before or len(entries) >= limit:
+            return entries, page.gap, bool(before)
+
+
+def _confirm(session: Session, topic: str, to: str) -> str:
+    """Show what going back would change; return the ETag of what it would be done to once somebody said yes.
+
+    Raises:
+        InvalidRequest: they said no, or nobody can be asked.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidRequest("nobody is there to ask", hint="Give --yes to roll back without a question.")
+    entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
+    undone = _after(entries, to)
+    for entry in undone:
+        for row in _rows(entry):
+            sys.stderr.write(f"  {'  '.join(cell for cell in row if cell)}\n")
+    count = f"{len(undone)} change{'' if len(undone) == 1 else 's'} of" if undone else "whatever changed on"
+    sys.stderr.write(f"This undoes {count} {topic}; partitions and grants stay. Go on? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InvalidRequest("not confirmed; nothing was changed")
+    return entries[0].etag if entries else ""
+
+
+def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:
+    """Return the changes that are newer than the version called `to`; none where it is not among them."""
+    for number, entry in enumerate(entries):
+        if to.strip('"') in (entry.etag, entry.etag.partition(".")[0], str(entry.offset)):
+            return entries[:number]
+    return ()
+
+
+def _rows(entry: HistoryEntry) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each member that changed; who, when and why stand in the first."""
+    who = ", ".join(dict.fromkeys(each.actor for each in entry.made_by))
+    why = "; ".join(dict.fromkeys(each.reason for each in entry.made_by if each.reason))
+    head = (str(entry.offset), _when(entry.time), who, why)
+    for text in _texts(entry):
+        yield (*head, text)
+        head = ("", "", "", "")
+
+
+def _texts(entry: HistoryEntry) -> list[str]:
+    if entry.changes is None:
+        return [f"{entry.kind} (what it was cannot be read)"]
+    changed = list(map(_change_text, entry.changes))
+    return changed if entry.kind == "changed" and changed else [entry.kind, *changed]
+
+
+def _change_text(change: FieldChange) -> str:
+    return f"{'.'.join(change.path)}: {value_text(change.old)} → {value_text(change.new)}"
+
+
+def _when(time: str | None) -> str:
+    """Return a time of RFC 3339 to the second, for people."""
+    return f"{time[:10]} {time[11:19]}Z" if time else "–"

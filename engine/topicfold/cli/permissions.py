@@ -1,0 +1,65 @@
+"""The commands `permissions`, `grant-permission` and `revoke-permission` of tenants, namespaces and topics."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from topicfold.cli.arguments import read_words
+from topicfold.cli.command import CHANGE_OPTIONS, command, with_parameters
+from topicfold.cli.session import Session
+from topicfold.model.permissions import Permission
+
+_HEADER = ("ROLE", "ACTIONS")
+_OWN = ", ".join(permission.value for permission in Permission)
+_ROLE = Annotated[str, typer.Option("--role", "-r", metavar="ROLE", help="Whose: the name that a token gives.")]
+_ACTIONS = Annotated[
+    list[str],
+    typer.Option("--actions", "-a", metavar="A,B", help=f"Some of {_OWN}; or Pulsar's produce, consume and others."),
+]
+
+
+def add_to(app: typer.Typer, noun: str, argument: Any, sample: str) -> None:
+    """Add the commands to `app`, the group about what `noun` names; `sample` is one for the examples.
+
+    The client has methods of the same names, each with the noun in it.
+    """
+
+    def permissions(session: Session, **given: Any) -> None:
+        found = getattr(session.client, f"{noun}_permissions")(given[noun])
+        rows = [(role, ",".join(actions)) for role, actions in sorted(found.items())]
+        session.output.show({role: list(actions) for role, actions in found.items()}, sorted(found), _HEADER, rows)
+
+    def grant(session: Session, **given: Any) -> None:
+        name, role, actions = given[noun], given["role"], read_words(given["actions"])
+        written = getattr(session.client, f"grant_on_{noun}")(name, role, actions, **session.changes)
+        session.show_change(f"granted {','.join(actions)} to {role} on", name, written)
+
+    def revoke(session: Session, **given: Any) -> None:
+        name, role = given[noun], given["role"]
+        written = getattr(session.client, f"revoke_on_{noun}")(name, role, **session.changes)
+        session.show_change(f"revoked all from {role} on", name, written)
+
+    which, role = _parameter(noun, argument), _parameter("role", _ROLE)
+    group = f"{noun}s"
+    shown = f"Show what each role may do with a {noun}."
+    granted = f"Let a role do things with a {noun}. It replaces what the role was granted there before."
+    revoked = f"Take a role's grants on a {noun} away."
+    command(app, "permissions")(with_parameters(permissions, [which], shown, f"{group} permissions {sample}"))
+    command(app, "grant-permission", CHANGE_OPTIONS)(
+        with_parameters(
+            grant,
+            [which, role, _parameter("actions", _ACTIONS)],
+            granted,
+            f"{group} grant-permission {sample} --role ann --actions read-policies,list-topics",
+        )
+    )
+    command(app, "revoke-permission", CHANGE_OPTIONS)(
+        with_parameters(revoke, [which, role], revoked, f"{group} revoke-permission {sample} --role ann")
+    )
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)

@@ -1,0 +1,118 @@
+"""Settings of commands that open a log themselves: flags before environment before file, and what is wrong with them.
+
+The packages that such commands need are not those of the client; a missing one is named with the command that
+installs it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from topicfold.cli.arguments import read_settings
+from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_SETTINGS, Config, check_keys
+from topicfold.errors import BadSetting, InvalidRequest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from topicfold.settings import Settings
+
+
+@contextmanager
+def needed_packages(doing: str, given: Mapping[str, Any]) -> Iterator[None]:
+    """Import in this block what is needed for `doing` something.
+
+    Raises:
+        ExtraMissing: a package is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "topicfold":
+            raise
+        raise _extra_missing(doing, is_on_kafka="kafka_bootstrap" in given) from error
+
+
+def given_settings(
+    flags: Mapping[str, Any], kafka_setting: list[str] | None, cluster_setting: list[str] | None
+) -> dict[str, Any]:
+    """Return the settings that the flags name. A log in a file puts Kafka out of force, wherever it is set.
+
+    Raises:
+        InvalidRequest: the flags contradict each other, or one is malformed.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    if "log_file" in given and "kafka_bootstrap" in given:
+        raise InvalidRequest("the log is either in a file or on Kafka", hint="Give --log or --kafka, not both.")
+    if "log_file" in given:
+        given["kafka_bootstrap"] = None
+    if kafka_setting:
+        given["kafka_settings"] = read_settings(kafka_setting, "--kafka-setting")
+    if cluster_setting:
+        given["cluster_settings"] = read_settings(cluster_setting, "--cluster-setting")
+    return given
+
+
+def server_settings(settings_class: type[Settings], config: Config, given: Mapping[str, Any], doing: str) -> Settings:
+    """Return the settings that follow from flags, environment and file.
+
+    Raises:
+        BadSetting: a setting that cannot work.
+        InvalidRequest: flags about a log on Kafka, and the log is in a file.
+        ExtraMissing: a cluster is named, and the package for Kafka is not installed.
+    """
+    settings = _validated(settings_class, config, given)
+    if settings.kafka_bootstrap is None and (useless := {"kafka_settings", "kafka_topic"} & given.keys()):
+        raise InvalidRequest(
+            f"--{min(useless).replace('_', '-').removesuffix('s')} is for a log on Kafka, this one is in a file",
+            hint="Name the cluster with --kafka HOST:PORT, or leave it out.",
+        )
+    if settings.cluster and importlib.util.find_spec("confluent_kafka") is None:
+        raise _extra_missing(doing, is_on_kafka=True)
+    return settings
+
+
+def _validated(settings_class: type[Settings], config: Config, given: Mapping[str, Any]) -> Settings:
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    check_keys(config.server, SERVER_SETTINGS, config.file)
+    # The class itself looks at the environment, but takes what it is called with first: so the file must give way.
+    names = {name for name in config.server if not os.environ.get(ENVIRONMENT_PREFIX + name.upper())}
+    from_file = {name: config.server[name] for name in names}
+    try:
+        return settings_class(**{**from_file, **given})
+    except ValidationError as error:
+        raise BadSetting("; ".join(map(_reason, error.errors()))) from None
+    except SettingsError as error:
+        # Only tables come this far as text; pydantic quotes the name of the one it cannot read.
+        name = str(error).split('"')[1].upper()
+        raise BadSetting(
+            f"{ENVIRONMENT_PREFIX}{name} is no JSON object",
+            hint="""Write it like '{"security.protocol": "SSL"}'.""",
+        ) from None
+
+
+def _reason(error: ErrorDetails) -> str:
+    """Return in our words what pydantic has against a setting; what is in a table may be secret and is not shown."""
+    name = ".".join(map(str, error["loc"]))
+    shown = f"{error['input']!r} " if len(error["loc"]) == 1 else ""
+    match error["type"]:
+        case "int_parsing" | "int_from_float" | "int_type":
+            return f"{name}: {shown}is not a whole number"
+        case "float_parsing" | "float_type":
+            return f"{name}: {shown}is not a number"
+        case "value_error":
+            return f"{name}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        case _:
+            return f"{name}: {shown}{error['msg'].replace('Input should', 'should', 1)}"
+
+
+def _extra_missing(doing: str, *, is_on_kafka: bool) -> Exception:
+    from topicfold.client.errors import ExtraMissing
+
+    return ExtraMissing(doing, "server", *(["kafka"] if is_on_kafka else []))

@@ -1,0 +1,25 @@
+"""`topicfold topicPolicies`: policies of topics, under the names that Pulsar's command has for them."""
+
+from __future__ import annotations
+
+from topicfold.cli.arguments import Topic
+from topicfold.cli.command import CHANGE_OPTIONS, command, new_app
+from topicfold.cli.policy_commands import topic_policies
+from topicfold.cli.policy_group import policy_group
+from topicfold.cli.session import Session
+from topicfold.model.names import parse_topic
+
+app = new_app(group=policy_group(*topic_policies()))
+
+
+@command(app, "delete", CHANGE_OPTIONS)
+def delete(session: Session, topic: Topic) -> None:
+    """Remove all policies of a topic. Those for all clusters, too; labels stay.
+
+    \b
+    Example:
+      topicfold topicPolicies delete orders --reason "back to the namespace's"
+    """
+    session.show_change(
+        "removed all policies from", str(parse_topic(topic)), session.client.remove_policies(topic, **session.changes)
+    )

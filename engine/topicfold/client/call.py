@@ -1,0 +1,139 @@
+"""A call: what is sent, and how its answer is read. No I/O.
+
+A `Call` says all that a sender needs, so that a blocking and an asynchronous client share it. The calls themselves
+are in `calls`, `policy_calls` and `access_calls`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypedDict, TypeVar
+from urllib.parse import quote
+
+from topicfold.client.answers import Written
+from topicfold.errors import InvalidRequest
+from topicfold.wire import headers
+
+T = TypeVar("T")
+Query = tuple[tuple[str, str], ...]
+
+_PLAIN_IN_REASON = " " + string.punctuation.replace("%", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that is no error. Names of `headers` are lower-case; `body` is None where there was none."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors."""
+
+    method: str
+    path: str
+    read: Callable[[Answer], T]
+    query: Query = ()
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    accepts: frozenset[int] = frozenset()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the server's state may differ afterwards."""
+        return self.method != "GET"
+
+
+class ChangeOptions(TypedDict, total=False):
+    """What every change can be given.
+
+    `if_match`: the ETag the change is meant for; another current one is `PreconditionFailed`.
+    `idempotency_key`: up to 255 ASCII characters; the same key applies a change once. Made up if not given.
+    `reason`: up to 512 characters, kept in the topic's history.
+    """
+
+    if_match: str | None
+    idempotency_key: str | None
+    reason: str | None
+
+
+def age_seconds(answer: Answer) -> float | None:
+    """Return how old what `answer` says may be, None if it does not say.
+
+    Raises:
+        ValueError: the header is no number.
+    """
+    age = answer.headers.get(headers.LOG_AGE.lower())
+    return float(age) if age else None
+
+
+def change(method: str, path: str, options: ChangeOptions, *, query: Query = (), body: Any = None) -> Call[Written]:
+    """Return the call that makes a change."""
+    return Call(method, path, written, query, body, change_headers(options))
+
+
+def change_headers(options: ChangeOptions) -> dict[str, str]:
+    """Return the headers that `options` are.
+
+    Raises:
+        InvalidRequest: a value that no header can carry, or is too long.
+    """
+    key = options.get("idempotency_key")
+    sent = {headers.IDEMPOTENCY_KEY: secrets.token_hex(16) if key is None else key}
+    if not 1 <= len(sent[headers.IDEMPOTENCY_KEY]) <= headers.MAX_IDEMPOTENCY_KEY_LENGTH:
+        raise InvalidRequest(
+            f"{headers.IDEMPOTENCY_KEY}: expected 1 to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters",
+            hint="Leave it out to have one made up.",
+        )
+    if etag := options.get("if_match"):
+        sent[headers.IF_MATCH] = etag if etag == "*" else '"' + etag.strip('"') + '"'
+    for name, value in sent.items():
+        if not (value.isascii() and value.isprintable()):
+            raise InvalidRequest(f"{name}: {value!a} holds characters that no header can carry")
+    if reason := options.get("reason"):
+        if len(reason) > headers.MAX_CHANGE_REASON_LENGTH:
+            raise InvalidRequest(
+                f"the reason has {len(reason)} characters, at most {headers.MAX_CHANGE_REASON_LENGTH} are kept",
+                hint="Shorten it, or give a link.",
+            )
+        sent[headers.CHANGE_REASON] = quote(reason, safe=_PLAIN_IN_REASON)
+    return sent
+
+
+def written(answer: Answer) -> Written:
+    """Return what the answer to a change says about it."""
+    operation = answer.headers.get(headers.OPERATION_ID.lower(), "")
+    return Written(operation, answer.headers.get(headers.LOG_POSITION.lower(), ""), etag_of(answer))
+
+
+def etag_of(answer: Answer) -> str:
+    """Return the ETag as JSON has it: without the quotes that belong to the header."""
+    return answer.headers.get(headers.ETAG.lower(), "").strip('"')
+
+
+def names_in(answer: Answer) -> tuple[str, ...]:
+    """Return the names that an answer lists.
+
+    Raises:
+        TypeError: it lists none.
+    """
+    if not isinstance(answer.body, list):
+        raise TypeError("a list was expected")
+    return tuple(answer.body)
+
+
+def mapping_in(answer: Answer) -> Mapping[str, Any]:
+    """Return the object that an answer is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(answer.body, dict):
+        raise TypeError("an object was expected")
+    return answer.body

@@ -1,0 +1,187 @@
+"""Files of desired state: YAML or JSON, read and checked whole, and written from what a server has.
+
+    topics:
+    - name: persistent://public/default/orders
+      partitions: 12
+      kafkaName: shop-orders
+      labels: {team: payments, tier: gold}
+      properties: {owner: ann}
+      policies:
+        local: {retentionPolicies: {retentionTimeInMinutes: 10080, retentionSizeInMB: -1}}
+        global: {messageTTLInSeconds: 3600}
+
+`kafkaName` is given where it does not follow from the name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from topicfold.client.answers import Topic
+from topicfold.client.desired import SCOPES, Desired, part_of
+from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
+from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.names import is_kafka_name, parse_topic
+from topicfold.model.policy.values import Value, kind_of, plain_value
+from topicfold.model.policy.whole import read_policies
+
+SUFFIXES = (".yaml", ".yml", ".json")
+MAX_PROBLEMS = 20
+
+_MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
+# libyaml's, where PyYAML was built with it, is ten times as fast.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def files_under(path: Path) -> list[Path]:
+    """Return `path`, or the files under it that may hold desired state, sorted.
+
+    Raises:
+        InvalidRequest: it does not exist, or there are none.
+    """
+    if path.is_file():
+        return [path]
+    found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    if not found:
+        raise InvalidRequest(f"{path}: no such file, or no {', '.join(SUFFIXES)} under it")
+    return found
+
+
+def read_files(paths: Iterable[Path]) -> list[Desired]:
+    """Return what all these files say, sorted by name, checked whole.
+
+    Raises:
+        InvalidRequest: a file cannot be read or an entry is wrong; names every one, up to `MAX_PROBLEMS`.
+    """
+    problems: list[str] = []
+    found: dict[str, Desired] = {}
+    for path in paths:
+        for place, entry in _entries(path, problems):
+            desired = _desired(place, entry, problems)
+            if desired is not None and desired.name in found:
+                problems.append(f"{place}: {desired.name} is given twice")
+            elif desired is not None:
+                found[desired.name] = desired
+    if problems:
+        more = f"\n… and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+        raise InvalidRequest("\n".join(problems[:MAX_PROBLEMS]) + more, violations=problems)
+    return [found[name] for name in sorted(found)]
+
+
+def write_topics(topics: Iterable[Topic]) -> str:
+    """Return these topics as a file that `read_files` reads. What is empty is left out.
+
+    Raises:
+        Forbidden: the server did not show the policies of one; a file without them would not say so.
+    """
+    entries = [
+        {
+            "name": topic.name,
+            **({"partitions": topic.partitions} if topic.partitions else {}),
+            **({"kafkaName": topic.kafka_name} if topic.kafka_name else {}),
+            **{name: plain_value(part) for name in ("labels", "properties") if (part := part_of(topic, name))},
+            **_policies(topic),
+        }
+        for topic in topics
+    ]
+    return yaml.dump({"topics": entries}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=None)
+
+
+def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
+    try:
+        documents = list(yaml.load_all(path.read_text(), Loader=_LOADER))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        problems.append(f"{path}: {' '.join(str(error).split())}")
+        return
+    for document in documents:
+        if document is None:
+            continue
+        if not isinstance(document, dict) or set(document) != {"topics"} or not isinstance(document["topics"], list):
+            problems.append(f"{path}: expected one member, topics, with a list of topics")
+            continue
+        for number, entry in enumerate(document["topics"], 1):
+            name = entry.get("name") if isinstance(entry, dict) else None
+            yield f"{path}: topic {number}" + (f" ({name})" if name else ""), entry
+
+
+def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
+    wrong = [f"{place}: {reason}" for reason in _wrong_shape(entry)]
+    if wrong:
+        problems += wrong
+        return None
+    parts: dict[str, Mapping[str, Value]] = {}
+    before = len(problems)
+    for part in ("labels", "properties"):
+        if part in entry:
+            parts[part] = {key: _text(value) for key, value in (entry[part] or {}).items()}
+    for scope, given in (entry.get("policies") or {}).items():
+        try:
+            parts[scope] = read_policies(given or {}, is_global=scope == "global")
+        except InvalidPolicy as error:
+            wrong = error.values["violations"]
+            problems += [f"{place}: policies.{scope}.{each['path']}: {each['reason']}" for each in wrong]
+    try:
+        name = str(parse_topic(entry["name"]))
+        check_labels(parts.get("labels", {}), LabelRules())
+    except (InvalidName, InvalidLabels) as error:
+        problems.append(f"{place}: {error.reason}")
+        return None
+    if len(problems) > before:
+        return None
+    return Desired(name, parts, entry.get("partitions", 0), entry.get("kafkaName"))
+
+
+def _wrong_shape(entry: Any) -> Iterator[str]:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        yield "expected an object with a name"
+        return
+    for member in entry:
+        if member not in _MEMBERS:
+            yield f"{member} is not known here; known are {', '.join(_MEMBERS)}"
+    for member in ("labels", "properties", "policies"):
+        if not isinstance(entry.get(member), dict | None):
+            yield f"{member} must be an object, not {kind_of(entry[member])}"
+            return
+    for member in ("labels", "properties"):
+        for key, value in (entry.get(member) or {}).items():
+            yield from _wrong_pair(f"{member}.{key}", key, value)
+    for scope, given in (entry.get("policies") or {}).items():
+        if scope not in SCOPES or not isinstance(given, dict | None):
+            yield f"policies.{scope}: expected local or global, each an object"
+    partitions = entry.get("partitions", 0)
+    if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 0:
+        yield "partitions must be 0 or a positive number"
+    kafka_name = entry.get("kafkaName")
+    if kafka_name is not None and not (isinstance(kafka_name, str) and is_kafka_name(kafka_name)):
+        yield "kafkaName: 1 to 249 of A-Z a-z 0-9 . _ - are allowed"
+
+
+def _wrong_pair(place: str, key: Any, value: Any) -> Iterator[str]:
+    """Yield what is wrong with a label or property, before its text is looked at."""
+    if not isinstance(key, str):
+        yield f"{place}: a name must be text, not {_kind(key)}; put it in quotes"
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        yield f"{place}: must be text, a number, true or false, not {_kind(value)}"
+
+
+def _kind(value: Any) -> str:
+    """Return in words what kind of value YAML made; it knows dates and infinities, JSON does not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "an infinite number"
+    return "a date" if isinstance(value, date) else kind_of(value)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _policies(topic: Topic) -> dict[str, Any]:
+    found = {scope: plain_value(part) for scope in SCOPES if (part := part_of(topic, scope))}
+    return {"policies": found} if found else {}

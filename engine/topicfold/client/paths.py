@@ -1,0 +1,49 @@
+"""Where tenants, namespaces and topics are found: their paths under `/admin/v2` and `/api/v1`.
+
+Every function raises `InvalidName` for a name that breaks the rules.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from topicfold.client.call import Query
+from topicfold.model.names import PERSISTENT, check_tenant, parse_namespace, parse_topic
+
+
+def tenant_path(tenant: str) -> str:
+    """Return the path of a tenant."""
+    return f"/admin/v2/tenants/{segment(check_tenant(tenant))}"
+
+
+def namespace_path(namespace: str) -> str:
+    """Return the path of a namespace."""
+    return f"/admin/v2/namespaces/{path_of(parse_namespace(namespace))}"
+
+
+def topic_path(topic: str) -> str:
+    """Return the path of a topic under `/admin/v2`."""
+    name = parse_topic(topic)
+    return f"/admin/v2/{name.domain}/{path_of(name.namespace)}/{segment(name.local)}"
+
+
+def native_topic_path(topic: str) -> str:
+    """Return the path of a topic under `/api/v1`; `domain_query` goes with it."""
+    name = parse_topic(topic)
+    return f"/api/v1/topics/{path_of(name.namespace)}/{segment(name.local)}"
+
+
+def domain_query(topic: str) -> Query:
+    """Return the parameter that says of a topic under `/api/v1` that it is not persistent."""
+    name = parse_topic(topic)
+    return () if name.domain == PERSISTENT else (("domain", name.domain),)
+
+
+def path_of(namespace: str) -> str:
+    """Return the segments that name a namespace."""
+    return "/".join(segment(part) for part in namespace.split("/"))
+
+
+def segment(text: str) -> str:
+    """Return `text` as one segment of a path."""
+    return quote(text, safe="")

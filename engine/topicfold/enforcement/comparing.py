@@ -1,0 +1,49 @@
+"""Comparing wishes with Kafka: which settings differ, old value and new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from topicfold.cluster.port import Configuration
+from topicfold.enforcement.translation import CLEANUP_POLICY, SETTINGS
+from topicfold.enforcement.wishes import Wish
+from topicfold.model.policy.resolve import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting of a Kafka topic that is not as it should be.
+
+    `new` None: the topic's own value goes, and the cluster's comes out. `origin` is the level that says so, None for
+    a policy that is no more.
+    """
+
+    name: str
+    kafka_topic: str
+    setting: str
+    old: str
+    new: str | None
+    origin: Origin | None
+
+
+def asked_for(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
+    """Yield the settings that the wish tells and that are otherwise."""
+    for setting in SETTINGS:
+        told = wish.told.get(setting)
+        found = configuration.get(setting)
+        if told is not None and found is not None and not _is_met(setting, told.value, found.value):
+            yield Difference(wish.name, wish.kafka_topic, setting, found.value, told.value, told.origin)
+
+
+def left_over(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
+    """Yield the settings that the topic overrides and nothing asks for: whose they are is not judged here."""
+    for setting in SETTINGS:
+        found = configuration.get(setting)
+        if setting not in wish.told and found is not None and found.is_own:
+            yield Difference(wish.name, wish.kafka_topic, setting, found.value, None, None)
+
+
+def _is_met(setting: str, told: str, found: str) -> bool:
+    """Return whether `found` is as told; a topic that is compacted and trimmed too is compacted."""
+    return found == told or (setting == CLEANUP_POLICY and told == "compact" and "compact" in found.split(","))

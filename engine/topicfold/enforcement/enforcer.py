@@ -1,0 +1,284 @@
+"""The enforcer: brings Kafka's settings of topics to what effective policies say, once or for ever.
+
+A pass reads what topics want, reads what Kafka has, and changes what differs. Between passes the enforcer hears of
+every change in the log, and looks at the topics whose wishes it may have changed; all that want something are looked
+at again now and then, for others may change Kafka too. Several enforcers may run: all of them do the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NoReturn
+
+import structlog
+
+from topicfold.cluster.port import Cluster, Configuration
+from topicfold.enforcement.comparing import Difference, asked_for, left_over
+from topicfold.enforcement.former import FormerSayings
+from topicfold.enforcement.reports import Report, State
+from topicfold.enforcement.wishes import Unmet, Wish, Wishes
+from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, TopicfoldError, Wait
+from topicfold.model.adoption import implied_topic
+from topicfold.model.events import AggregateKind
+from topicfold.model.names import TopicName, recorded_topic, split_topic
+from topicfold.runtime.engine import Engine
+from topicfold.state.change import Change, Outcome
+
+_log = structlog.get_logger(__name__)
+
+COALESCE_SECONDS = 0.1
+RETRY_SECONDS = 2.0
+LOOK_AGAIN_SECONDS = 60.0
+_TOPICS_A_QUESTION = 500
+_TOPICS_A_TURN = 200
+_AT_ONCE = 16
+
+Step = Callable[[], None]
+"""Called for each topic that has been looked at."""
+
+Progress = Callable[[int], AbstractContextManager[Step]]
+"""Takes the number of topics, gives the step to call for each."""
+
+
+def no_step() -> None:
+    """Take no notice of a topic."""
+
+
+@contextlib.contextmanager
+def no_progress(topics: int) -> Iterator[Step]:
+    """Show nothing."""
+    yield no_step
+
+
+class Enforcer:
+    """One process's enforcer. `tell` is given each report; with `only_shows` nothing is changed in Kafka."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        cluster: Cluster,
+        tell: Callable[[Report], None],
+        *,
+        protected: Iterable[str] = (),
+        only_shows: bool = False,
+    ) -> None:
+        self._engine = engine
+        self._cluster = cluster
+        self._tell = tell
+        self._only_shows = only_shows
+        self._wishes = Wishes(engine, protected)
+        self._former = FormerSayings(engine)
+        self._set: dict[tuple[str, str], str] = {}
+        self._owners: dict[str, str] = {}
+        self._skipped: dict[str, str] = {}
+        self._wanting: set[str] = set()
+        self._met: dict[str, Wish] = {}
+        self._due: set[str] = set()
+        self._is_due = asyncio.Event()
+        self._look_again_at = asyncio.get_running_loop().time() + LOOK_AGAIN_SECONDS
+
+    def names(self) -> list[TopicName]:
+        """Return all live topics, sorted by name."""
+        return sorted(self._wishes.names())
+
+    async def catch_up(self) -> None:
+        """Return once all that is acknowledged in the log by now is folded here.
+
+        Raises:
+            NotReady, LogUnavailable: it cannot be in time.
+        """
+        engine = self._engine
+        await engine.readiness.wait(engine.states, engine.options.request_timeout_seconds)
+        deadline = asyncio.get_running_loop().time() + engine.options.request_timeout_seconds
+        await engine.barriers.wait(engine.states, deadline)
+
+    async def run_once(self, names: Sequence[TopicName], step: Step = no_step) -> None:
+        """Bring `names` to what is folded by now.
+
+        Raises:
+            LogUnavailable, ClusterUnavailable: not all were looked at.
+        """
+        await self._pass(names, step)
+
+    async def follow(self, progress: Progress = no_progress) -> NoReturn:
+        """Bring all topics to what is folded, and go on with every change in the log.
+
+        What goes wrong is logged and tried again. `progress` is that of the first pass.
+        """
+        self._engine.reader.listen(self._publish)
+        try:
+            await self._engine.readiness.wait(self._engine.states, None)
+            due = {str(name) for name in self.names()}
+            with progress(len(due)) as step:
+                due = await self._pass_or_wait(due, step)
+            while True:
+                due = await self._pass_or_wait(due or await self._next(), no_step)
+        finally:
+            self._engine.reader.leave(self._publish)
+
+    async def _pass_or_wait(self, due: set[str], step: Step) -> set[str]:
+        """Look at the topics called `due`; where log or cluster do not answer, wait and return what is due then."""
+        try:
+            await self._pass(sorted(map(recorded_topic, due)), step)
+        except Wait as error:
+            _log.warning("enforcement_waits", reason=error.reason, hint=error.hint)
+            await asyncio.sleep(RETRY_SECONDS)
+            return due | self._news()
+        return set()
+
+    async def _next(self) -> set[str]:
+        """Return the topics to look at next, once something changed in the log or it is time to look again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(self._look_again_at):
+                await self._is_due.wait()
+                await asyncio.sleep(COALESCE_SECONDS)
+        due = self._news()
+        now = asyncio.get_running_loop().time()
+        if now >= self._look_again_at:
+            self._look_again_at = now + LOOK_AGAIN_SECONDS
+            due |= self._wanting
+        return due
+
+    def _news(self) -> set[str]:
+        """Return the topics whose wishes are others than when they were met last."""
+        due, self._due = self._due, set()
+        self._is_due.clear()
+        names = {each for each in due if "://" in each}
+        for namespace in due - names:
+            names |= {str(each) for each in self._wishes.names_in(namespace)}
+        return {name for name in names if self._is_news(name)}
+
+    def _is_news(self, name: str) -> bool:
+        wish = self._wishes.of(recorded_topic(name))
+        met = self._met.get(name)
+        if not isinstance(wish, Wish):
+            return isinstance(wish, Unmet) or met is not None
+        return wish != met if wish.told else met is not None or name in self._wanting
+
+    def _publish(self, partition: int, change: Change) -> None:
+        """Note what a folded change may concern; called by the reader."""
+        event = change.event
+        if event is None or change.outcome is not Outcome.ACCEPTED:
+            return
+        is_topic = event.aggregate_kind == AggregateKind.TOPIC and split_topic(event.name) is not None
+        if is_topic or event.aggregate_kind == AggregateKind.NAMESPACE:
+            self._due.add(event.name)
+            self._is_due.set()
+
+    async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
+        wishes: list[Wish] = []
+        for number, name in enumerate(names):
+            wish = self._wish(name)
+            if wish is None:
+                step()
+            else:
+                wishes.append(wish)
+            if number % _TOPICS_A_TURN == 0:
+                await asyncio.sleep(0)
+        gate = asyncio.Semaphore(_AT_ONCE)
+        for start in range(0, len(wishes), _TOPICS_A_QUESTION):
+            some = wishes[start : start + _TOPICS_A_QUESTION]
+            found = await self._cluster.configurations([wish.kafka_topic for wish in some])
+            each = (self._enforce(wish, found.get(wish.kafka_topic), gate, step) for wish in some)
+            for error in await asyncio.gather(*each, return_exceptions=True):
+                if error is not None:
+                    raise error
+
+    def _wish(self, name: TopicName) -> Wish | None:
+        """Return what a topic wants, None where nothing can be done for it, which is told once."""
+        full = str(name)
+        wish = self._wishes.of(name)
+        if isinstance(wish, Wish):
+            owner = self._owner(wish.kafka_topic, full)
+            if owner != full:
+                wish = Unmet(full, f"the Kafka topic {wish.kafka_topic} is that of {owner}")
+        if isinstance(wish, Wish):
+            (self._wanting.add if wish.told else self._wanting.discard)(full)
+            return wish
+        self._wanting.discard(full)
+        self._met.pop(full, None)
+        if wish is None:
+            self._skipped.pop(full, None)
+        else:
+            self._skip(full, wish.reason)
+        return None
+
+    def _owner(self, kafka_topic: str, name: str) -> str:
+        """Return the topic whose policies count for `kafka_topic`: by rule the one of its name, or else the first."""
+        implied = implied_topic(kafka_topic)
+        if implied is not None and self._stands_for(str(implied), kafka_topic):
+            return str(implied)
+        owner = self._owners.get(kafka_topic, name)
+        if owner != name and not self._stands_for(owner, kafka_topic):
+            owner = name
+        self._owners[kafka_topic] = owner
+        return owner
+
+    def _stands_for(self, name: str, kafka_topic: str) -> bool:
+        wish = self._wishes.of(recorded_topic(name))
+        return isinstance(wish, Wish) and wish.kafka_topic == kafka_topic
+
+    async def _enforce(
+        self, wish: Wish, found: Configuration | TopicfoldError | None, gate: asyncio.Semaphore, step: Step
+    ) -> None:
+        async with gate:
+            if isinstance(found, TopicfoldError):
+                self._skip(wish.name, found.reason)
+            elif found is not None:
+                self._skipped.pop(wish.name, None)
+                await self._apply(wish, [*asked_for(wish, found), *await self._own_left_over(wish, found)])
+            elif wish.told:
+                self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+            step()
+
+    async def _own_left_over(self, wish: Wish, found: Configuration) -> Collection[Difference]:
+        """Return the overrides that policies made which are no more."""
+        own: list[Difference] = []
+        for difference in left_over(wish, found):
+            was_set = self._set.get((wish.kafka_topic, difference.setting)) == difference.old
+            if was_set or (difference.setting, difference.old) in await self._former.of(recorded_topic(wish.name)):
+                own.append(difference)
+        return own
+
+    async def _apply(self, wish: Wish, differences: Sequence[Difference]) -> None:
+        """Make the changes of one topic, all in one request."""
+        if differences and self._only_shows:
+            self._tell_all(State.DIFFERS, differences)
+            return
+        try:
+            if differences:
+                await self._cluster.alter(wish.kafka_topic, {each.setting: each.new for each in differences})
+        except NotFound:
+            self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+        except (ClusterRefused, ClusterUnavailable) as error:
+            if isinstance(error, ClusterUnavailable) and not error.values.get("is_denied"):
+                raise
+            self._wanting.add(wish.name)
+            self._tell_all(State.FAILED, differences, error.reason)
+        else:
+            self._note(wish, differences)
+            self._tell_all(State.CHANGED, differences)
+
+    def _note(self, wish: Wish, differences: Iterable[Difference]) -> None:
+        """Remember what was set, and that the topic has what it wants."""
+        for each in differences:
+            if each.new is None:
+                self._set.pop((wish.kafka_topic, each.setting), None)
+            else:
+                self._set[wish.kafka_topic, each.setting] = each.new
+        if wish.told:
+            self._met[wish.name] = wish
+        else:
+            self._met.pop(wish.name, None)
+
+    def _skip(self, name: str, reason: str) -> None:
+        if self._skipped.get(name) != reason:
+            self._tell(Report(State.SKIPPED, name, None, reason))
+        self._skipped[name] = reason
+
+    def _tell_all(self, state: State, differences: Iterable[Difference], reason: str = "") -> None:
+        for each in differences:
+            self._tell(Report(state, each.name, each, reason))

@@ -1,0 +1,119 @@
+"""Enforcing as a process: its own engine over the log, a cluster, and an enforcer between them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import structlog
+import uvloop
+
+from topicfold.cluster.kafka import KafkaCluster
+from topicfold.enforcement.enforcer import Enforcer, Progress
+from topicfold.enforcement.reports import Report
+from topicfold.errors import BadSetting
+from topicfold.runtime.engine import Engine
+from topicfold.settings import Settings
+from topicfold.starting import engine_options, open_log
+from topicfold.telemetry import configure_logging
+
+_log = structlog.get_logger(__name__)
+
+Tell = Callable[[Report], None]
+
+
+def enforce_once(settings: Settings, tell: Tell, progress: Progress, *, only_shows: bool) -> int:
+    """Bring every topic to its effective policies, or only tell what differs; return how many were looked at.
+
+    Raises:
+        BadSetting: there is no such log, or no cluster is named.
+        NotReady, LogUnavailable, ClusterUnavailable: log or cluster do not answer.
+    """
+    configure_logging(level=logging.WARNING)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_once(settings, tell, progress, only_shows=only_shows))
+
+
+def enforce_for_ever(settings: Settings, tell: Tell, progress: Progress) -> None:
+    """Bring every topic to its effective policies, and go on with every change, until SIGTERM or SIGINT.
+
+    Raises:
+        BadSetting: there is no such log, or no cluster is named.
+        LogUnavailable: the log does not answer at the start.
+    """
+    configure_logging()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_for_ever(settings, tell, progress))
+
+
+async def _once(settings: Settings, tell: Tell, progress: Progress, *, only_shows: bool) -> int:
+    async with _enforcer(settings, tell, only_shows=only_shows) as enforcer:
+        await enforcer.catch_up()
+        names = enforcer.names()
+        with progress(len(names)) as step:
+            await enforcer.run_once(names, step)
+        return len(names)
+
+
+async def _for_ever(settings: Settings, tell: Tell, progress: Progress) -> None:
+    async with _enforcer(settings, tell, only_shows=False) as enforcer:
+        task = asyncio.ensure_future(enforcer.follow(progress))
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, task.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+    _log.info("stopped")
+
+
+@asynccontextmanager
+async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> AsyncIterator[Enforcer]:
+    """Open log and cluster and start an engine, for as long as the context lasts."""
+    if settings.cluster is None:
+        raise BadSetting(
+            "there is no Kafka cluster to enforce policies in", hint="Name it: --cluster-bootstrap HOST:PORT"
+        )
+    cluster = KafkaCluster(*settings.cluster)
+    try:
+        await _require_log(settings)
+        log = await open_log(settings)
+        try:
+            engine = await Engine.start(log, engine_options(settings))
+        except BaseException:
+            await log.close()
+            raise
+        try:
+            _log.info("enforcing", cluster=cluster.bootstrap, log=settings.kafka_bootstrap or str(settings.log_file))
+            yield Enforcer(engine, cluster, tell, protected={settings.kafka_topic}, only_shows=only_shows)
+        finally:
+            await engine.stop()
+    finally:
+        await cluster.close()
+
+
+async def _require_log(settings: Settings) -> None:
+    """Return if there is the log that is named: to make one here would be to enforce nothing, silently.
+
+    Raises:
+        BadSetting: there is none.
+        ClusterUnavailable: Kafka does not answer.
+    """
+    if settings.kafka_bootstrap is None:
+        if not settings.log_file.exists():
+            raise BadSetting(
+                f"there is no log {settings.log_file}", hint="Name the server's: --log FILE or --kafka HOST:PORT"
+            )
+        return
+    kafka = KafkaCluster(settings.kafka_bootstrap, settings.kafka_settings)
+    try:
+        if await kafka.topic(settings.kafka_topic) is None:
+            raise BadSetting(
+                f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
+                hint="Name the server's log with --kafka-topic TOPIC.",
+            )
+    finally:
+        await kafka.close()

@@ -1,0 +1,83 @@
+"""Wishes: what each topic's effective policies want its Kafka topic's settings to be, read from what is folded.
+
+A record that cannot be read wishes nothing and is told of: what lies below it must not take its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from topicfold.enforcement.translation import ENFORCED, Told, told_settings
+from topicfold.errors import NotFound, Undecodable
+from topicfold.model.adoption import is_left_out, stands_for
+from topicfold.model.names import NON_PERSISTENT, TopicName, is_system_topic, recorded_topic, topic_of_key
+from topicfold.model.policy.resolve import resolve
+from topicfold.model.policy.table import BY_NAME
+from topicfold.model.records import Step
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.policies import TopicPolicies, policies_of
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What topic `name` wants of its Kafka topic; settings that are not told are to be Kafka's own."""
+
+    name: str
+    kafka_topic: str
+    told: Mapping[str, Told]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A topic whose policies cannot reach Kafka, and why."""
+
+    name: str
+    reason: str
+
+
+class Wishes:
+    """Reads them. `protected` are Kafka topics that nobody may change, beside Kafka's internal ones."""
+
+    def __init__(self, engine: Engine, protected: Iterable[str] = ()) -> None:
+        self._engine = engine
+        self._protected = frozenset(protected)
+
+    def names(self) -> Iterator[TopicName]:
+        """Yield all live topics."""
+        for state in self._engine.states.values():
+            for namespace in state.topics:
+                yield from self.names_in(namespace)
+
+    def names_in(self, namespace: str) -> Iterator[TopicName]:
+        """Yield the live topics of a namespace."""
+        table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
+        if table is not None:
+            for number in table.live:
+                yield recorded_topic(topic_of_key(namespace, table.keys[number]))
+
+    def of(self, name: TopicName) -> Wish | Unmet | None:
+        """Return what a topic wants, None where it is gone, or wants nothing and has no Kafka topic."""
+        try:
+            policies = policies_of(self._engine, name)
+            told = self._told(policies)
+        except Undecodable as error:
+            return Unmet(str(name), error.reason)
+        except NotFound:
+            return None
+        record = policies.record
+        if record.pending is not None and record.pending.step is Step.END:
+            return None
+        kafka_topic = stands_for(str(name), record.kafka_name)
+        if kafka_topic is None:
+            why = "non-persistent topics have no Kafka topic" if name.domain == NON_PERSISTENT else "no Kafka topic"
+            return Unmet(str(name), why) if told else None
+        if is_left_out(kafka_topic) or kafka_topic in self._protected:
+            return Unmet(str(name), f"the Kafka topic {kafka_topic} is none of Topicfold's to change") if told else None
+        return Wish(str(name), kafka_topic, told)
+
+    def _told(self, policies: TopicPolicies) -> dict[str, Told]:
+        levels = policies.levels()
+        is_system = is_system_topic(policies.name.local)
+        effective = {each: resolve(BY_NAME[each], levels, is_system_topic=is_system) for each in ENFORCED}
+        return told_settings(effective, self._engine.options.limits.defaults)

@@ -1,0 +1,123 @@
+"""Clusters that policies may name beside the one that is served here, and their addresses.
+
+They are kept on the log in the record of a tenant whose name no user can write, where others have grants: to each
+cluster its addresses, as `member=address`. Nothing here connects to a cluster, so no credentials are kept.
+
+Source: Pulsar's `ClusterDataImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+from topicfold.errors import InvalidRequest
+from topicfold.model.events import Verdict
+from topicfold.model.records import Grants, Record, TenantRecord
+from topicfold.model.updates import Refuse, Stored, Updater
+
+CLUSTERS = "@clusters"
+"""The tenant's name. `@` is none of the characters that names may have."""
+
+MAX_CLUSTERS = 256
+MAX_ADDRESS_LENGTH = 1024
+
+_SCHEMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "brokerServiceUrl": ("pulsar",),
+    "brokerServiceUrlTls": ("pulsar+ssl",),
+    "proxyServiceUrl": ("pulsar", "pulsar+ssl"),
+    "serviceUrl": ("http",),
+    "serviceUrlTls": ("https",),
+})  # fmt: skip
+
+Addresses = Mapping[str, str]
+"""Addresses of one cluster, by the member of Pulsar's `ClusterData` that holds them."""
+
+
+def addresses_in(body: Any) -> Addresses:
+    """Return the addresses that Pulsar's `ClusterData` names; its other members are passed over.
+
+    Raises:
+        InvalidRequest: it is no object, or an address is none; carries all violations.
+    """
+    if not isinstance(body, dict):
+        raise InvalidRequest("cluster data is required: an object with serviceUrl, brokerServiceUrl or the like")
+    given = {member: body[member] for member in _SCHEMES if body.get(member) is not None}
+    wrong = [
+        {"path": member, "reason": f"must be a URL such as {_SCHEMES[member][-1]}://pulsar.example.com:8080"}
+        for member, address in given.items()
+        if not _is_address(address, _SCHEMES[member])
+    ]
+    if wrong:
+        raise InvalidRequest("; ".join(f"{each['path']} {each['reason']}" for each in wrong), violations=wrong)
+    return MappingProxyType(given)
+
+
+def clusters_in(record: TenantRecord) -> Mapping[str, Addresses]:
+    """Return the clusters that the record of `CLUSTERS` names, sorted."""
+    return MappingProxyType(
+        {name: MappingProxyType(dict(each.split("=", 1) for each in kept)) for name, kept in record.grants.items()}
+    )
+
+
+def create_cluster(name: str, addresses: Addresses, local: str) -> Updater:
+    """Return the update that registers a cluster. `local` is the one served here, which needs no registering."""
+
+    def change(old: Grants) -> Grants | Refuse:
+        if name in old or name == local:
+            return Refuse(Verdict.ALREADY_EXISTS, f"Cluster already exists: {name}")
+        if len(old) >= MAX_CLUSTERS:
+            return Refuse(Verdict.TOO_MANY_GRANTS, f"{len(old)} clusters are registered, at most {MAX_CLUSTERS} may be")
+        return {**old, name: _kept(addresses)}
+
+    return _change(change)
+
+
+def update_cluster(name: str, addresses: Addresses, local: str) -> Updater:
+    """Return the update that gives a cluster other addresses."""
+
+    def change(old: Grants) -> Grants | Refuse:
+        return {**old, name: _kept(addresses)} if name in old or name == local else _missing(name)
+
+    return _change(change)
+
+
+def delete_cluster(name: str) -> Updater:
+    """Return the update that forgets a cluster; policies that name it keep their values."""
+
+    def change(old: Grants) -> Grants | Refuse:
+        return {each: kept for each, kept in old.items() if each != name} if name in old else _missing(name)
+
+    return _change(change)
+
+
+def _change(change: Callable[[Grants], Grants | Refuse]) -> Updater:
+    def update(old: Stored) -> Record | Refuse:
+        record = old if isinstance(old, TenantRecord) else TenantRecord()
+        clusters = change(record.grants)
+        if isinstance(clusters, Refuse):
+            return clusters
+        return replace(record, grants=MappingProxyType(dict(sorted(clusters.items()))))
+
+    return update
+
+
+def _missing(name: str) -> Refuse:
+    return Refuse(Verdict.CLUSTER_NOT_FOUND, f"Cluster does not exist: {name}")
+
+
+def _kept(addresses: Addresses) -> tuple[str, ...]:
+    return tuple(sorted(f"{member}={address}" for member, address in addresses.items()))
+
+
+def _is_address(address: Any, schemes: tuple[str, ...]) -> bool:
+    if not isinstance(address, str) or len(address) > MAX_ADDRESS_LENGTH or not address.isprintable():
+        return False
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in schemes and bool(parts.netloc)

@@ -1,0 +1,36 @@
+"""Desired state of a topic: some members of its record replaced whole, all in one update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from topicfold.model.events import Verdict
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.whole import put_whole
+from topicfold.model.records import EMPTY, Record, TopicRecord
+from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
+
+SCOPES = ("local", "global_")
+"""The members of a topic's record that hold policies."""
+
+
+def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], Policies]) -> Updater:
+    """Return the update that gives `members` of a topic's record these values and keeps the others.
+
+    `below` says, when the update runs, what holds where a topic has no policies of its own: retention and backlog
+    quota that would contradict each other are refused.
+    """
+
+    def update(old: Stored) -> Record | Refuse:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        for scope in SCOPES:
+            if members.get(scope):
+                new = put_whole(members[scope], below())(getattr(old, scope) or EMPTY)
+                if isinstance(new, Refuse):
+                    return Refuse(Verdict.POLICY_UNMET, f"policies.{scope.rstrip('_')}: {new.reason}")
+        return replace(old, **members)
+
+    return update

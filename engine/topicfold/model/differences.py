@@ -1,0 +1,74 @@
+"""What differs between two records of one aggregate, member by member: for history, never for a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, assert_never
+
+from topicfold.model.policy.values import plain_value
+from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord
+
+Path = tuple[str, ...]
+"""Where in a record something is: names from the outside in, as they are shown."""
+
+
+class Difference(NamedTuple):
+    """One member that differs. The values are JSON's; None stands for one that is not there."""
+
+    path: Path
+    old: Any
+    new: Any
+
+
+def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...]:
+    """Return all that differs, in the order of the record's members; None is a record that is not live.
+
+    >>> differences(TopicRecord(labels={"tier": "lead"}), TopicRecord(labels={"tier": "gold"}))
+    (Difference(path=('labels', 'tier'), old='lead', new='gold'),)
+    """
+    before, after = dict(_members(old)), dict(_members(new))
+    paths = dict.fromkeys((*before, *after))
+    found = (Difference(path, before.get(path), after.get(path)) for path in paths)
+    order = list(dict.fromkeys(path[0] for path in paths))
+    return tuple(
+        sorted(
+            (each for each in found if each.old != each.new), key=lambda each: (order.index(each.path[0]), each.path)
+        )
+    )
+
+
+def _members(record: Record | None) -> Iterator[tuple[Path, Any]]:
+    """Yield the members of a record, down to values that are no maps."""
+    match record:
+        case None:
+            return
+        case TopicRecord():
+            yield ("partitions",), record.partitions
+            yield from _parts(("kafkaName",), record.kafka_name)
+            yield from _parts(("labels",), record.labels)
+            yield from _parts(("properties",), record.properties)
+            yield from _parts(("policies", "local"), record.local)
+            yield from _parts(("policies", "global"), record.global_)
+            yield from _parts(("grants",), record.grants)
+            yield from _parts(("pending",), record.pending and record.pending.step.value)
+        case NamespaceRecord():
+            yield from _parts(("properties",), record.properties)
+            yield from _parts(("policies",), record.policies)
+            yield from _parts(("grants",), record.grants)
+        case TenantRecord():
+            yield ("adminRoles",), list(record.admin_roles)
+            yield ("allowedClusters",), list(record.allowed_clusters)
+            yield from _parts(("grants",), record.grants)
+        case _:
+            assert_never(record)
+
+
+def _parts(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if isinstance(part, Mapping) and not part:
+                yield (*path, name), {}
+            else:
+                yield from _parts((*path, name), part)
+    elif value is not None:
+        yield path, plain_value(value)

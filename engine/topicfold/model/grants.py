@@ -1,0 +1,101 @@
+"""Grants as they change: which roles may be named, and the updates that give a role its actions or take them.
+
+A tenant, a namespace and a topic each keep their own. What an action allows is in `permissions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from topicfold.errors import InvalidRequest
+from topicfold.model.events import Verdict
+from topicfold.model.permissions import ACTIONS
+from topicfold.model.records import NO_GRANTS, Grants, Record, UnreadableRecord
+from topicfold.model.updates import Refuse, Stored, Updater
+
+MAX_ROLES = 256
+"""With grants on one tenant, namespace or topic."""
+MAX_ROLE_LENGTH = 128
+
+
+def check_role(role: str) -> str:
+    """Return `role` if grants may name it.
+
+    Raises:
+        InvalidRequest: it is empty, too long, or cannot be printed.
+    """
+    if not role or len(role) > MAX_ROLE_LENGTH or not role.isprintable() or role != role.strip():
+        raise InvalidRequest(
+            f"role {role[:80]!a}: expected 1 to {MAX_ROLE_LENGTH} printable characters, no space around them"
+        )
+    return role
+
+
+def actions_in(body: Any) -> tuple[str, ...]:
+    """Return the actions that a JSON list names, sorted and each once.
+
+    Raises:
+        InvalidRequest: it is no list, names none, or one that does not exist; carries each that does not.
+    """
+    known = ", ".join(sorted(ACTIONS))
+    if not isinstance(body, list) or not body:
+        raise InvalidRequest(f"expected a list of actions; known are {known}", hint="DELETE takes all away.")
+    wrong = [
+        {"path": str(index), "reason": f"{action[:80]!r} is no action" if isinstance(action, str) else "must be text"}
+        for index, action in enumerate(body)
+        if not isinstance(action, str) or action not in ACTIONS
+    ]
+    if wrong:
+        first = "; ".join(each["reason"] for each in wrong[:5])
+        raise InvalidRequest(f"{first}; known are {known}", violations=wrong[:MAX_ROLES])
+    return tuple(sorted(set(body)))
+
+
+def grants_in(given: Any) -> Grants:
+    """Return the grants that a JSON object says: lists of actions by role; null says none.
+
+    Raises:
+        InvalidRequest: it is no such object, or has too many roles.
+    """
+    if given is None:
+        return NO_GRANTS
+    if not isinstance(given, dict):
+        raise InvalidRequest("grants must be an object: lists of actions by role")
+    if len(given) > MAX_ROLES:
+        raise InvalidRequest(f"{len(given)} roles have grants, at most {MAX_ROLES} may")
+    return MappingProxyType({check_role(role): actions_in(given[role]) for role in sorted(given)})
+
+
+def grant(role: str, actions: Iterable[str], missing: Refuse) -> Updater:
+    """Return the update that lets `role` do just these actions, and nothing else that it was granted here before."""
+    granted = tuple(actions)
+
+    def change(old: Grants) -> Grants | Refuse:
+        if role not in old and len(old) >= MAX_ROLES:
+            return Refuse(Verdict.TOO_MANY_GRANTS, f"{len(old)} roles have grants here, at most {MAX_ROLES} may")
+        return MappingProxyType(dict(sorted({**old, role: granted}.items())))
+
+    return _change_grants(change, missing)
+
+
+def revoke(role: str, missing: Refuse) -> Updater:
+    """Return the update that takes away all that `role` was granted here; it is no error if that is nothing."""
+    return _change_grants(lambda old: _without(old, role), missing)
+
+
+def _change_grants(change: Callable[[Grants], Grants | Refuse], missing: Refuse) -> Updater:
+    def update(old: Stored) -> Record | Refuse:
+        if old is None or isinstance(old, UnreadableRecord):
+            return missing
+        grants = change(old.grants)
+        return grants if isinstance(grants, Refuse) else replace(old, grants=grants)
+
+    return update
+
+
+def _without(grants: Grants, role: str) -> Grants:
+    kept = {each: actions for each, actions in grants.items() if each != role}
+    return MappingProxyType(kept) if kept else NO_GRANTS

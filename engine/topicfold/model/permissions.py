@@ -1,0 +1,78 @@
+"""What a caller may do, where, and what an operation asks for.
+
+A role is granted actions on a tenant, a namespace or a topic. A grant holds for all that lies below, and what is not
+granted is denied. Nothing here enters a verdict of the fold: permissions are looked at before the log.
+
+Source: Pulsar's `AuthAction`; CVE-2024-28098, where the right to produce let people change policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum, IntEnum, StrEnum
+
+
+class Permission(StrEnum):
+    """What can be granted and has a meaning here; `ADMIN` is everything within its scope."""
+
+    READ_POLICIES = "read-policies"
+    UPDATE_POLICIES = "update-policies"
+    LIST_TOPICS = "list-topics"
+    WATCH = "watch"
+    MANAGE_TOPICS = "manage-topics"
+    ADMIN = "admin"
+
+
+class Scope(IntEnum):
+    """Where a right holds; the lower the number, the more lies below."""
+
+    TENANT = 1
+    NAMESPACE = 2
+    TOPIC = 3
+
+
+class Access(Enum):
+    """What an operation asks for that is about no tenant, namespace or topic."""
+
+    PUBLIC = "public"
+    """Nothing, not even who asks."""
+    ANYONE = "anyone"
+    """To know who asks; the answer holds only what that caller may see."""
+    SUPERUSER = "superuser"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A permission on the tenant, the namespace or the topic that a request names."""
+
+    permission: Permission
+    scope: Scope
+
+    def __str__(self) -> str:
+        return f"{self.permission} on the {self.scope.name.lower()}"
+
+
+Need = Access | Right
+"""What an operation asks for."""
+
+PULSAR_ACTIONS = frozenset({"produce", "consume", "functions", "sources", "sinks", "packages"})
+"""Pulsar's own actions: they may be granted, and are kept for whoever enforces them."""
+
+ACTIONS = PULSAR_ACTIONS | frozenset(map(str, Permission))
+"""All that may be granted."""
+
+_IMPLIES_LISTING = ("produce", "consume")
+
+
+def allows(actions: Collection[str], permission: Permission) -> bool:
+    """Return whether somebody who was granted `actions` has `permission`.
+
+    To produce or consume one has to find the topic, so these let a role list; they never touch policies.
+
+    >>> [allows(("produce",), wanted) for wanted in (Permission.LIST_TOPICS, Permission.UPDATE_POLICIES)]
+    [True, False]
+    """
+    if permission in actions or Permission.ADMIN in actions:
+        return True
+    return permission is Permission.LIST_TOPICS and any(action in actions for action in _IMPLIES_LISTING)

@@ -1,0 +1,49 @@
+"""Commands of the policies of how many there may be. The groups spell the same bound differently.
+
+Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from topicfold.model.policy.options import Command, Commands, everywhere, named, required
+
+
+def _bound(noun: str, flag: str, short: str, what: str) -> Command:
+    return named(noun, required(flag, short, f"{what}; 0: any number."), example=f"{short} 10")
+
+
+def _unacked(whose: str, namespace_flag: str) -> Commands:
+    per, on = (_bound(f"max-unacked-messages-{word}-{whose}", "--maxNum", "-m", "Messages") for word in ("per", "on"))
+    return Commands((per,), (per, on), (_bound(f"max-unacked-messages-per-{whose}", namespace_flag, "-c", "Messages"),))
+
+
+BOUND_COMMANDS: Mapping[str, Commands] = MappingProxyType(
+    {
+        "maxProducerPerTopic": Commands(
+            (_bound("max-producers", "--max-producers", "-p", "Producers"),),
+            (
+                _bound("max-producers", "--max-producers", "-p", "Producers"),
+                _bound("maxProducers", "--max-producers", "-p", "Producers"),
+            ),
+            (_bound("max-producers-per-topic", "--max-producers-per-topic", "-p", "Producers"),),
+        ),
+        "maxConsumerPerTopic": Commands(
+            (_bound("max-consumers", "--max-consumers", "-c", "Consumers"),),
+            (_bound("max-consumers", "--max-consumers", "-c", "Consumers"),),
+            (_bound("max-consumers-per-topic", "--max-consumers-per-topic", "-c", "Consumers"),),
+        ),
+        "maxConsumersPerSubscription": everywhere(
+            _bound("max-consumers-per-subscription", "--max-consumers-per-subscription", "-c", "Consumers")
+        ),
+        "maxSubscriptionsPerTopic": Commands(
+            (_bound("max-subscriptions-per-topic", "--max-subscriptions-per-topic", "-s", "Subscriptions"),),
+            (_bound("max-subscriptions", "--max-subscriptions-per-topic", "-m", "Subscriptions"),),
+            (_bound("max-subscriptions-per-topic", "--max-subscriptions-per-topic", "-m", "Subscriptions"),),
+        ),
+        "maxUnackedMessagesOnConsumer": _unacked("consumer", "--max-unacked-messages-per-topic"),
+        "maxUnackedMessagesOnSubscription": _unacked("subscription", "--max-unacked-messages-per-subscription"),
+    }
+)

@@ -1,0 +1,209 @@
+"""Commands of the policies of what is kept, in the three groups that have commands of policies.
+
+Where the groups differ, so do their rows: `namespaces set-message-ttl -ttl` is `topicPolicies set-message-ttl -t`.
+
+Source: `CmdTopicPolicies`, `CmdTopics` and `CmdNamespaces` of Pulsar's client tools 4.0.8; the expiration time of
+subscriptions and the default rate of cursor updates as later versions have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from topicfold.model.policy.options import Command, Commands, Option, Unit, disable, enable, everywhere, named, required
+from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
+
+_QUOTA_TYPE = Option(("--type", "-t"), "", f"Which quota: {' or '.join(QUOTA_TYPES)}.", default=DEFAULT_QUOTA_TYPE)
+_QUOTA = replace(
+    named(
+        "backlog-quota",
+        Option(("--limit", "-l"), "limitSize", "Largest backlog, such as 10M or 16G.", Unit.BYTES, "-1"),
+        Option(
+            ("--limitTime", "-lt"), "limitTime", "Oldest backlog, such as 90 (seconds), 10m or 2d.", Unit.SECONDS, "-1"
+        ),
+        Option(
+            ("--policy", "-p"),
+            "policy",
+            "At the limit: producer_request_hold, producer_exception or consumer_backlog_eviction.",
+            is_required=True,
+        ),
+        example="-l 10G -p producer_request_hold",
+    ),
+    entry=_QUOTA_TYPE,
+)
+_QUOTAS = Command("get-backlog-quotas", "", "")
+
+_RETENTION = named(
+    "retention",
+    Option(
+        ("--time", "-t"),
+        "retentionTimeInMinutes",
+        "How long, such as 3h or 7d; 0: not at all, -1: for ever.",
+        Unit.MINUTES,
+        is_required=True,
+    ),
+    Option(
+        ("--size", "-s"),
+        "retentionSizeInMB",
+        "How much, such as 100M or 16G; 0: nothing, -1: all.",
+        Unit.MEBIBYTES,
+        is_required=True,
+    ),
+    example="-t 7d -s 10G",
+)
+
+_TTL_TIME = Option(
+    ("--ttl", "-t"), "", "Time, such as 90 (seconds), 10m or 7d; 0: no end.", Unit.SECONDS, is_required=True
+)
+_TTL = named("message-ttl", _TTL_TIME, example="-t 3d")
+
+_EXPIRATION = named(
+    "subscription-expiration-time",
+    required("--time", "-t", "Minutes; 0: never."),
+    example="-t 60",
+)
+
+_PERSISTENCE = named(
+    "persistence",
+    Option(("--bookkeeper-ensemble", "-e"), "bookkeeperEnsemble", "Bookies a topic is spread over.", default="2"),
+    Option(("--bookkeeper-write-quorum", "-w"), "bookkeeperWriteQuorum", "Copies of a message.", default="2"),
+    Option(("--bookkeeper-ack-quorum", "-a"), "bookkeeperAckQuorum", "Copies to wait for.", default="2"),
+    Option(
+        ("--ml-mark-delete-max-rate", "-r"),
+        "managedLedgerMaxMarkDeleteRate",
+        "Cursor updates a second; 0: no limit, -1: the broker's.",
+        default="-1",
+    ),
+    Option(("--ml-storage-class", "-c"), "managedLedgerStorageClassName", "Storage class of the ledgers."),
+    example="-e 3 -w 3 -a 2",
+)
+
+_DEDUPLICATION = named(
+    "deduplication",
+    enable("Drop repeated messages."),
+    disable("Keep them."),
+    example="--enable",
+)
+_SNAPSHOT_INTERVAL = named(
+    "deduplication-snapshot-interval",
+    required("--interval", "-i", "Seconds between two snapshots."),
+    example="-i 60",
+)
+
+_INACTIVE = named(
+    "inactive-topic-policies",
+    Option(("--enable-delete-while-inactive", "-e"), "deleteWhileInactive", "Delete inactive topics.", Unit.TRUE),
+    Option(("--disable-delete-while-inactive", "-d"), "deleteWhileInactive", "Keep them.", Unit.FALSE),
+    Option(
+        ("--max-inactive-duration", "-t"),
+        "maxInactiveDurationSeconds",
+        "Time of inactivity, such as 90 (seconds), 1h or 7d.",
+        Unit.SECONDS,
+        is_required=True,
+    ),
+    Option(
+        ("--delete-mode", "-m"),
+        "inactiveTopicDeleteMode",
+        "delete_when_no_subscriptions or delete_when_subscriptions_caught_up.",
+        is_required=True,
+    ),
+    example="-e -t 1h -m delete_when_no_subscriptions",
+)
+
+_COMPACTION = named(
+    "compaction-threshold",
+    Option(
+        ("--threshold", "-t"), "", "Backlog from which on, such as 16M or 2G; 0: never.", Unit.BYTES, is_required=True
+    ),
+    example="-t 1G",
+)
+_MESSAGE_SIZE = named("max-message-size", required("--max-message-size", "-m", "Bytes."), example="-m 1048576")
+
+
+def _offload(lag: Unit) -> Command:
+    """Return the commands of offloading with all spellings of all groups, which read `-dl 1000` in different units."""
+    return named(
+        "offload-policies",
+        Option(
+            ("--driver", "-d"), "managedLedgerOffloadDriver", "Driver, such as aws-s3 or filesystem.", is_required=True
+        ),
+        Option(("--region", "-r"), "managedLedgerOffloadRegion", "Region."),
+        Option(("--bucket", "-b"), "managedLedgerOffloadBucket", "Bucket."),
+        Option(("--endpoint", "-e"), "managedLedgerOffloadServiceEndpoint", "Endpoint of the service."),
+        Option(("--aws-id", "-i"), "s3ManagedLedgerOffloadCredentialId", "Id of the credential for S3."),
+        Option(("--aws-secret", "-s"), "s3ManagedLedgerOffloadCredentialSecret", "Secret of the credential for S3."),
+        Option(("--s3-role", "--ro", "-ro"), "s3ManagedLedgerOffloadRole", "Role in S3."),
+        Option(
+            ("--s3-role-session-name", "-rsn"), "s3ManagedLedgerOffloadRoleSessionName", "Name of the role's session."
+        ),
+        Option(
+            ("--maxBlockSizeInBytes", "-m", "--maxBlockSize", "-mbs"),
+            "managedLedgerOffloadMaxBlockSizeInBytes",
+            "Size of a block, such as 64M.",
+            Unit.BYTES,
+        ),
+        Option(
+            ("--readBufferSizeInBytes", "-rb", "--readBufferSize", "-rbs"),
+            "managedLedgerOffloadReadBufferSizeInBytes",
+            "Size of the read buffer, such as 1M.",
+            Unit.BYTES,
+        ),
+        Option(
+            ("--offloadThresholdInBytes", "-t", "--offloadAfterThreshold", "-oat"),
+            "managedLedgerOffloadThresholdInBytes",
+            "Size from which on a topic is offloaded.",
+            Unit.BYTES,
+        ),
+        Option(
+            ("--offloadThresholdInSeconds", "-ts", "--offloadAfterThresholdInSeconds", "-oats"),
+            "managedLedgerOffloadThresholdInSeconds",
+            "Age from which on, such as 90 (seconds) or 1d.",
+            Unit.SECONDS,
+        ),
+        Option(
+            ("--offloadDeletionLagInMillis", "-dl", "--offloadAfterElapsed", "-oae"),
+            "managedLedgerOffloadDeletionLagInMillis",
+            f"How long the original stays{', in milliseconds' if lag is Unit.PLAIN else ', such as 1d'}.",
+            lag,
+        ),
+        Option(
+            ("--offloadedReadPriority", "-orp"),
+            "managedLedgerOffloadedReadPriority",
+            "Read first from: tiered-storage-first or bookkeeper-first.",
+            Unit.CONSTANT,
+        ),
+        example="-d aws-s3 -b cold -r eu-central-1",
+    )
+
+
+STORAGE_COMMANDS: Mapping[str, Commands] = MappingProxyType(
+    {
+        "backLogQuotaMap": Commands((_QUOTA,), (_QUOTA, _QUOTAS), (_QUOTA, _QUOTAS)),
+        "retentionPolicies": everywhere(_RETENTION),
+        "messageTTLInSeconds": Commands(
+            (_TTL,),
+            (_TTL,),
+            (named("message-ttl", replace(_TTL_TIME, flags=("--messageTTL", "-ttl")), example="-ttl 3d"),),
+        ),
+        "subscriptionExpirationTimeInMinutes": Commands((_EXPIRATION,), (), (_EXPIRATION,)),
+        "persistence": everywhere(_PERSISTENCE),
+        "deduplicationEnabled": Commands(
+            (_DEDUPLICATION,),
+            (
+                _DEDUPLICATION,
+                Command("get-deduplication-enabled", "enable-deduplication", "", fixed=True),
+                Command("", "disable-deduplication", "", fixed=False),
+            ),
+            (_DEDUPLICATION,),
+        ),
+        "deduplicationSnapshotIntervalSeconds": everywhere(_SNAPSHOT_INTERVAL),
+        "inactiveTopicPolicies": everywhere(_INACTIVE),
+        "offloadPolicies": Commands(
+            (_offload(Unit.PLAIN),), (_offload(Unit.MILLISECONDS),), (_offload(Unit.MILLISECONDS),)
+        ),
+        "compactionThreshold": everywhere(_COMPACTION),
+        "maxMessageSize": Commands((_MESSAGE_SIZE,), (_MESSAGE_SIZE,)),
+    }
+)

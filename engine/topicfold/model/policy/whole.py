@@ -1,0 +1,101 @@
+"""All policies of one scope at once: read from JSON by name, checked whole, so that all that is wrong is said at once.
+
+For updates that are functions of everything there is, for desired states, and for going back to an older version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from topicfold.errors import InvalidPolicy
+from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, holding
+from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.shapes import QUOTA_TYPES
+from topicfold.model.policy.table import BY_NAME
+from topicfold.model.policy.unset import is_no_dispatch_rate
+from topicfold.model.policy.values import Value, kind_of, read_value
+from topicfold.model.records import EMPTY
+from topicfold.model.updates import Refuse
+
+_SUBSCRIPTIONS, _RATE = "subscriptionPolicies", "dispatchRate"
+
+
+def read_policies(given: Any, what: str = "policies", *, is_global: bool = False) -> Policies:
+    """Return the canonical policies that a JSON object says by name; a null leaves one unset.
+
+    So does a value that unsets it, and a subscription's rate that limits nothing. `is_global`: they are to hold on all
+    clusters, which not every policy can.
+
+    >>> dict(read_policies({"maxMessageSize": "12", "publishRate": None}))
+    {'maxMessageSize': 12}
+
+    Raises:
+        InvalidPolicy: carries all that is wrong with all of them, each with its place.
+    """
+    if not isinstance(given, Mapping):
+        raise InvalidPolicy(what, [{"path": "", "reason": f"must be an object, not {kind_of(given)}"}])
+    found: dict[str, Any] = {}
+    violations: list[dict[str, str]] = []
+    for name, value in given.items():
+        policy = BY_NAME.get(name)
+        if policy is None:
+            violations.append({"path": str(name), "reason": _unknown(str(name))})
+        elif is_global and not policy.topic.has_global:
+            violations.append({"path": name, "reason": "cannot be set for all clusters; set it in policies.local"})
+        elif value is not None:
+            try:
+                found[name] = read_value(policy.kind, value, name, refuses_unknown=True)
+            except InvalidPolicy as error:
+                violations += [
+                    {"path": f"{name}.{each['path']}".rstrip("."), "reason": each["reason"]}
+                    for each in error.values["violations"]
+                ]
+    if violations:
+        raise InvalidPolicy(what, violations)
+    return MappingProxyType({name: kept for name, value in found.items() if (kept := _kept(name, value)) is not None})
+
+
+def check_changed(old: Policies, new: Policies, limits: Limits) -> None:
+    """Check each policy of `new` whose value is not that of `old`: what was allowed once may stay.
+
+    Raises:
+        InvalidPolicy, PolicyUnmet, Forbidden: the first that may not be set.
+    """
+    for name, value in new.items():
+        if old.get(name) != value:
+            BY_NAME[name].check(value, limits)
+
+
+def put_whole(new: Policies, below: Policies) -> Change:
+    """Return the change to just these policies.
+
+    It is refused where it touches retention or backlog quota and the two would contradict each other; `below` is
+    what holds where this scope says nothing.
+    """
+
+    def change(old: Policies) -> Policies | Refuse:
+        touched = [name for name in (QUOTAS, RETENTION) if new.get(name, EMPTY) != old.get(name, EMPTY)]
+        if not touched:
+            return new
+        quotas, before = new.get(QUOTAS, EMPTY), old.get(QUOTAS, EMPTY)
+        changed = QUOTA_TYPES if RETENTION in touched else [kind for kind in quotas if quotas[kind] != before.get(kind)]
+        return holding(lambda _: new, touched[0], lambda: below, changed)(old)
+
+    return change
+
+
+def _kept(name: str, value: Value) -> Value:
+    """Return what is stored of a value, None for nothing."""
+    if name != _SUBSCRIPTIONS:
+        return None if value == BY_NAME[name].topic.unsets else value
+    limiting = {each: said for each, said in value.items() if said and not is_no_dispatch_rate(said[_RATE])}
+    return MappingProxyType(limiting) or None
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, BY_NAME, n=1)
+    return f"is no policy; did you mean {near[0]}?" if near else f"is no policy; known are {', '.join(BY_NAME)}"

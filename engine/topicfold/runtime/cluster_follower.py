@@ -1,0 +1,194 @@
+"""Following a cluster: its new topics get records, grown ones more partitions, vanished ones are told of.
+
+Nothing is ever deleted, neither here nor in Kafka. What is found is looked at a second time before anything is done
+about it: a topic that another node is just making or ending looks new or gone for a moment. Several nodes may
+follow one cluster, for every change they make is one that changes nothing the second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import structlog
+
+from topicfold.cluster.port import Cluster
+from topicfold.errors import AlreadyExists, FixRequest, Reread
+from topicfold.model import kafka_steps
+from topicfold.model.adoption import Adoption, New, Present, missing_namespaces, plan_adoption
+from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime.asking import Asked
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.writing import Writing
+
+_log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+CONFIRM_SECONDS = 0.5
+ACTOR = "topicfold"
+REASON = "follow the cluster"
+_AT_ONCE = 64
+_SHOWN = 20
+_MISSING = "kafka_topics_missing"
+
+
+class _Recorded(NamedTuple):
+    """A live topic, as much as following needs of it."""
+
+    name: str
+    partitions: int
+    kafka_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look found: Kafka topics without a record, those that have grown, records without a Kafka topic."""
+
+    plan: Adoption
+    new: frozenset[New]
+    grown: frozenset[Present]
+    missing: frozenset[str]
+
+    @property
+    def fewer(self) -> frozenset[Present]:
+        """Return the topics that have fewer partitions in Kafka than recorded."""
+        return frozenset(each for each in self.plan.present if each.has_other_partitions and each not in self.grown)
+
+
+class ClusterFollower:
+    """Looks at a cluster when it is told to, and remembers what it has told of.
+
+    `counts` are those of the last look: topics `present` in both, and what it left as it is: records whose Kafka
+    topic is `missing` or has `fewer_partitions`, and Kafka topics `not_adopted` because they can have no record.
+    """
+
+    def __init__(self, engine: Engine, cluster: Cluster, writing: Writing, is_protected: Callable[[str], bool]) -> None:
+        self.counts: Mapping[str, int] = dict.fromkeys(("present", "missing", "fewer_partitions", "not_adopted"), 0)
+        self._engine = engine
+        self._cluster = cluster
+        self._writing = writing
+        self._is_protected = is_protected
+        self._told: dict[str, frozenset[str]] = {}
+
+    async def look(self) -> None:
+        """Bring the records in step with the cluster as it is.
+
+        Raises:
+            ClusterUnavailable: it does not answer.
+            Wait, OutcomeUnknown: the log takes no changes now.
+        """
+        found = await self._look()
+        if found.new or found.grown or found.missing - self._told.get(_MISSING, frozenset()):
+            await asyncio.sleep(CONFIRM_SECONDS)
+            again = await self._look()
+            found = _Look(again.plan, found.new & again.new, found.grown & again.grown, found.missing & again.missing)
+        refused = await self._adopt(found.new)
+        await self._grow(found.grown)
+        failed = {each.kafka_name: each.reason for each in found.plan.failed} | refused
+        self._tell(_MISSING, found.missing)
+        self._tell("kafka_topics_with_fewer_partitions", {each.name for each in found.fewer})
+        self._tell("kafka_topics_not_adopted", {f"{name}: {reason}" for name, reason in failed.items()})
+        self.counts = {
+            "present": len(found.plan.present) + len(found.new) - len(refused),
+            "missing": len(found.missing),
+            "fewer_partitions": len(found.fewer),
+            "not_adopted": len(failed),
+        }
+
+    async def _look(self) -> _Look:
+        """Compare the cluster with what the log holds after the cluster answered."""
+        topics = await self._cluster.topics()
+        engine = self._engine
+        await engine.readiness.wait(engine.states, engine.options.ready_timeout_seconds)
+        await engine.barriers.wait(engine.states, self._asked().deadline)
+        records, waiting = self._records()
+        plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
+        grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))
+        return _Look(
+            plan,
+            frozenset(each for each in plan.new if not self._is_protected(each.kafka_name)),
+            frozenset(grown),
+            frozenset(plan.gone) - waiting,
+        )
+
+    def _records(self) -> tuple[list[_Recorded], set[str]]:
+        """Return all live topics, and the names of those that wait for a step in Kafka."""
+        records: list[_Recorded] = []
+        waiting: set[str] = set()
+        for state in self._engine.states.values():
+            for namespace, table in state.topics.items():
+                keys, partitions, kafka_names = table.keys, table.partitions, table.kafka_names
+                for number in table.live:
+                    name = topic_of_key(namespace, keys[number])
+                    records.append(_Recorded(name, partitions.get(number, 0), kafka_names.get(number)))
+                waiting |= {topic_of_key(namespace, keys[number]) for number in table.pending}
+        return records, waiting
+
+    async def _adopt(self, new: Collection[New]) -> dict[str, str]:
+        """Make the records that are missing; return the Kafka topics that were refused one, and why."""
+        refused: dict[str, str] = {}
+
+        async def adopt(topic: New) -> None:
+            record = TopicRecord(topic.recorded_partitions, topic.explicit_kafka_name)
+            try:
+                await self._writing.record_topic(parse_topic(topic.name), record, self._asked())
+            except AlreadyExists:
+                return
+            except (FixRequest, Reread) as error:
+                refused[topic.kafka_name] = error.reason
+
+        present = {name for state in self._engine.states.values() for name in state.topics}
+        for namespace in missing_namespaces(new, present):
+            with contextlib.suppress(AlreadyExists):
+                await self._writing.create_tenant(namespace.partition("/")[0], TenantRecord(), self._asked())
+            with contextlib.suppress(AlreadyExists):
+                await self._writing.create_namespace(namespace, NamespaceRecord(), self._asked())
+        await _several(adopt, sorted(new, key=lambda each: each.name))
+        if new:
+            _log.info("topics_adopted", count=len(new) - len(refused), topics=_shown(each.name for each in new))
+        return refused
+
+    async def _grow(self, grown: Collection[Present]) -> None:
+        async def grow(topic: Present) -> None:
+            name = recorded_topic(topic.name)
+            updater = kafka_steps.follow_partitions(topic.name, topic.kafka_partitions)
+            with contextlib.suppress(FixRequest, Reread):
+                await self._writing.change_topic(name, updater, self._asked())
+
+        await _several(grow, sorted(grown, key=lambda each: each.name))
+        if grown:
+            _log.info("topics_grown", count=len(grown), topics=_shown(each.name for each in grown))
+
+    def _tell(self, event: str, found: Collection[str]) -> None:
+        """Log what has come and gone since the last look."""
+        told, now = self._told.get(event, frozenset[str]()), frozenset(found)
+        self._told[event] = now
+        if now - told:
+            _log.warning(event, count=len(now), new=_shown(now - told))
+        elif told - now:
+            _log.info(event, count=len(now), no_more=_shown(told - now))
+
+    def _asked(self) -> Asked:
+        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+        return Asked(deadline, ACTOR, REASON)
+
+
+async def _several(change: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
+    """Make a change of each of `items`, some at once."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(item: T) -> None:
+        async with gate:
+            await change(item)
+
+    await asyncio.gather(*map(one, items))
+
+
+def _shown(names: Iterable[str]) -> list[str]:
+    """Return the first few of `names`, sorted."""
+    return sorted(names)[:_SHOWN]

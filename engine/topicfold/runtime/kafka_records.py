@@ -1,0 +1,35 @@
+"""Records as Kafka's topics see them: which stand for one, as it is folded here."""
+
+from __future__ import annotations
+
+from topicfold.log.payload import decode_topic
+from topicfold.model.adoption import implied_topic, stands_for
+from topicfold.model.names import TopicName, topic_of_key
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.engine import Engine
+
+
+def record_of(engine: Engine, name: TopicName) -> TopicRecord | None:
+    """Return the record of a live topic, None where there is none that can be read."""
+    table = engine.states[engine.partition(name.namespace)].topics.get(name.namespace)
+    row = None if table is None else table.get(name.key)
+    return decode_topic(row.payload_schema, row.payload) if row and row.is_live else None
+
+
+def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | None:
+    """Return another live topic than `name` that stands for `kafka_topic`, None for none.
+
+    Cost: O(namespaces + topics that name their Kafka topic).
+    """
+    implied = implied_topic(kafka_topic)
+    if implied is not None and implied != name:
+        found = record_of(engine, implied)
+        if found is not None and found.kafka_name in (None, kafka_topic):
+            return str(implied)
+    for state in engine.states.values():
+        for namespace, table in state.topics.items():
+            for number, explicit in table.kafka_names.items():
+                full = topic_of_key(namespace, table.keys[number])
+                if explicit == kafka_topic and full != str(name) and stands_for(full, explicit):
+                    return full
+    return None

@@ -1,0 +1,68 @@
+"""Repair: doing in Kafka what records still wait for, because a node crashed or Kafka was away.
+
+What waits is in the records, so any node that may can do it. A note is left to the node that wrote it until it is
+seen a second time.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from topicfold.errors import ClusterUnavailable, FixRequest, OutcomeUnknown, Wait
+from topicfold.model.names import recorded_topic, topic_of_key
+from topicfold.model.records import Pending, Step
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.kafka_records import record_of
+from topicfold.runtime.kafka_writing import KafkaWriting
+
+_log = structlog.get_logger(__name__)
+
+
+class KafkaRepair:
+    """Remembers from look to look what it saw waiting, and what it could not do."""
+
+    def __init__(self, engine: Engine, writing: KafkaWriting) -> None:
+        self._engine = engine
+        self._writing = writing
+        self._waiting: dict[str, tuple[Pending, int]] = {}
+        self._told: dict[str, str] = {}
+
+    async def run(self) -> bool:
+        """Finish what has waited since the last run, one topic after another; return whether Kafka was asked.
+
+        Raises:
+            ClusterUnavailable: Kafka cannot be reached; what it merely does not allow is told and passed over.
+        """
+        before, self._waiting = self._waiting, self._found()
+        self._told = {name: reason for name, reason in self._told.items() if name in self._waiting}
+        due = {name: waiting[0].step for name, waiting in self._waiting.items() if before.get(name) == waiting}
+        for name, step in due.items():
+            await self._finish(name, step)
+        return bool(due)
+
+    async def _finish(self, name: str, step: Step) -> None:
+        try:
+            await self._writing.finish(recorded_topic(name), step)
+        except (Wait, FixRequest, OutcomeUnknown) as error:
+            if isinstance(error, ClusterUnavailable) and not error.values.get("is_denied"):
+                raise
+            if self._told.get(name) != error.reason:
+                _log.warning("kafka_step_waits", topic=name, reason=error.reason, hint=error.hint)
+            self._told[name] = error.reason
+        else:
+            _log.info("kafka_step_done", topic=name)
+
+    def _found(self) -> dict[str, tuple[Pending, int]]:
+        """Return what every topic waits for that waits for something. Cost: O(namespaces + such topics)."""
+        names = [
+            topic_of_key(namespace, table.keys[number])
+            for state in self._engine.states.values()
+            for namespace, table in state.topics.items()
+            for number in table.pending
+        ]
+        records = {name: record_of(self._engine, recorded_topic(name)) for name in names}
+        return {
+            name: (record.pending, record.partitions)
+            for name, record in records.items()
+            if record is not None and record.pending is not None
+        }

@@ -1,0 +1,151 @@
+"""The Kafka topics that topic records stand for: what Kafka would say to a change, and making it.
+
+Every step may be done again, by several nodes at once, without harm. Kafka's internal topics, Schema Registry's and
+the log's own are never touched.
+
+Known limit: Kafka changes topics by name. A topic that is deleted and made again between the look at it and the
+change, a few milliseconds, is deleted or grown in the other's place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+
+import structlog
+
+from topicfold.cluster.port import Cluster
+from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, InvalidName, TopicNotFound
+from topicfold.model.adoption import KafkaTopic, is_left_out, stands_for
+from topicfold.model.events import Verdict
+from topicfold.model.names import TopicName, is_kafka_name
+from topicfold.model.records import TopicRecord
+from topicfold.model.updates import Refuse
+
+_log = structlog.get_logger(__name__)
+
+_TRIES = 3
+"""Looks at a topic that others change at the same time."""
+
+
+class KafkaTopics:
+    """A cluster's topics as topic records see them. Knows no record but those it is handed."""
+
+    def __init__(self, cluster: Cluster, protected: Collection[str] = ()) -> None:
+        """Take the names of further Kafka topics that must not be touched: the log's."""
+        self._cluster = cluster
+        self._protected = frozenset(protected)
+
+    def intended(self, name: TopicName, record: TopicRecord) -> str | None:
+        """Return the Kafka topic that shall be made with the topic `name`, None for one that has none.
+
+        Raises:
+            InvalidName: Kafka allows no such name, or keeps it for itself, or it is the log's.
+        """
+        kafka_topic = stands_for(str(name), record.kafka_name)
+        if kafka_topic is None:
+            return None
+        if not is_kafka_name(kafka_topic):
+            raise InvalidName(
+                f"topic {name}: Kafka allows no topic called {kafka_topic!r}",
+                name=str(name),
+                hint="Use 1 to 249 of the characters A-Z a-z 0-9 . _ -, or give the Kafka topic's name explicitly.",
+            )
+        if self.is_protected(kafka_topic):
+            raise InvalidName(
+                f"topic {name}: the Kafka topic {kafka_topic} is none of Topicfold's to make",
+                name=str(name),
+                hint="Names that begin with '__', '_schemas' and the log's own are kept for others.",
+            )
+        return kafka_topic
+
+    def standing(self, name: TopicName, record: TopicRecord) -> str | None:
+        """Return the Kafka topic that is made and deleted with the topic `name`, None where there is none."""
+        kafka_topic = stands_for(str(name), record.kafka_name)
+        return None if kafka_topic is None or self.is_protected(kafka_topic) else kafka_topic
+
+    def is_protected(self, kafka_topic: str) -> bool:
+        """Return whether the Kafka topic of that name is none of ours to touch."""
+        return is_left_out(kafka_topic) or kafka_topic in self._protected
+
+    async def look(self, kafka_topic: str) -> KafkaTopic | None:
+        """Return the Kafka topic of that name, None where there is none.
+
+        Raises:
+            ClusterUnavailable: no answer.
+        """
+        return await self._cluster.topic(kafka_topic)
+
+    async def refusal_of_creation(self, kafka_topic: str, partitions: int) -> Refuse | None:
+        """Return what is against making this Kafka topic; one that is there with as many partitions is not.
+
+        Raises:
+            ClusterUnavailable: no answer, or not allowed; nothing may be written then.
+        """
+        try:
+            await self._cluster.check_creation(kafka_topic, partitions)
+        except ClusterRefused as error:
+            return Refuse(Verdict.CLUSTER_REFUSED, error.reason)
+        except AlreadyExists:
+            found = await self._cluster.topic(kafka_topic)
+            if found is not None and found.partitions != partitions:
+                has = f"the Kafka topic {kafka_topic} exists with {found.partitions} partitions, not {partitions}"
+                return Refuse(Verdict.ALREADY_EXISTS, f"{has}: create the topic with as many, or under another name")
+        return None
+
+    async def refusal_of_growth(self, kafka_topic: str, found: KafkaTopic | None, partitions: int) -> Refuse | None:
+        """Return what is against giving the Kafka topic, `found` as it is, so many partitions.
+
+        Raises:
+            ClusterUnavailable: no answer, or not allowed.
+        """
+        try:
+            if found is None:
+                await self._cluster.check_creation(kafka_topic, partitions)
+            elif found.partitions > partitions:
+                has = f"the Kafka topic {kafka_topic} has {found.partitions} partitions already"
+                return Refuse(Verdict.FEWER_PARTITIONS, f"{has}, they cannot become fewer")
+            elif found.partitions < partitions:
+                await self._cluster.check_growth(kafka_topic, partitions)
+        except ClusterRefused as error:
+            return Refuse(Verdict.CLUSTER_REFUSED, error.reason)
+        except (AlreadyExists, TopicNotFound) as error:
+            raise ClusterUnavailable(f"the Kafka topic {kafka_topic} is being changed by others") from error
+        return None
+
+    async def make(self, kafka_topic: str, partitions: int) -> KafkaTopic | None:
+        """See to it that there is a Kafka topic with at least so many partitions; return it if it is new.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: there is none, or with fewer partitions.
+        """
+        refused: ClusterRefused | None = None
+        for _ in range(_TRIES):
+            found = await self._cluster.topic(kafka_topic)
+            try:
+                if found is None:
+                    await self._cluster.create(kafka_topic, partitions)
+                    _log.info("kafka_topic_made", kafka_topic=kafka_topic, partitions=partitions)
+                    return await self._cluster.topic(kafka_topic)
+                if found.partitions < partitions:
+                    await self._cluster.grow(kafka_topic, partitions)
+                    _log.info("kafka_topic_grown", kafka_topic=kafka_topic, partitions=partitions)
+                return None
+            except ClusterRefused as error:
+                refused = error
+            except (AlreadyExists, TopicNotFound):
+                refused = None
+        raise refused or ClusterUnavailable(f"the Kafka topic {kafka_topic} is being changed by others")
+
+    async def end(self, kafka_topic: str, kafka_id: str) -> None:
+        """See to it that the Kafka topic with this id is gone; another one of its name stays.
+
+        Raises:
+            ClusterUnavailable: it may be there still.
+        """
+        found = await self._cluster.topic(kafka_topic)
+        if found is None or found.id != kafka_id:
+            return
+        with contextlib.suppress(TopicNotFound):
+            await self._cluster.delete(kafka_topic)
+        _log.info("kafka_topic_deleted", kafka_topic=kafka_topic, partitions=found.partitions)

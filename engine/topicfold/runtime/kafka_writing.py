@@ -1,0 +1,299 @@
+"""Writing on a node that is told of a Kafka cluster: topics are made, grown and deleted there too.
+
+    asked ─► would Kafka do it? ─► the log decides, and notes the step ─► Kafka ─► the note is taken off ─► answered
+              503, 400, 409: nothing was written       from here on a crash or an outage is mended by `KafkaRepair`
+
+So an answer without an error says that record and Kafka topic are both as asked. A node that cannot go on after the
+log decided answers 504: the change is made, and Kafka follows when it can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from topicfold.errors import (
+    FixRequest,
+    NotFound,
+    OutcomeUnknown,
+    Overloaded,
+    TopicfoldError,
+    TopicNotFound,
+    Wait,
+)
+from topicfold.model import kafka_steps
+from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.names import TopicName, recorded_topic, topic_of_key
+from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.model.updates import Refuse, Updater
+from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.kafka_records import holder_of, record_of
+from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.updates import operation_text
+from topicfold.runtime.writing import Writing
+
+ACTOR = "topicfold"
+_LOOKS = 5
+_AT_ONCE = 16
+PAUSE_SECONDS = 0.02
+_PAUSES = 100
+
+
+class KafkaWriting(Writing):
+    """The writes of one node. All but those of topics' existence and partitions are as everywhere."""
+
+    def __init__(self, engine: Engine, kafka_topics: KafkaTopics) -> None:
+        super().__init__(engine)
+        self._kafka_topics = kafka_topics
+
+    async def create_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
+        """Make a topic and its Kafka topic; one that is there with as many partitions is taken as it is.
+
+        Raises:
+            InvalidName: it has no Kafka name of its own and the record names none, or Kafka allows no such name.
+            InvalidLabels: all violations at once.
+            AlreadyExists: the topic, or its Kafka topic with other partitions, or as another topic's.
+            ClusterRefused, NamespaceNotFound: refused.
+            ClusterUnavailable: Kafka cannot be asked; nothing is made.
+            OutcomeUnknown: the topic is recorded, and its Kafka topic follows.
+        """
+        self._check_creation(name, record)
+        kafka_topic = self._kafka_topics.intended(name, record)
+        if kafka_topic is None:
+            return await super().create_topic(name, record, asked)
+        refusal = self._refusal_of_a_second(kafka_topic, name)
+        if refusal is None:
+            refusal = await self._kafka_topics.refusal_of_creation(kafka_topic, max(record.partitions, 1))
+        new = replace(record, pending=Pending(Step.MAKE))
+        written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
+        return await self._finished(name, Step.MAKE, written, asked)
+
+    async def record_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
+        """Make a topic's record and nothing else, of a Kafka topic that no other record stands for.
+
+        Raises:
+            InvalidName: it has no Kafka name of its own and the record names none.
+            InvalidLabels: all violations at once.
+            AlreadyExists: the topic, or its Kafka topic as another topic's.
+            NamespaceNotFound: refused.
+        """
+        self._check_creation(name, record)
+        kafka_topic = self._kafka_topics.standing(name, record)
+        refusal = self._refusal_of_a_second(kafka_topic, name) if kafka_topic else None
+        return await self._topic(name, kafka_steps.create(str(name), record, refusal), asked, replaces_whole=True)
+
+    async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
+        """End a topic and delete its Kafka topic with all that is in it; `is_partitioned` None takes either kind.
+
+        A Kafka topic that another topic stands for too is left alone.
+
+        Raises:
+            TopicNotFound, NamespaceNotFound, WrongKind, PreconditionFailed: refused.
+            ClusterUnavailable: Kafka cannot be asked; nothing is ended.
+            OutcomeUnknown: the topic's end is decided, and Kafka follows.
+        """
+
+        async def updater() -> Updater:
+            seen = record_of(self._engine, name)
+            kafka_topic = self._kafka_topic(name, seen)
+            if kafka_topic is None:
+                return kafka_steps.end(str(name), seen, None, is_partitioned=is_partitioned)
+            if seen and seen.pending and seen.pending.step is Step.MAKE:
+                await self._leave_to_others(name)
+                await self.finish(name, Step.MAKE)
+            found = await self._kafka_topics.look(kafka_topic)
+            return kafka_steps.end(str(name), seen, found.id if found else "", is_partitioned=is_partitioned)
+
+        written = await self._looking(name, updater, asked, replaces_whole=True)
+        return await self._finished(name, Step.END, written, asked)
+
+    async def grow_partitions(self, name: TopicName, partitions: int, asked: Asked) -> Written:
+        """Raise the number of partitions of a partitioned topic, in Kafka too.
+
+        To ask for as many as there are gives Kafka those that it lacks.
+
+        Raises:
+            WrongKind: it is none.
+            FewerPartitions: it has more already, or Kafka's has.
+            ClusterRefused: refused by Kafka.
+            ClusterUnavailable: Kafka cannot be asked; nothing is changed.
+            OutcomeUnknown: the new number is recorded, and Kafka follows.
+        """
+
+        async def updater() -> Updater:
+            seen = record_of(self._engine, name)
+            kafka_topic = self._kafka_topic(name, seen)
+            if kafka_topic is None or seen is None or partitions < seen.partitions:
+                return kafka_steps.grow(str(name), partitions, seen, None, needs_kafka=False)
+            found = await self._kafka_topics.look(kafka_topic)
+            refusal = await self._kafka_topics.refusal_of_growth(kafka_topic, found, partitions)
+            needs_kafka = found is None or found.partitions < partitions
+            return kafka_steps.grow(str(name), partitions, seen, refusal, needs_kafka=needs_kafka)
+
+        return await self._finished(name, Step.MAKE, await self._looking(name, updater, asked), asked)
+
+    async def delete_namespace(self, name: str, asked: Asked, *, force: bool = False) -> Written:
+        """End a namespace; with `force` its topics first, with their Kafka topics, which may stop half-way.
+
+        Raises:
+            NotEmpty: topics live in it, or one was made meanwhile.
+            NamespaceNotFound, PreconditionFailed: refused.
+            ClusterUnavailable: Kafka cannot be asked; nothing is ended.
+            OutcomeUnknown: some of its topics are ended, the namespace is not.
+        """
+        if force and await self._may_end(name, asked):
+            await self._end_topics(name, asked)
+        return await super().delete_namespace(name, asked)
+
+    async def finish(self, name: TopicName, step: Step) -> Written | None:
+        """Take the step in Kafka that the record of `name` waits for, if it is this one, and the note off.
+
+        Returns the last write, None where there was nothing to do.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: Kafka cannot do it, or not now.
+            Wait, OutcomeUnknown: it may be done, and could not be noted.
+        """
+        written = None
+        while (
+            (record := record_of(self._engine, name)) is not None
+            and record.pending is not None
+            and record.pending.step is step
+        ):
+            kafka_topic = self._kafka_topic(name, record)
+            if step is Step.MAKE:
+                made = await self._kafka_topics.make(kafka_topic, max(record.partitions, 1)) if kafka_topic else None
+                written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is as it says")
+                if (
+                    made
+                    and kafka_topic
+                    and record_of(self._engine, name) is None
+                    and holder_of(self._engine, kafka_topic, name) is None
+                ):
+                    await self._kafka_topics.end(kafka_topic, made.id)
+            else:
+                if kafka_topic:
+                    await self._kafka_topics.end(kafka_topic, record.pending.kafka_id)
+                written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
+        return written
+
+    def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
+        """Return the Kafka topic that comes and goes with `record`: none that another topic stands for too."""
+        kafka_topic = None if record is None else self._kafka_topics.standing(name, record)
+        return kafka_topic if kafka_topic and holder_of(self._engine, kafka_topic, name) is None else None
+
+    def _refusal_of_a_second(self, kafka_topic: str, name: TopicName) -> Refuse | None:
+        """Return what is against `name` standing for `kafka_topic` too. Does not say whose it is: it may be hidden."""
+        if holder_of(self._engine, kafka_topic, name) is None:
+            return None
+        return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} is that of another topic")
+
+    async def _looking(
+        self,
+        name: TopicName,
+        updater: Callable[[], Awaitable[Updater]],
+        asked: Asked,
+        *,
+        replaces_whole: bool = False,
+    ) -> Written:
+        """Submit an update made from a look at the record and at Kafka; look again if that was another record."""
+        for _ in range(_LOOKS):
+            with contextlib.suppress(kafka_steps.LookAgain):
+                return await self._topic(name, await updater(), asked, replaces_whole=replaces_whole)
+        raise Overloaded(f"topic {name} is made and ended by others all the time")
+
+    async def _finished(self, name: TopicName, step: Step, written: Written, asked: Asked) -> Written:
+        """Return the answer to a change once Kafka has followed.
+
+        A step that somebody else noted is left to them for a while: of two that delete at once, the slower could
+        meet a topic that was made anew.
+
+        Raises:
+            OutcomeUnknown: it has not in time.
+        """
+        try:
+            async with asyncio.timeout_at(asked.deadline):
+                if not written.changed:
+                    await self._leave_to_others(name)
+                elif step is Step.END:
+                    await self._confirm_end(name)
+                last = await self.finish(name, step)
+        except (Wait, FixRequest, OutcomeUnknown, TimeoutError) as error:
+            reason = error.reason if isinstance(error, TopicfoldError) else "it takes longer than the request may"
+            raise OutcomeUnknown(
+                f"topic {name} is recorded, but its Kafka topic has not followed yet: {reason}",
+                operation=written.operation,
+            ) from error
+        return written if last is None else replace(written, etag=last.etag, revision=last.revision)
+
+    async def _confirm_end(self, name: TopicName) -> None:
+        """Look at the Kafka topic once more, now that the topic's end is noted.
+
+        Between the first look and the note the topic may have been ended and made anew by others, both in Kafka too.
+        """
+        record = record_of(self._engine, name)
+        kafka_topic = self._kafka_topic(name, record)
+        if record is None or kafka_topic is None or record.pending is None or record.pending.step is not Step.END:
+            return
+        found = await self._kafka_topics.look(kafka_topic)
+        if found is not None and found.id != record.pending.kafka_id:
+            await self._note(name, kafka_steps.end_of(str(name), record, found.id), "its Kafka topic was made anew")
+
+    async def _leave_to_others(self, name: TopicName) -> None:
+        """Return once the record of `name` waits for nothing, or others had time enough."""
+        for _ in range(_PAUSES):
+            record = record_of(self._engine, name)
+            if record is None or record.pending is None:
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _note(self, name: TopicName, updater: Updater, reason: str) -> Written | None:
+        """Change a note in the record of `name`; None where the topic is gone."""
+        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+        with contextlib.suppress(NotFound):
+            return await self._topic(name, updater, Asked(deadline, ACTOR, reason))
+        return None
+
+    async def _may_end(self, name: str, asked: Asked) -> bool:
+        """Return whether nothing known stands against ending the namespace but its topics."""
+        partition = self._engine.partition(name)
+        await self._engine.readiness.wait([partition], self._engine.options.ready_timeout_seconds)
+        await self._engine.barriers.wait([partition], asked.deadline)
+        state = self._engine.states[partition]
+        target = self._engine.target(AggregateKind.NAMESPACE, name)
+        if state.operations.get(self._operation_id(target, asked)) is not None:
+            return False
+        owner = state.current(AggregateKind.NAMESPACE, name)
+        return owner.is_live and asked.if_match in ("", "*", str(owner.etag))
+
+    async def _end_topics(self, name: str, asked: Asked) -> None:
+        """End every topic of a namespace, several at once.
+
+        Raises:
+            OutcomeUnknown: only some.
+        """
+        table = self._engine.states[self._engine.partition(name)].topics[name]
+        names = [recorded_topic(topic_of_key(name, table.keys[number])) for number in table.live]
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def end(topic: TopicName) -> None:
+            async with gate:
+                deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+                with contextlib.suppress(TopicNotFound):
+                    await self.delete_topic(topic, replace(asked, deadline=deadline, key=None, if_match=""))
+
+        ends = await asyncio.gather(*map(end, names), return_exceptions=True)
+        errors = [error for error in ends if error is not None]
+        if not errors:
+            return
+        error = errors[0]
+        if len(errors) == len(ends) or not isinstance(error, TopicfoldError):
+            raise error
+        target = self._engine.target(AggregateKind.NAMESPACE, name)
+        raise OutcomeUnknown(
+            f"{len(ends) - len(errors)} of {len(ends)} topics of namespace {name} are ended: {error.reason}",
+            operation=operation_text(target.partition, self._operation_id(target, asked)),
+        )

@@ -1,0 +1,111 @@
+"""Rollback: a topic gets back what an earlier version of it said, in one update."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from topicfold.errors import Forbidden, InvalidRequest, NotFound, PoliciesDisabled, Undecodable
+from topicfold.model.desired import replace_members
+from topicfold.model.events import AggregateKind
+from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.names import TopicName
+from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.whole import check_changed
+from topicfold.model.records import EMPTY, Record, TopicRecord, UnreadableRecord
+from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
+from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.policies import below_topics
+from topicfold.runtime.versions import find_version
+from topicfold.runtime.writing import Writing
+
+RESTORED = ("labels", "properties", "local", "global_")
+"""The members of a topic's record that are restored. Grants are none of them: what was revoked stays revoked."""
+
+
+async def version_to_restore(
+    engine: Engine, name: TopicName, to: str, asked: Asked, since: int = 0
+) -> tuple[str, TopicRecord]:
+    """Return the ETag and the record of a topic's version `to`, of those from offset `since` on.
+
+    Raises:
+        VersionNotFound, InvalidRequest: there is no such version, or it is an end of the topic.
+        TopicNotFound, NamespaceNotFound: there never was such a topic.
+        Undecodable: the record cannot be read.
+        Wait: as every write.
+    """
+    target = engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+    await engine.readiness.wait([target.partition], engine.options.ready_timeout_seconds)
+    await engine.reach(asked.minimum, asked.deadline)
+    try:
+        version = await find_version(engine, target, to, asked.deadline, since)
+    except NotFound:
+        # It may have been made on another node a moment ago.
+        await engine.barriers.wait([target.partition], asked.deadline)
+        version = await find_version(engine, target, to, asked.deadline, since)
+    match version.record:
+        case TopicRecord() as record:
+            return version.etag, record
+        case UnreadableRecord():
+            raise Undecodable(
+                f"version {version.etag} of {name} cannot be read", name=str(name), hint="Choose another."
+            )
+        case _:
+            raise InvalidRequest(
+                f"version {version.etag} is the end of {name}", hint="Choose the version before, or delete the topic."
+            )
+
+
+async def roll_back(
+    engine: Engine,
+    writing: Writing,
+    name: TopicName,
+    version: tuple[str, TopicRecord],
+    asked: Asked,
+    *,
+    may_change_global: bool = True,
+) -> Written:
+    """Give a topic the labels, properties and policies of a version of it, in one update.
+
+    Partitions, the name in Kafka and grants stay as they are. What differs must be allowed now, as if it were set anew.
+
+    Raises:
+        Forbidden, PoliciesDisabled: it would change what may not be changed, or policies where there are none.
+        TopicNotFound, NamespaceNotFound, PreconditionFailed, PolicyUnmet, InvalidPolicy, InvalidLabels: refused.
+        Undecodable: the record cannot be read now.
+        Wait, OutcomeUnknown: as every write.
+    """
+    etag, record = version
+    if not asked.reason:
+        asked = replace(asked, reason=f"rollback to {etag}")
+    return await writing.change_topic(name, _restore(engine, name, record, may_change_global), asked)
+
+
+def _restore(engine: Engine, name: TopicName, version: TopicRecord, may_change_global: bool) -> Updater:
+    """Return the update that gives a topic what `version` said, as far as it differs; it raises what may not be."""
+    rules, limits = engine.options.label_rules, engine.options.limits
+
+    def update(old: Stored) -> Record | Refuse | None:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(str(name))
+        members = {each: getattr(version, each) for each in RESTORED if getattr(version, each) != getattr(old, each)}
+        if "global_" in members and not may_change_global:
+            raise Forbidden(f"going back would change global policies of {name}: that is for administrators")
+        _check(old, version, rules, limits)
+        return replace_members(str(name), members, lambda: below_topics(engine, name.namespace))(old)
+
+    return update
+
+
+def _check(old: TopicRecord, new: TopicRecord, rules: LabelRules, limits: Limits) -> None:
+    """Check what differs as if it were set now.
+
+    Raises:
+        InvalidLabels, InvalidPolicy, PolicyUnmet, Forbidden: it may not be set.
+        PoliciesDisabled: some policy differs, and this node has none.
+    """
+    if not limits.policies_enabled and (old.local, old.global_) != (new.local, new.global_):
+        raise PoliciesDisabled("topics have no policies on this node, and going back would change some")
+    check_labels({key: value for key, value in new.labels.items() if old.labels.get(key) != value}, rules)
+    check_changed(old.local or EMPTY, new.local or EMPTY, limits)
+    check_changed(old.global_ or EMPTY, new.global_ or EMPTY, limits)

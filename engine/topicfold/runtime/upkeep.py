@@ -1,0 +1,119 @@
+"""Upkeep: what a node that is told of a Kafka cluster does every few seconds, beside serving.
+
+It finishes steps that were left undone, and follows the cluster where it is told to. Whatever goes wrong here is
+logged and tried again; it never keeps the node from serving.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from topicfold.cluster.port import Cluster
+from topicfold.errors import ClusterUnavailable, TopicfoldError
+from topicfold.runtime.cluster_follower import ClusterFollower
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.kafka_repair import KafkaRepair
+from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.writing import Writing
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepOptions:
+    """What a node is told of its part in the cluster. `protected` are Kafka topics that must never be touched."""
+
+    adopts_only: bool = False
+    follows: bool = False
+    every_seconds: float = 5.0
+    protected: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepReport:
+    """How things are between records and cluster. `is_reachable` None: Kafka was not asked yet.
+
+    `counts` are of topics: `waiting` for a step in Kafka, and, where the cluster is followed, `present` in both,
+    `missing` in Kafka, with `fewer_partitions` there, and `not_adopted` because they can have no record.
+    """
+
+    is_reachable: bool | None
+    counts: Mapping[str, int]
+
+
+class Upkeep:
+    """One node's part in a cluster: its `writing`, and a task that runs from `start` to `stop`."""
+
+    def __init__(self, engine: Engine, cluster: Cluster, options: UpkeepOptions) -> None:
+        self._engine = engine
+        self._cluster = cluster
+        self.options = options
+        kafka_topics = KafkaTopics(cluster, options.protected)
+        self.writing: Writing
+        self._repair: KafkaRepair | None = None
+        if options.adopts_only:
+            self.writing = Writing(engine)
+        else:
+            self.writing = managing = KafkaWriting(engine, kafka_topics)
+            self._repair = KafkaRepair(engine, managing)
+        self._follower = (
+            ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected) if options.follows else None
+        )
+        self._is_reachable: bool | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin, if there is anything to do in this part."""
+        if self._repair or self._follower:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """End, and let the cluster go."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._cluster.close()
+
+    @property
+    def bootstrap(self) -> str:
+        """Where the cluster is."""
+        return self._cluster.bootstrap
+
+    @property
+    def report(self) -> UpkeepReport:
+        """How things were at the last look. Cost: O(namespaces)."""
+        tables = [table for state in self._engine.states.values() for table in state.topics.values()]
+        counts = {"waiting": sum(len(table.pending) for table in tables)}
+        return UpkeepReport(self._is_reachable, {**counts, **(self._follower.counts if self._follower else {})})
+
+    async def run_once(self) -> None:
+        """Do once what is to be done; errors are told, not raised."""
+        try:
+            if self._repair and await self._repair.run():
+                self._on_answer()
+            if self._follower:
+                await self._follower.look()
+                self._on_answer()
+        except ClusterUnavailable as error:
+            if self._is_reachable is not False:
+                _log.warning("cluster_unavailable", reason=error.reason, hint=error.hint)
+            self._is_reachable = False
+        except TopicfoldError as error:
+            _log.warning("upkeep_waits", reason=error.reason)
+        except Exception:  # noqa: BLE001 -- a defect here must not end the upkeep, still less the node
+            _log.exception("upkeep_failed")
+
+    def _on_answer(self) -> None:
+        if self._is_reachable is False:
+            _log.info("cluster_reachable")
+        self._is_reachable = True
+
+    async def _run(self) -> None:
+        while True:
+            await self.run_once()
+            await asyncio.sleep(self.options.every_seconds)

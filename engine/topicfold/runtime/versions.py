@@ -1,0 +1,173 @@
+"""Versions: a record as it was at a position of the log, or as the event of a given name left it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from topicfold.errors import InvalidRequest, Resync, TopicNotFound, VersionNotFound
+from topicfold.model.events import GENESIS, AggregateKind
+from topicfold.model.records import TopicRecord
+from topicfold.model.updates import Stored
+from topicfold.runtime.chain import Chain, Link, missing
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.group import Target
+from topicfold.runtime.revision import Revision
+
+MAX_LINKS = 10_000
+"""Events looked at for one request."""
+_MAX_NEAREST = 5
+
+_OFFSET = re.compile(r"[0-9]{1,18}")
+_ETAG = re.compile(r"[0-9a-f]{1,32}(\.[0-9]{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A record as an accepted event left it; `record` None where it ended it. `revision` is where that can be seen."""
+
+    etag: str
+    offset: int
+    revision: Revision
+    record: Stored
+
+
+async def life_start(engine: Engine, target: Target, deadline: float) -> int:
+    """Return the offset at which a topic's present life begins: what lies before was another topic of that name.
+
+    It is never too low: of a life that began too long ago it is where the walk ended, of a topic that has ended where
+    the log does.
+
+    Raises:
+        TopicNotFound, NamespaceNotFound: there never was such a topic.
+        LogUnavailable: the log did not answer by the deadline.
+    """
+    chain = Chain(engine, target, deadline)
+    start = engine.states[target.partition].position
+    for _ in range(MAX_LINKS):
+        link = await chain.step()
+        if link is None or not isinstance(link.record, TopicRecord):
+            break
+        start = link.offset
+    return start
+
+
+async def version_at(engine: Engine, target: Target, position: int, deadline: float, since: int = 0) -> Version:
+    """Return the record as it was when the target's partition was folded up to `position`.
+
+    Waits for a position that is not folded yet. What lies before the offset `since` counts as not live.
+
+    Raises:
+        PositionTimeout: it is not by the deadline.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: it was not live then.
+        Resync: the log cannot tell any more.
+        LogUnavailable: it did not answer by the deadline.
+    """
+    await engine.reach(_revision(engine, target, position), deadline)
+    try:
+        chain = Chain(engine, target, deadline)
+    except TopicNotFound:
+        await _require_life(engine, target, position, deadline)
+        raise
+    for _ in range(MAX_LINKS):
+        link = await chain.step()
+        if link is None:
+            break
+        if link.offset < position:
+            if link.record is None or link.offset < since:
+                raise missing(target, f" at position {position}")
+            return version_of(engine, target, link, await _etag(link, chain))
+    if chain.next is not None:
+        raise Resync(f"{target.name} has changed more than {MAX_LINKS} times since position {position}")
+    if chain.gap is not None:
+        raise Resync(f"{target.name} cannot be read back to position {position}: {chain.gap}")
+    if target.kind == AggregateKind.TOPIC:
+        await _require_life(engine, target, position, deadline)
+    raise missing(target, f" at position {position}")
+
+
+async def find_version(engine: Engine, target: Target, wanted: str, deadline: float, since: int = 0) -> Version:
+    """Return a version by its ETag, the id before the ETag's dot, or its offset in the partition.
+
+    Of updates that one event carried only the last one's record is kept, and known by its ETag. What lies before the
+    offset `since` is not looked at.
+
+    Raises:
+        InvalidRequest: `wanted` is none of these.
+        VersionNotFound: there is none in the history; carries those that come nearest.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
+        LogUnavailable: it was not found by the deadline.
+    """
+    text = wanted.strip('"')
+    if not (_OFFSET.fullmatch(text) or _ETAG.fullmatch(text)):
+        raise InvalidRequest(
+            f"version {wanted[:80]!r} is neither an ETag nor an offset", hint="The history shows both."
+        )
+    chain = Chain(engine, target, deadline)
+    seen: list[tuple[int, str]] = []
+    for _ in range(MAX_LINKS):
+        link = await chain.step()
+        if link is None or link.offset < since:
+            break
+        if text in (str(link.offset), link.etag, link.event.event_id.hex()):
+            return version_of(engine, target, link)
+        if link.changes:
+            seen.append((link.offset, link.etag))
+    if chain.next is not None and not since:
+        beyond = f" among its last {MAX_LINKS}"
+    else:
+        beyond = f"; its history cannot be read further back: {chain.gap}" if chain.gap else ""
+    nearest = _nearest(text, seen)
+    raise VersionNotFound(
+        f"{target.name} has no version {text}{beyond}",
+        hint=f"The nearest are {', '.join(nearest)}." if nearest else "",
+        name=target.name,
+        nearest=nearest,
+    )
+
+
+def version_of(engine: Engine, target: Target, link: Link, etag: str = "") -> Version:
+    """Return what `link` left; `etag` stands for its own, which an event that changed nothing has not."""
+    return Version(etag or link.etag, link.offset, _revision(engine, target, link.offset + 1), link.record)
+
+
+async def _require_life(engine: Engine, target: Target, position: int, deadline: float) -> None:
+    """Return if the namespace of a topic lived its present life at `position`, or never lived before that.
+
+    Raises:
+        Resync: its life began later, and took the place of another; or that can no longer be told.
+    """
+    owner = engine.target(AggregateKind.NAMESPACE, target.namespace)
+    life = engine.states[owner.partition].current(owner.kind, owner.name).incarnation
+    chain = Chain(engine, owner, deadline)
+    while (link := await chain.step()) is not None:
+        if link.event.event_id == life and (link.offset < position or link.event.base == GENESIS):
+            return
+        if link.event.event_id == life:
+            raise Resync(
+                f"namespace {owner.name} was made again at offset {link.offset}; what was in it before, "
+                f"at position {position}, can no longer be told"
+            )
+    raise Resync(f"{owner.name} cannot be read back to position {position}: {chain.gap}")
+
+
+async def _etag(link: Link, chain: Chain) -> str:
+    """Return the ETag after `link`: of the last event up to it that changed something."""
+    changed: Link | None = link
+    while changed is not None and not changed.changes:
+        changed = await chain.step()
+    return (changed or link).etag
+
+
+def _nearest(text: str, seen: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the ETags of the versions that `text` may mean, the newest where it resembles none."""
+    if _OFFSET.fullmatch(text):
+        found = sorted(seen, key=lambda each: abs(each[0] - int(text)))
+    else:
+        found = [each for each in seen if each[1].startswith(text.partition(".")[0])] or list(seen)
+    return [etag for _, etag in found[:_MAX_NEAREST]]
+
+
+def _revision(engine: Engine, target: Target, position: int) -> Revision:
+    return Revision(engine.identity.incarnation, {target.partition: position})

@@ -1,0 +1,21 @@
+"""What Pulsar says of a namespace that is not there; each of its resources has words of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from topicfold.errors import NamespaceNotFound
+
+
+@contextmanager
+def said_of_absent_namespace(name: str, said: str = "Namespace does not exist") -> Iterator[None]:
+    """Let a missing namespace be told in these words.
+
+    Raises:
+        NamespaceNotFound: it was raised inside.
+    """
+    try:
+        yield
+    except NamespaceNotFound as error:
+        raise NamespaceNotFound(f"{said}: {name}", name=name, hint=error.hint) from None

@@ -1,0 +1,49 @@
+"""Who changed what, and who was refused: one log line for each change and each denial, whatever became of it.
+
+The target is the path as it was sent, so it is ASCII and on one line. No line holds a token, a query or a body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
+from topicfold.server.auth.principal import actor_of
+
+_log = structlog.get_logger("topicfold.audit")
+
+DONE = "done"
+FAILED = "failed"
+"""By a fault of ours, or because the client left: the topic's history says what became of the change."""
+
+
+def write_audit(scope: Scope, request_id: str, failure: Exception | None) -> None:
+    """Write down a request that has ended with `failure`, or none, if it was to change something or was refused."""
+    route = scope.get("route")
+    said: dict[str, Any] = {
+        "actor": actor_of(scope),
+        "method": scope["method"],
+        "operation": "" if route is None else route.operation.id,
+        "target": scope["path"],
+        "request_id": request_id,
+    }
+    if isinstance(failure, (Forbidden, Unauthenticated)):
+        _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
+    elif route is not None and scope["method"] != "GET":
+        _log.info("audit", outcome=_outcome(failure), **said)
+
+
+def _outcome(failure: Exception | None) -> str:
+    match failure:
+        case None:
+            return DONE
+        case TopicfoldError():
+            return failure.code
+        case HTTPException():
+            return str(failure.status_code)
+        case _:
+            return FAILED

@@ -1,0 +1,110 @@
+"""From a request to who sent it: by its token, else by the certificate of its connection, else refused."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+
+from starlette.types import Scope
+
+from topicfold.errors import Unauthenticated
+from topicfold.server.auth.peer import peer_of
+from topicfold.server.auth.principal import Credential, Principal
+from topicfold.server.auth.tokens import TokenVerifier
+from topicfold.server.guard import HEADERS_KEY, MAX_TOKEN_BYTES
+
+SCHEME = b"Bearer "
+RECHECK_SECONDS = 300.0
+"""For how long a token that was verified is taken without another look at its signature, if it lasts as long."""
+MAX_REMEMBERED = 10_000
+
+_AUTHORIZATION = b"authorization"
+_NOBODY = "Need to authenticate to perform the request"
+"""Pulsar's words."""
+_TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
+
+
+class Authenticator:
+    """Knows who sends a request. `verifier` None takes no JSON Web Tokens; `static_tokens` are taken as they are.
+
+    Remembers the tokens it verified by their hashes; a connection remembers the last header it has brought.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        verifier: TokenVerifier | None = None,
+        static_tokens: Mapping[str, Principal] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._verifier = verifier
+        self._verified: dict[bytes, Credential] = {}
+        self._static = {
+            _digest(SCHEME + token.encode()): Credential(principal)
+            for token, principal in (static_tokens or {}).items()
+        }
+
+    def remembered(self, scope: Scope) -> Principal | None:
+        """Return who sent a request where that is known without another look at a signature, else None.
+
+        A token that is sent must be right, whatever the certificate of the connection says.
+        """
+        header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
+        peer = peer_of(scope)
+        now = self._clock()
+        if header is None:
+            known = peer.certified
+        elif peer.credential is not None and peer.header == header and now < peer.credential.until:
+            return peer.credential.principal
+        else:
+            digest = _digest(header)
+            known = self._verified.get(digest) or self._static.get(digest)
+            peer.header, peer.credential = header, known
+        return known.principal if known is not None and now < known.until else None
+
+    async def authenticate(self, scope: Scope) -> Principal:
+        """Return who sent a request.
+
+        Raises:
+            Unauthenticated: nobody can tell.
+            KeysUnavailable: nobody can tell now.
+        """
+        known = self.remembered(scope)
+        if known is not None:
+            return known
+        header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
+        if header is None:
+            raise Unauthenticated(_NOBODY if peer_of(scope).certified is None else "the certificate has expired")
+        token = _token_in(header)
+        if self._verifier is None:
+            raise Unauthenticated("the token is not known here")
+        credential = await self._verifier.verify(token)
+        self._remember(_digest(header), credential)
+        return credential.principal
+
+    def _remember(self, digest: bytes, credential: Credential) -> None:
+        self._verified.pop(digest, None)
+        if len(self._verified) >= MAX_REMEMBERED:
+            del self._verified[next(iter(self._verified))]
+        until = min(credential.until, self._clock() + RECHECK_SECONDS)
+        self._verified[digest] = Credential(credential.principal, until)
+
+
+def _digest(header: bytes) -> bytes:
+    # SHA-256 is OpenSSL's, and costs twice as much where it was not called a moment ago: 3.6 µs.
+    return hashlib.blake2b(header, digest_size=32).digest()
+
+
+def _token_in(header: bytes) -> str:
+    """Return the token in an Authorization header.
+
+    Raises:
+        Unauthenticated: there is none, or it is not one that any issuer makes.
+    """
+    if not header.startswith(SCHEME):
+        raise Unauthenticated("the Authorization header is not Bearer and a token")
+    token = header[len(SCHEME) :]
+    if len(token) > MAX_TOKEN_BYTES or not _TOKEN.fullmatch(token):
+        raise Unauthenticated(f"the token is longer than {MAX_TOKEN_BYTES} bytes, or holds what no token may")
+    return token.decode()

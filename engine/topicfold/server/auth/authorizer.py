@@ -1,0 +1,198 @@
+"""Whether who asks may do what a request wants: before its handler, and before anything is known of what exists.
+
+A refusal is true at some moment after the request arrived, and says nothing that only somebody let in could know. A
+right that was just taken away may still be used on a node that has not folded that yet. The fold knows nothing of
+this: verdicts are the same whoever asked.
+
+Source: Pulsar's `AuthorizationService`; etcd #14571, where authorization inside the fold made members differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pyroaring import BitMap
+from starlette.requests import Request
+
+from topicfold.errors import Forbidden, InvalidRequest
+from topicfold.model.names import TopicName
+from topicfold.model.permissions import Access, Need, Permission, Right, Scope
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.reading import Reading
+from topicfold.server.auth.principal import Principal, principal_of
+from topicfold.server.auth.rights import Rights, Roles
+from topicfold.server.paths import namespaces_in, tenant_in, topic_in
+from topicfold.server.queries import flag, query_of
+from topicfold.server.routes import GLOBAL_QUERY, Operation
+
+_STRANGER = Principal("", frozenset())
+
+Place = str | TopicName
+"""A tenant, a namespace or a topic."""
+
+
+class Authorizer:
+    """Decides over requests by the grants that this node has folded. `superusers` are roles that may do everything."""
+
+    def __init__(self, engine: Engine, reading: Reading, superusers: Iterable[str]) -> None:
+        self._engine = engine
+        self._reading = reading
+        self._rights = Rights(engine)
+        self._superusers = frozenset(superusers)
+
+    def permits(self, principal: Principal, operation: Operation, request: Request) -> bool:
+        """Return whether `principal` may do `operation` on what the request names, by what is folded now.
+
+        A no is to be looked at again, by `authorize`.
+
+        Raises:
+            InvalidName, InvalidRequest: the request names nothing that there could be.
+        """
+        if not self._superusers.isdisjoint(principal.roles):
+            return True
+        needs = operation.needs if operation.method == "GET" else _needs_of(operation, request)
+        if not isinstance(needs, Right):
+            return needs is not Access.SUPERUSER
+        if needs.scope is Scope.TOPIC:
+            return self._rights.on_topic(principal.roles, needs.permission, topic_in(request))
+        return all(self._check(principal.roles, needs, place) for place in _places(request, needs.scope))
+
+    async def authorize(self, operation: Operation, request: Request) -> None:
+        """Return if who asks may do `operation` on what the request names.
+
+        Raises:
+            Forbidden: they may not, by all that the log holds if it can be asked.
+            InvalidName, InvalidRequest: the request names nothing that there could be.
+            NotReady: nobody can tell yet.
+        """
+        await self.require(request, _needs_of(operation, request), operation.policy)
+
+    async def require(self, request: Request, needs: Need, policy: str = "") -> None:
+        """Return if who asks has what `needs` says; handlers ask where only the body tells what that is.
+
+        Raises:
+            Forbidden, InvalidName, InvalidRequest, NotReady: as `authorize` has it.
+        """
+        principal = _asking(request)
+        if self._is_superuser(principal):
+            return
+        if not isinstance(needs, Right):
+            if needs is not Access.SUPERUSER:
+                return
+            raise Forbidden(f"{principal.name} is no superuser", hint="Only superusers may do this.")
+        places = _places(request, needs.scope)
+        for place in places:
+            if not await self._has(principal.roles, needs, place):
+                raise Forbidden(_refusal(principal, needs, places, request, policy), hint=_remedy(needs))
+
+    def listable(self, request: Request, namespace: str) -> BitMap | None:
+        """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
+        principal = _asking(request)
+        return None if self._is_superuser(principal) else self._rights.listable(principal.roles, namespace)
+
+    def has(self, request: Request, right: Right, place: Place) -> bool:
+        """Return whether who asks has `right` on `place`, by what is folded now."""
+        principal = _asking(request)
+        return self._is_superuser(principal) or self._check(principal.roles, right, place)
+
+    def tenants(self, request: Request) -> list[str]:
+        """Return the tenants in which who asks has some right, sorted. Cost: O(namespaces)."""
+        principal = _asking(request)
+        names = self._reading.tenants()
+        if self._is_superuser(principal):
+            return names
+        roles = principal.roles
+        inside = {each.partition("/")[0] for each in self._touched(roles, self._reading.all_namespaces())}
+        return [each for each in names if each in inside or self._rights.touch_tenant(roles, each)]
+
+    def namespaces(self, request: Request, tenant: str) -> list[str]:
+        """Return the namespaces of `tenant` in which who asks has some right, sorted. Cost: O(namespaces).
+
+        Raises:
+            Forbidden: there is none, or no such tenant.
+            TenantNotFound: there is no such tenant, and who asks may know.
+        """
+        principal = _asking(request)
+        if self._is_superuser(principal) or self._rights.touch_tenant(principal.roles, tenant):
+            return self._reading.namespaces(tenant)
+        inside = (each for each in self._reading.all_namespaces() if each.startswith(f"{tenant}/"))
+        known = sorted(self._touched(principal.roles, inside))
+        if not known:
+            raise Forbidden(f"{principal.name} has no rights in tenant {tenant}")
+        return known
+
+    def _touched(self, roles: Roles, namespaces: Iterable[str]) -> Iterator[str]:
+        return (each for each in namespaces if self._rights.touch_namespace(roles, each))
+
+    def _is_superuser(self, principal: Principal) -> bool:
+        return not self._superusers.isdisjoint(principal.roles)
+
+    async def _has(self, roles: Roles, right: Right, place: Place) -> bool:
+        """Return whether `roles` have `right`; a no is true as of some moment after the request came."""
+        if self._check(roles, right, place):
+            return True
+        partitions = {self._engine.partition(owner) for owner in _owners(right.scope, place)}
+        await self._engine.readiness.wait(partitions, self._engine.options.ready_timeout_seconds)
+        await self._reading.catch_up(partitions)
+        return self._check(roles, right, place)
+
+    def _check(self, roles: Roles, right: Right, place: Place) -> bool:
+        if isinstance(place, TopicName):
+            return self._rights.on_topic(roles, right.permission, place)
+        if right.scope is Scope.TENANT:
+            return self._rights.on_tenant(roles, right.permission, place)
+        if right.permission is Permission.LIST_TOPICS:
+            listable = self._rights.listable(roles, place)
+            return listable is None or bool(listable)
+        return self._rights.on_namespace(roles, right.permission, place)
+
+
+def _asking(request: Request) -> Principal:
+    """Return who asks; somebody without any role where that was never found out."""
+    return principal_of(request.scope) or _STRANGER
+
+
+def _needs_of(operation: Operation, request: Request) -> Need:
+    """Return what a request needs: more than declared where it would change policies of all clusters.
+
+    One that does not say clearly whether it would counts as if.
+    """
+    if operation.method == "GET" or GLOBAL_QUERY not in operation.query:
+        return operation.needs
+    try:
+        is_about_all_clusters = flag(query_of(request), GLOBAL_QUERY)
+    except InvalidRequest:
+        is_about_all_clusters = True
+    return Right(Permission.ADMIN, Scope.NAMESPACE) if is_about_all_clusters else operation.needs
+
+
+def _places(request: Request, scope: Scope) -> Sequence[Place]:
+    if scope is Scope.TOPIC:
+        return [topic_in(request)]
+    return namespaces_in(request) if scope is Scope.NAMESPACE else [tenant_in(request)]
+
+
+def _owners(scope: Scope, place: Place) -> Sequence[str]:
+    """Return the tenant, and the namespace if there is one, whose records say who may."""
+    if isinstance(place, TopicName):
+        return place.tenant, place.namespace
+    return [place] if scope is Scope.TENANT else [place.partition("/")[0], place]
+
+
+def _remedy(right: Right) -> str:
+    scope = right.scope.name.lower()
+    return f"An admin of the {scope} can grant {right.permission.value}: topicfold {scope}s grant-permission --help"
+
+
+def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:
+    """Return why not, in Pulsar's words where a policy is asked for; never which of several it was."""
+    if policy:
+        access = "READ" if request.method == "GET" else "WRITE"
+        what, place = ("Topic", topic_in(request)) if "topic" in request.path_params else ("Namespace", places[0])
+        return (
+            f"Unauthorized to validate{what}PolicyOperation for operation [{access}] "
+            f"on {what.lower()} [{place}] on policy [{policy}]"
+        )
+    what = right.scope.name.lower()
+    where = f"{what} {places[0]}" if len(places) == 1 else f"all {len(places)} {what}s asked for"
+    return f"{principal.name} lacks {right.permission.value} on {where}"

@@ -1,0 +1,121 @@
+"""Where verification keys come from: a file, once; or a URL, again whenever its keys may have changed.
+
+The URL is from the settings and from nowhere else: whatever a token says about where its key is, is not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import httpx2
+import structlog
+
+from topicfold.errors import KeysUnavailable
+from topicfold.server.auth.keys import VerificationKey, keys_in_set
+
+_log = structlog.get_logger(__name__)
+
+SELDOM_SECONDS = 60.0
+"""Between two fetches, whatever unknown keys tokens name."""
+RETRY_SECONDS = 5.0
+"""Between two fetches while there are no keys at all."""
+MAX_AGE_SECONDS = 600.0
+"""After which keys are fetched again, so that one that was withdrawn is no longer taken."""
+MAX_SET_BYTES = 256 * 1024
+_FETCH_SECONDS = 5.0
+
+Fetch = Callable[[str], Awaitable[bytes]]
+
+
+class KeySet(Protocol):
+    """Keys to verify tokens with."""
+
+    async def keys(self, key_id: str | None) -> Sequence[VerificationKey]:
+        """Return all keys; `key_id` is the one that is looked for.
+
+        Raises:
+            KeysUnavailable: they cannot be had now.
+        """
+
+
+class FixedKeys:
+    """Keys that never change."""
+
+    def __init__(self, keys: Sequence[VerificationKey]) -> None:
+        self._keys = keys
+
+    async def keys(self, key_id: str | None) -> Sequence[VerificationKey]:
+        """Return all keys."""
+        return self._keys
+
+
+async def fetch(url: str) -> bytes:
+    """Return what is at `url`, without following it elsewhere.
+
+    Raises:
+        HTTPError: it cannot be had in time, or is no 200.
+        ValueError: it is larger than `MAX_SET_BYTES`.
+    """
+    async with (
+        asyncio.timeout(_FETCH_SECONDS),
+        httpx2.AsyncClient(timeout=_FETCH_SECONDS) as client,
+        client.stream("GET", url) as answer,
+    ):
+        if answer.status_code != httpx2.codes.OK:
+            raise ValueError(f"status {answer.status_code}")
+        body = b""
+        async for chunk in answer.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_SET_BYTES:
+                raise ValueError(f"larger than {MAX_SET_BYTES} bytes")
+        return body
+
+
+class FetchedKeys:
+    """The key set at a URL. Old keys stay in force while it cannot be had."""
+
+    def __init__(self, url: str, fetch: Fetch = fetch, clock: Callable[[], float] = time.monotonic) -> None:
+        self._url = url
+        self._fetch = fetch
+        self._clock = clock
+        self._keys: tuple[VerificationKey, ...] = ()
+        self._asked_at = -math.inf
+        self._fetching = asyncio.Lock()
+
+    async def keys(self, key_id: str | None) -> Sequence[VerificationKey]:
+        """Return all keys, fetched anew if they are old, or if `key_id` is not among them and the last is a while ago.
+
+        Raises:
+            KeysUnavailable: they could never be had.
+        """
+        if self._is_due(key_id) or self._fetching.locked():
+            async with self._fetching:
+                if self._is_due(key_id):
+                    await self._refresh()
+        if not self._keys:
+            raise KeysUnavailable(f"the keys that verify tokens cannot be had from {self._url}")
+        return self._keys
+
+    def _is_due(self, key_id: str | None) -> bool:
+        age_seconds = self._clock() - self._asked_at
+        if not self._keys:
+            return age_seconds >= RETRY_SECONDS
+        is_known = key_id is None or any(key.id in (None, key_id) for key in self._keys)
+        return age_seconds >= (MAX_AGE_SECONDS if is_known else SELDOM_SECONDS)
+
+    async def _refresh(self) -> None:
+        self._asked_at = self._clock()
+        try:
+            found = keys_in_set(await self._fetch(self._url))
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            _log.warning("keys_not_fetched", url=self._url, reason=str(error) or type(error).__name__)
+            return
+        if not found:
+            _log.warning("keys_not_fetched", url=self._url, reason="it holds no key that is taken here")
+            return
+        self._keys = found
+        _log.info("keys_fetched", url=self._url, keys=len(found))

@@ -1,0 +1,114 @@
+"""Public keys that tokens are verified with: from PEM, or from a JSON Web Key Set.
+
+A key verifies the algorithms of its own kind and no other, so a token cannot choose how it is looked at. Symmetric
+keys and RSA keys below 2048 bits are not taken.
+
+Source: RFC 7517, RFC 7518, RFC 8725 (JWT best current practices).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from topicfold.errors import BadSetting
+
+MIN_RSA_BITS = 2048
+
+_OF_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_OF_CURVE = {"secp256r1": ("ES256",), "secp384r1": ("ES384",), "secp521r1": ("ES512",)}
+_PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----", re.DOTALL)
+
+ALGORITHMS = frozenset((*_OF_RSA, "ES256", "ES384", "ES512", "EdDSA"))
+
+PublicKey = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationKey:
+    """A public key, what it verifies, and its id where it has one."""
+
+    key: PublicKey
+    algorithms: tuple[str, ...]
+    id: str | None = None
+
+
+def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
+    """Return the keys in a file: public keys in PEM, or a JSON Web Key Set.
+
+    Raises:
+        BadSetting: it cannot be read, or holds a private key, or no key that is taken.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"auth_jwt_key_file {file}: cannot be read: {error}") from None
+    if "PRIVATE KEY-----" in text:
+        raise BadSetting(
+            f"auth_jwt_key_file {file}: holds a private key",
+            hint="The server needs only the public one: openssl pkey -in PRIVATE -pubout",
+        )
+    keys = keys_in_set(text) if text.lstrip().startswith("{") else _keys_in_pem(text)
+    if not keys:
+        raise BadSetting(
+            f"auth_jwt_key_file {file}: holds no public key that is taken here",
+            hint=f"RSA of {MIN_RSA_BITS} bits or more, EC on P-256, P-384 or P-521, or Ed25519; as PEM or as JWKS.",
+        )
+    return keys
+
+
+def keys_in_set(text: str | bytes) -> tuple[VerificationKey, ...]:
+    """Return the keys of a JSON Web Key Set that can verify a token; others, and what is no set, are passed over."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    entries = document.get("keys") if isinstance(document, dict) else None
+    found = [_key_of(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return tuple(key for key in found if key is not None)
+
+
+def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
+    if entry.get("use", "sig") != "sig" or "d" in entry:
+        return None
+    try:
+        parsed = jwt.PyJWK(dict(entry)).key
+    except Exception:  # noqa: BLE001 -- an entry may hold anything, and makes the library raise anything
+        return None
+    identifier = entry.get("kid")
+    return _verifying(parsed, identifier if isinstance(identifier, str) else None, entry.get("alg"))
+
+
+def _keys_in_pem(text: str) -> tuple[VerificationKey, ...]:
+    found = []
+    for block in _PEM.finditer(text):
+        try:
+            found.append(_verifying(load_pem_public_key(block[0].encode())))
+        except ValueError:
+            continue
+    return tuple(key for key in found if key is not None)
+
+
+def _verifying(key: object, identifier: str | None = None, only: object = None) -> VerificationKey | None:
+    """Return `key` with the algorithms of its kind, of which only `only` is kept if that is given."""
+    algorithms: tuple[str, ...]
+    if isinstance(key, RSAPublicKey):
+        algorithms = _OF_RSA if key.key_size >= MIN_RSA_BITS else ()
+    elif isinstance(key, EllipticCurvePublicKey):
+        algorithms = _OF_CURVE.get(key.curve.name, ())
+    elif isinstance(key, Ed25519PublicKey):
+        algorithms = ("EdDSA",)
+    else:
+        return None
+    kept = tuple(each for each in algorithms if only in (None, each))
+    return VerificationKey(key, kept, identifier) if kept else None

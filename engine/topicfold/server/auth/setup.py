@@ -1,0 +1,114 @@
+"""What the settings say about authentication and TLS, as what does it; what cannot work is refused at start."""
+
+from __future__ import annotations
+
+import ssl
+from urllib.parse import urlsplit
+
+import structlog
+
+from topicfold.clock import wall_clock_seconds
+from topicfold.errors import BadSetting
+from topicfold.server.auth.authenticator import Authenticator
+from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
+from topicfold.server.auth.keys import read_key_file
+from topicfold.server.auth.static_tokens import read_static_tokens
+from topicfold.server.auth.tokens import TokenVerifier
+from topicfold.server.loopback import is_loopback
+from topicfold.settings import Settings
+
+_log = structlog.get_logger(__name__)
+
+
+def authenticator_of(settings: Settings) -> Authenticator | None:
+    """Return what tells who asks, None where nobody has to say.
+
+    Raises:
+        BadSetting: a file cannot be read or holds something else, or a URL cannot be trusted.
+    """
+    if not settings.has_authentication:
+        return None
+    key_sets: list[KeySet] = []
+    if settings.auth_jwt_key_file is not None:
+        key_sets.append(FixedKeys(read_key_file(settings.auth_jwt_key_file)))
+    if settings.auth_jwks_url is not None:
+        key_sets.append(FetchedKeys(_trustworthy(settings.auth_jwks_url)))
+    verifier = TokenVerifier(
+        key_sets,
+        wall_clock_seconds,
+        issuer=settings.auth_issuer,
+        audience=settings.auth_audience,
+        role_claim=settings.auth_role_claim,
+    )
+    static_file = settings.auth_static_tokens_file
+    static_tokens = {} if static_file is None else read_static_tokens(static_file)
+    return Authenticator(wall_clock_seconds, verifier if key_sets else None, static_tokens)
+
+
+def tls_of(settings: Settings) -> ssl.SSLContext | None:
+    """Return how TLS is spoken, None where it is not.
+
+    With a file of client authorities a client may show a certificate, and one that is shown must be theirs.
+
+    Raises:
+        BadSetting: a file cannot be read or holds something else.
+    """
+    if settings.tls_cert_file is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(settings.tls_cert_file, settings.tls_key_file, password=_no_password)
+    except (OSError, ssl.SSLError, ValueError) as error:
+        raise BadSetting(
+            f"tls_cert_file {settings.tls_cert_file}: cannot be used with its key: {_reason(error)}",
+            hint="A chain of certificates in PEM, and the private key of the first, without a password.",
+        ) from None
+    if settings.tls_client_ca_file is not None:
+        try:
+            context.load_verify_locations(settings.tls_client_ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise BadSetting(f"tls_client_ca_file {settings.tls_client_ca_file}: {_reason(error)}") from None
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def check_security(settings: Settings) -> None:
+    """Return if what `settings` say about who may come in can work; say loudly what is fit for development only.
+
+    Raises:
+        BadSetting: it cannot work.
+    """
+    authenticator_of(settings)
+    tls_of(settings)
+    if not settings.has_authentication:
+        if not is_loopback(settings.host):
+            _log.warning("insecure", reason="whoever reaches this address may read and change everything")
+        return
+    if settings.auth_static_tokens_file is not None:
+        _log.warning("static_tokens", reason="for development only: they never end, and lie in a file")
+    if not settings.superusers:
+        _log.warning("no_superuser", reason="nobody may make tenants or grant on them; name one in superusers")
+    if settings.tls_cert_file is None and not is_loopback(settings.host):
+        _log.warning("tokens_in_the_clear", reason="without TLS whoever listens on the way can use them")
+
+
+def _trustworthy(url: str) -> str:
+    """Return `url` if what is fetched from it can be trusted.
+
+    Raises:
+        BadSetting: it is not https, nor on this machine.
+    """
+    parts = urlsplit(url)
+    if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname))):
+        raise BadSetting(
+            f"auth_jwks_url {url!r} is no https URL", hint="Whoever can answer in its place could sign any token."
+        )
+    return url
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,37 @@
+"""Tokens written in a file, for development: each line is a token, a space, and the role of whoever sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from topicfold.errors import BadSetting, Unauthenticated
+from topicfold.server.auth.principal import Principal, principal_with
+
+
+def read_static_tokens(file: Path) -> Mapping[str, Principal]:
+    """Return who each token in `file` stands for. Empty lines and those that begin with `#` say nothing.
+
+    Raises:
+        BadSetting: the file cannot be read, or a line is no token and role; says which.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"auth_static_tokens_file {file}: cannot be read: {error}") from None
+    tokens: dict[str, Principal] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        token, _, role = line.strip().partition(" ")
+        try:
+            principal = principal_with([role.strip()])
+        except Unauthenticated:
+            raise BadSetting(
+                f"auth_static_tokens_file {file}: line {number} is no token and role", hint="Write: TOKEN ROLE"
+            ) from None
+        if tokens.setdefault(token, principal) != principal:
+            raise BadSetting(f"auth_static_tokens_file {file}: line {number} gives a token a second role")
+    if not tokens:
+        raise BadSetting(f"auth_static_tokens_file {file}: holds no token", hint="Write a line: TOKEN ROLE")
+    return tokens

@@ -1,0 +1,134 @@
+"""JSON Web Tokens: what one must be to prove who asks.
+
+Only asymmetric signatures by a key from the settings. Whatever is wrong with a token ends in `Unauthenticated`: a
+token is a stranger's bytes, and libraries raise anything for some of them.
+
+Source: RFC 7519, RFC 8725; Pulsar's `AuthenticationProviderToken`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jwt
+from jwt.types import Options
+
+from topicfold.errors import Unauthenticated
+from topicfold.server.auth.key_sets import KeySet
+from topicfold.server.auth.keys import ALGORITHMS, VerificationKey
+from topicfold.server.auth.principal import Credential, Principal, principal_with
+
+LEEWAY_SECONDS = 10.0
+"""By how much clocks may differ."""
+
+_UNCHECKED: Options = {
+    "verify_exp": False, "verify_nbf": False, "verify_iat": False, "verify_aud": False, "verify_iss": False,
+    "verify_sub": False, "verify_jti": False,
+}  # fmt: skip
+"""What is checked here, by our own clock and settings, rather than by the library."""
+
+
+class TokenVerifier:
+    """Verifies tokens signed by one of some keys.
+
+    `issuer` and `audience` "" take any; `role_claim` holds the role, or a list of roles.
+    """
+
+    def __init__(
+        self,
+        key_sets: Sequence[KeySet],
+        clock: Callable[[], float],
+        *,
+        issuer: str = "",
+        audience: str = "",
+        role_claim: str = "sub",
+    ) -> None:
+        self._key_sets = key_sets
+        self._clock = clock
+        self._issuer = issuer
+        self._audience = audience
+        self._role_claim = role_claim
+
+    async def verify(self, token: str) -> Credential:
+        """Return who `token` proves its bearer to be.
+
+        Raises:
+            Unauthenticated: it proves nothing; says why.
+            KeysUnavailable: that cannot be told now.
+        """
+        algorithm, key_id = _header(token)
+        candidates: list[VerificationKey] = []
+        for key_set in self._key_sets:
+            candidates += [
+                key
+                for key in await key_set.keys(key_id)
+                if algorithm in key.algorithms and (key_id is None or key.id in (None, key_id))
+            ]
+        claims = _signed_claims(token, algorithm, candidates)
+        until = self._check_times(claims)
+        self._check_meant_for_us(claims)
+        return Credential(self._principal(claims), until)
+
+    def _check_times(self, claims: dict[str, Any]) -> float:
+        """Return when the token ends, by the latest clock that it may be held against."""
+        now = self._clock()
+        ends, begins = _time_in(claims, "exp"), _time_in(claims, "nbf")
+        if ends is None:
+            raise Unauthenticated("the token has no end (claim exp)")
+        if not now < ends + LEEWAY_SECONDS:
+            raise Unauthenticated("the token has expired")
+        if begins is not None and not begins - LEEWAY_SECONDS <= now:
+            raise Unauthenticated("the token is not valid yet")
+        return ends + LEEWAY_SECONDS
+
+    def _check_meant_for_us(self, claims: dict[str, Any]) -> None:
+        if self._issuer and claims.get("iss") != self._issuer:
+            raise Unauthenticated("the token is from another issuer")
+        audience = claims.get("aud")
+        if self._audience and self._audience not in (audience if isinstance(audience, list) else [audience]):
+            raise Unauthenticated("the token is meant for another audience")
+
+    def _principal(self, claims: dict[str, Any]) -> Principal:
+        found = claims.get(self._role_claim)
+        named = found if isinstance(found, list) else [found]
+        roles = [role for role in named if isinstance(role, str)]
+        subject = claims.get("sub")
+        if len(roles) != len(named):
+            raise Unauthenticated(f"the token names no role (claim {self._role_claim})")
+        return principal_with(roles, subject if isinstance(subject, str) else "")
+
+
+def _header(token: str) -> tuple[str, str | None]:
+    """Return which algorithm and which key a token says it is signed with; neither is believed yet."""
+    try:
+        header = jwt.get_unverified_header(token)
+    except Exception:  # noqa: BLE001 -- nested deeply enough, it is a RecursionError; other bytes raise other things
+        raise Unauthenticated("the token is malformed") from None
+    algorithm, key_id = header.get("alg"), header.get("kid")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise Unauthenticated(f"the token's algorithm is none of {', '.join(sorted(ALGORITHMS))}")
+    if "crit" in header or not isinstance(key_id, str | None):
+        raise Unauthenticated("the token's header asks for what is not known here")
+    return algorithm, key_id
+
+
+def _signed_claims(token: str, algorithm: str, keys: Sequence[VerificationKey]) -> dict[str, Any]:
+    for key in keys:
+        try:
+            claims: dict[str, Any] = jwt.decode(token, key.key, algorithms=[algorithm], options=_UNCHECKED)
+        except jwt.InvalidSignatureError:
+            continue
+        except Exception:  # noqa: BLE001 -- as above: some bytes make the library raise anything
+            raise Unauthenticated("the token is malformed") from None
+        return claims
+    raise Unauthenticated("the token is not signed by a key that is known here")
+
+
+def _time_in(claims: dict[str, Any], name: str) -> float | None:
+    found = claims.get(name)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise Unauthenticated(f"the token's claim {name} is no time")
+    return min(max(found, 0), 2**53)

@@ -1,0 +1,71 @@
+"""Bundles, the parts of a namespace that Pulsar's brokers share among them. Here a namespace is whole: one bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import NamespaceNotFound, PolicyUnmet
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.server.absence import said_of_absent_namespace
+from topicfold.server.answers import read_answer
+from topicfold.server.asking import asked_to_read
+from topicfold.server.node import Node
+from topicfold.server.paths import decoded, namespace_in
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.wire.namespace_document import ONE_BUNDLE
+
+_NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_BUNDLES = {"type": "object", "properties": {"boundaries": {"type": "array"}, "numBundles": {"type": "integer"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Bundles:
+    """The handlers. `methods` are those that each path takes that is no bundle but something else of a namespace."""
+
+    node: Node
+    methods: dict[str, set[str]]
+
+    async def list(self, request: Request) -> Response:
+        """Answer the one bundle of a namespace."""
+        name = namespace_in(request)
+        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            self.node.reading.namespace(name)
+        return read_answer(ONE_BUNDLE, cut)
+
+    async def delete(self, request: Request) -> Response:
+        """Refuse to end a part of a namespace.
+
+        Raises:
+            HTTPException: 405, the path is no bundle's; it ends something that cannot be deleted.
+            PolicyUnmet: there is no such bundle.
+        """
+        namespace_in(request)
+        part = decoded(request.path_params["bundle"])
+        if part in self.methods:
+            methods = ", ".join(sorted(self.methods[part]))
+            raise HTTPException(405, f"DELETE is not possible here; {methods} is", {"Allow": methods})
+        raise PolicyUnmet(f"Invalid bundle range: {part[:200]}")
+
+
+def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation]:
+    """Return what can be done with bundles; `described` is whatever else can be done with a namespace."""
+    methods: dict[str, set[str]] = {}
+    for operation in described:
+        for path in (operation.path, *operation.aliases):
+            if path.startswith(f"{_NAMESPACE}/"):
+                methods.setdefault(path.removeprefix(f"{_NAMESPACE}/"), set()).add(operation.method)
+    bundles = Bundles(node, methods)
+    return (
+        Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's bundles: one",
+                  answer=_BUNDLES, errors=(*READ_ERRORS, NamespaceNotFound),
+                  needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE)),
+        Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
+                  "Refused: a namespace is ended whole", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
+                  needs=Right(Permission.ADMIN, Scope.TENANT)),
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""From a request to its operation: find the route, let in who may come in, send on what another node is to answer."""
+
+from __future__ import annotations
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from topicfold.server.auth.door import Door
+from topicfold.server.ownership import Ownership
+from topicfold.server.routing import RouteTable
+
+
+class Dispatch:
+    """What the guard lets requests through to.
+
+    `ownership` None: this node answers for everything. `door` None: whoever comes this far may do everything.
+    """
+
+    def __init__(self, table: RouteTable, ownership: Ownership | None, door: Door | None) -> None:
+        self._table = table
+        self._ownership = ownership
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; errors are left to the guard.
+
+        Raises:
+            HTTPException: there is no such route.
+            TopicfoldError: the request is refused.
+        """
+        request = Request(scope, receive, send)
+        try:
+            operation = self._table.find(scope).operation
+        except HTTPException:
+            # Strangers are not even told which routes there are.
+            if self._door is not None:
+                await self._door.identify(request)
+            raise
+        if self._door is not None and not self._door.lets_in(operation, request):
+            await self._door.admit(operation, request)
+        answer = None if self._ownership is None else self._ownership.redirect(request)
+        if answer is None:
+            answer = await operation.handle(request)
+        await answer(scope, receive, send)

@@ -1,0 +1,69 @@
+"""What takes effect on a topic, policy by policy, and why: `GET /api/v1/topics/…/effective`.
+
+`applied=true` under `/admin/v2` answers as Pulsar does, which is not the same; this is the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.policy.description import Policy
+from topicfold.model.policy.resolve import Effective
+from topicfold.model.policy.table import BY_NAME
+from topicfold.model.policy.values import shown_value
+from topicfold.runtime.policies import policies_of
+from topicfold.server.answers import read_answer
+from topicfold.server.asking import asked_to_read
+from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
+from topicfold.server.node import Node
+from topicfold.server.paths import refuse_partition
+from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.wire.resources import EffectiveTopic
+
+
+@dataclass(frozen=True, slots=True)
+class EffectivePolicies:
+    """The handler."""
+
+    node: Node
+
+    async def get(self, request: Request) -> Response:
+        """Answer every policy's value with the level it comes from, and what each level says."""
+        name = refuse_partition(native_topic_in(request))
+        node = self.node
+        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        said = policies_of(node.engine, name)
+        answer = {
+            "name": str(name),
+            "labels": dict(said.record.labels),
+            "policies": {each: _shown(BY_NAME[each], found) for each, found in said.effective().items()},
+            "etag": said.etag,
+        }
+        return read_answer(answer, cut, said.etag)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be asked about what takes effect."""
+    return (
+        Operation("getEffectivePolicies", "GET", f"{NATIVE_TOPIC}/effective", EffectivePolicies(node).get,
+                  "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY,
+                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, Undecodable),
+                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+    )  # fmt: skip
+
+
+def _shown(policy: Policy, found: Effective) -> dict[str, Any]:
+    return {
+        "value": None if found.value is None else shown_value(policy.kind, found.value),
+        "origin": found.origin and found.origin.value,
+        "origins": {member: origin.value for member, origin in found.origins.items()},
+        "chain": {origin.value: shown_value(policy.kind, value) for origin, value in found.chain.items()},
+        "enforcedBy": policy.enforced_by.value,
+    }

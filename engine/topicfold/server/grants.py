@@ -1,0 +1,165 @@
+"""Grants under `/admin/v2`: what roles may do on a tenant, a namespace or a topic, at Pulsar's paths.
+
+Tenants have none in Pulsar; theirs are ours. Each grant is a change of the record it is on, with its version and its
+place in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import InvalidRequest, NamespaceNotFound, TenantNotFound, TopicNotFound, Undecodable
+from topicfold.model.grants import actions_in, check_role, grant, revoke
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.records import Grants
+from topicfold.model.updates import Refuse, Updater, namespace_missing, tenant_missing, topic_missing
+from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.policies import readable
+from topicfold.server.absence import said_of_absent_namespace
+from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
+from topicfold.server.routes import DOMAIN, READ_ERRORS, WRITE_ERRORS, Operation
+
+Write = Callable[[Updater, Asked], Awaitable[Written]]
+
+_ACTIONS = {"type": "array", "items": {"type": "string"}}
+_BY_ROLE = {"type": "object", "additionalProperties": _ACTIONS}
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The handlers."""
+
+    node: Node
+
+    async def of_tenant(self, request: Request) -> Response:
+        """Answer what roles may do in a tenant."""
+        name = tenant_in(request)
+        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        record, etag = self.node.reading.tenant(name)
+        return read_answer(dict(record.grants), cut, etag)
+
+    async def of_namespace(self, request: Request) -> Response:
+        """Answer what roles may do in a namespace."""
+        name = namespace_in(request)
+        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            record, etag = self.node.reading.namespace(name)
+        return read_answer(dict(record.grants), cut, etag)
+
+    async def of_topic(self, request: Request) -> Response:
+        """Answer what roles may do with a topic, by its own grants or, to who may change those, its namespace's."""
+        name = whole_topic_in(request)
+        partition = self.node.engine.partition(name.namespace)
+        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        view = self.node.reading.topic(name)
+        own = readable(view).grants
+        if not self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name.namespace):
+            return read_answer(dict(own), cut, view.etag)
+        around, _ = self.node.reading.namespace(name.namespace)
+        return read_answer(_joined(around.grants, own), cut, view.etag)
+
+    async def grant_on_tenant(self, request: Request) -> Response:
+        """Let a role do things in a tenant."""
+        name = tenant_in(request)
+        return await self._grant(request, partial(self.node.writing.change_tenant, name), tenant_missing(name))
+
+    async def grant_on_namespace(self, request: Request) -> Response:
+        """Let a role do things in a namespace."""
+        name = namespace_in(request)
+        with said_of_absent_namespace(name):
+            return await self._grant(
+                request, partial(self.node.writing.change_namespace, name), namespace_missing(name)
+            )
+
+    async def grant_on_topic(self, request: Request) -> Response:
+        """Let a role do things with a topic."""
+        name = whole_topic_in(request)
+        return await self._grant(request, partial(self.node.writing.change_topic, name), topic_missing(str(name)))
+
+    async def revoke_on_tenant(self, request: Request) -> Response:
+        """Take away what a role was granted on a tenant."""
+        name = tenant_in(request)
+        return await self._revoke(request, partial(self.node.writing.change_tenant, name), tenant_missing(name))
+
+    async def revoke_on_namespace(self, request: Request) -> Response:
+        """Take away what a role was granted on a namespace."""
+        name = namespace_in(request)
+        with said_of_absent_namespace(name):
+            return await self._revoke(
+                request, partial(self.node.writing.change_namespace, name), namespace_missing(name)
+            )
+
+    async def revoke_on_topic(self, request: Request) -> Response:
+        """Take away what a role was granted on a topic."""
+        name = whole_topic_in(request)
+        return await self._revoke(request, partial(self.node.writing.change_topic, name), topic_missing(str(name)))
+
+    async def _grant(self, request: Request, write: Write, missing: Refuse) -> Response:
+        role = _role_in(request)
+        actions = actions_in(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, "grant", role, actions)
+        return written_answer(await write(grant(role, actions, missing), asked))
+
+    async def _revoke(self, request: Request, write: Write, missing: Refuse) -> Response:
+        role = _role_in(request)
+        asked = asked_to_write(request, self.node, "revoke", role)
+        return written_answer(await write(revoke(role, missing), asked))
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with grants."""
+    permissions = Permissions(node)
+    tenant, namespace, topic = (Right(Permission.ADMIN, scope) for scope in Scope)
+    of_tenant = "/admin/v2/tenants/{tenant}/permissions"
+    of_namespace = "/admin/v2/namespaces/{tenant}/{namespace}/permissions"
+    of_topic = f"/admin/v2/{DOMAIN}/{{tenant}}/{{namespace}}/{{topic}}/permissions"
+    no_tenant, no_namespace, no_topic = (TenantNotFound,), (NamespaceNotFound,), (NamespaceNotFound, TopicNotFound)
+    changing = (*WRITE_ERRORS, InvalidRequest, Undecodable)
+    return (
+        Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
+                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant),
+                  needs=tenant),
+        Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
+                  "Let a role do things in a tenant", 204, body=_ACTIONS, errors=(*changing, *no_tenant),
+                  needs=tenant),
+        Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke_on_tenant,
+                  "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
+        Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
+                  "Read what roles may do in a namespace", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_namespace),
+                  needs=namespace),
+        Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
+                  "Let a role do things in a namespace", 204, body=_ACTIONS, errors=(*changing, *no_namespace),
+                  needs=namespace),
+        Operation("revokeOnNamespace", "DELETE", f"{of_namespace}/{{role}}", permissions.revoke_on_namespace,
+                  "Take away what a role may do in a namespace", 204, errors=(*changing, *no_namespace),
+                  needs=namespace),
+        Operation("getTopicPermissions", "GET", of_topic, permissions.of_topic,
+                  "Read what roles may do with a topic", answer=_BY_ROLE,
+                  errors=(*READ_ERRORS, *no_topic, Undecodable), needs=topic),
+        Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant_on_topic,
+                  "Let a role do things with a topic", 204, body=_ACTIONS, errors=(*changing, *no_topic),
+                  needs=topic),
+        Operation("revokeOnTopic", "DELETE", f"{of_topic}/{{role}}", permissions.revoke_on_topic,
+                  "Take away what a role may do with a topic", 204, errors=(*changing, *no_topic), needs=topic),
+    )  # fmt: skip
+
+
+def _role_in(request: Request) -> str:
+    return check_role(decoded(request.path_params["role"]))
+
+
+def _joined(*levels: Grants) -> dict[str, list[str]]:
+    joined: dict[str, set[str]] = {}
+    for grants in levels:
+        for role, actions in grants.items():
+            joined.setdefault(role, set()).update(actions)
+    return {role: sorted(actions) for role, actions in sorted(joined.items())}

@@ -1,0 +1,123 @@
+"""History of a topic, and rollback to one of its versions, under `/api/v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import (
+    InvalidLabels,
+    InvalidPolicy,
+    InvalidRequest,
+    LogUnavailable,
+    NamespaceNotFound,
+    PoliciesDisabled,
+    PolicyUnmet,
+    TopicNotFound,
+    Undecodable,
+    VersionNotFound,
+)
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.asking import Consistency
+from topicfold.runtime.history import read_history
+from topicfold.runtime.policies import readable
+from topicfold.runtime.rollback import roll_back, version_to_restore
+from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.desired import check_surroundings, differing_policies
+from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
+from topicfold.server.node import Node
+from topicfold.server.paths import refuse_partition
+from topicfold.server.queries import one, query_of
+from topicfold.server.records import checked
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.versions import readable_since, target_of
+from topicfold.wire.history import Rollback, TopicHistory, history_entry
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 1_000
+
+_ADMIN_OF_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
+_ADMIN_OF_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """The handlers."""
+
+    node: Node
+
+    async def get(self, request: Request) -> Response:
+        """Answer a page of a topic's history, of one that ended too, as far back as who asks may read.
+
+        Without a position to wait for it waits for a barrier: nobody asks so often that it would matter.
+        """
+        name = refuse_partition(native_topic_in(request, "limit", "before"))
+        query = query_of(request)
+        limit = _limit(one(query, "limit"))
+        before = one(query, "before") or ""
+        node = self.node
+        target = target_of(node, name)
+        asked = asked_to_read(request, node)
+        if asked.consistency is Consistency.LOCAL and asked.minimum is None:
+            asked = replace(asked, consistency=Consistency.BARRIER)
+        cut = await node.reading.settle([target.partition], asked)
+        since = await readable_since(node, request, name, asked.deadline)
+        page = await read_history(node.engine, target, limit, before, asked.deadline, since)
+        shows_grants = node.has(request, _ADMIN_OF_TOPIC, name)
+        answer = {
+            "name": str(name),
+            "items": [history_entry(entry, shows_grants=shows_grants) for entry in page.entries],
+            "before": page.before or None,
+            "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
+            "position": str(cut.revision),
+        }
+        return read_answer(answer, cut)
+
+    async def roll_back(self, request: Request) -> Response:
+        """Give a topic back the labels, properties and policies of one of its versions."""
+        name = refuse_partition(native_topic_in(request))
+        to = checked(Rollback, await json_body(request, self.node)).to
+        node = self.node
+        asked = asked_to_write(request, node, "rollback", to)
+        fresh = replace(asked_to_read(request, node), consistency=Consistency.BARRIER)
+        await node.reading.settle([node.engine.partition(name.namespace)], fresh)
+        since = await readable_since(node, request, name, asked.deadline)
+        version = await version_to_restore(node.engine, name, to, asked, since)
+        now = readable(node.reading.topic(name))
+        await check_surroundings(node, request, name, differing_policies(now, version[1]))
+        may_change_global = node.has(request, _ADMIN_OF_NAMESPACE, name.namespace)
+        written = await roll_back(node.engine, node.writing, name, version, asked, may_change_global=may_change_global)
+        return written_answer(written)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with the histories of topics."""
+    histories = Histories(node)
+    return (
+        Operation("getTopicHistory", "GET", f"{NATIVE_TOPIC}/history", histories.get,
+                  "Read who changed what of a topic, when and why", answer=TopicHistory,
+                  query=DOMAIN_QUERY | {
+                      "limit": f"How many changes at most, {DEFAULT_LIMIT} without it, up to {MAX_LIMIT}.",
+                      "before": "The `before` of the page that this one follows.",
+                  },
+                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable),
+                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+        Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
+                  "Give a topic back what one of its versions said", 204, body=Rollback, query=DOMAIN_QUERY,
+                  errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound, VersionNotFound, InvalidLabels,
+                          InvalidPolicy, PolicyUnmet, PoliciesDisabled, Undecodable),
+                  needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),
+    )  # fmt: skip
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_LIMIT
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_LIMIT:
+        raise InvalidRequest(f"limit must be a number from 1 to {MAX_LIMIT}, not {text[:80]!r}")
+    return int(text)

@@ -1,0 +1,156 @@
+"""Policies of whole namespaces under `/admin/v2`, at Pulsar's paths; the routes follow from the table of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import Forbidden, InvalidPolicy, NamespaceNotFound, NotFound, PolicyUnmet, Undecodable
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.policy.changes import (
+    QUOTAS,
+    RETENTION,
+    Change,
+    change_namespace,
+    holding,
+    remove_entry,
+    remove_value,
+    set_entry,
+    set_value,
+)
+from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source
+from topicfold.model.policy.resolve import broker_level, broker_value
+from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
+from topicfold.model.policy.values import ListOf, MapOf, plain_value
+from topicfold.runtime.policies import namespace_policies
+from topicfold.server.absence import said_of_absent_namespace
+from topicfold.server.answers import written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.clusters import check_replication
+from topicfold.server.node import Node
+from topicfold.server.paths import namespace_in
+from topicfold.server.policy_answers import policy_answer
+from topicfold.server.queries import flag, one, query_of
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
+from topicfold.wire.policy_schema import schema_of
+
+_READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
+_CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
+_QUOTA_TYPE = "backlogQuotaType"
+REPLICATION = "replicationClusters"
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePolicy:
+    """The handlers of one policy."""
+
+    node: Node
+    policy: Policy
+    route: NamespaceRoute
+
+    async def get(self, request: Request) -> Response:
+        """Answer what the namespace says; with `applied`, where Pulsar takes it, what the node says in its place."""
+        name = namespace_in(request)
+        is_applied = self.route.has_applied and flag(query_of(request), "applied")
+        engine = self.node.engine
+        cut = await self.node.reading.settle([engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            _, etag = self.node.reading.namespace(name)
+        value = namespace_policies(engine, name).get(self.policy.name)
+        if is_applied and not value:
+            value = broker_value(self.policy, self.node.limits)
+        unset = unset_answer(self.route, self.node.limits.local_cluster)
+        return policy_answer(self.policy.kind, value, unset, cut, etag)
+
+    async def set(self, request: Request) -> Response:
+        """Give the namespace a value; no value removes it where Pulsar lets it.
+
+        Raises:
+            InvalidPolicy: there must be one.
+        """
+        name = namespace_in(request)
+        entry = self._entry_in(request)
+        limits = self.node.limits
+        given = True if self.route.source is Source.TRUE else await json_body(request, self.node)
+        if given is None and self.route.empty is Empty.UNMET:
+            given = [] if isinstance(self.policy.kind, ListOf) else {}
+        if given is None and self.route.empty is Empty.REFUSED:
+            raise InvalidPolicy(self.route.path, [{"path": "", "reason": "must be given in the body"}])
+        if given is None or given == self.policy.topic.unsets:
+            return await self._change(name, self._removal(entry), request, "set", entry, given)
+        value = checked_value(self.policy, self.route, {entry: given} if entry else given, limits)
+        if self.policy.name == REPLICATION:
+            tenant = name.partition("/")[0]
+            await check_replication(self.node, tenant, value, asked_to_read(request, self.node))
+        change = set_entry(self.policy.name, entry, value[entry]) if entry else set_value(self.policy.name, value)
+        if self.policy.name in (RETENTION, QUOTAS):
+            types = (entry,) if entry else QUOTA_TYPES
+            change = holding(change, self.policy.name, lambda: broker_level(limits), types)
+        return await self._change(name, change, request, "set", entry, plain_value(value))
+
+    async def remove(self, request: Request) -> Response:
+        """Leave the policy to what lies below; it is no error if the namespace says nothing."""
+        entry = self._entry_in(request)
+        return await self._change(namespace_in(request), self._removal(entry), request, "remove", entry)
+
+    async def _change(self, name: str, change: Change, request: Request, *meaning: Any) -> Response:
+        asked = asked_to_write(request, self.node, self.policy.name, *meaning)
+        with said_of_absent_namespace(name, self.route.missing):
+            return written_answer(await self.node.writing.change_namespace(name, change_namespace(name, change), asked))
+
+    def _entry_in(self, request: Request) -> str:
+        """Return which entry of a policy that is a map the request is about, "" where the policy is none.
+
+        Raises:
+            NotFound: there is no such entry; as Pulsar, which takes a value it does not know for a missing resource.
+        """
+        if self.policy.name != QUOTAS:
+            return ""
+        kind = one(query_of(request), _QUOTA_TYPE) or DEFAULT_QUOTA_TYPE
+        if kind not in QUOTA_TYPES:
+            raise NotFound(f"{_QUOTA_TYPE} {kind[:80]!r} is none of {', '.join(QUOTA_TYPES)}")
+        return kind
+
+    def _removal(self, entry: str) -> Change:
+        return remove_entry(self.policy.name, entry) if entry else remove_value(self.policy.name)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with the policies of a namespace."""
+    return [
+        operation
+        for policy, route in policies_of_namespaces()
+        for operation in _operations_of(NamespacePolicy(node, policy, route))
+    ]
+
+
+def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
+    policy, route = handlers.policy, handlers.route
+    one_namespace = "/admin/v2/namespaces/{tenant}/{namespace}"
+    entry = policy.kind.value if isinstance(policy.kind, MapOf) else None
+    noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
+    title = f"a namespace's {policy.title}"
+    changing = (*WRITE_ERRORS, NamespaceNotFound, Undecodable)
+    query = {_QUOTA_TYPE: f"One of {', '.join(QUOTA_TYPES)}; the first without it."} if entry else {}
+    applied = {"applied": "`true`: what the node says where the namespace does not."} if route.has_applied else {}
+    yield Operation(
+        f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
+        answer=schema_of(policy.kind), query=applied, errors=(*READ_ERRORS, NamespaceNotFound, Undecodable),
+        needs=_READING, policy=policy.topic.permission,
+    )  # fmt: skip
+    yield Operation(
+        f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
+        body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
+        errors=(*changing, InvalidPolicy, PolicyUnmet, Forbidden), needs=_CHANGING, policy=policy.topic.permission,
+    )  # fmt: skip
+    if route.has_delete:
+        yield Operation(
+            f"remove{noun}", "DELETE", f"{one_namespace}/{route.remove_path or route.path}", handlers.remove,
+            f"Remove {title}", 204, query=query, errors=changing, needs=_CHANGING, policy=policy.topic.permission,
+        )  # fmt: skip

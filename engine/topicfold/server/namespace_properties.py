@@ -1,0 +1,113 @@
+"""A namespace's properties under `/admin/v2`, as Pulsar has them: free text by name, all at once or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import NamespaceNotFound, Undecodable
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.records import EMPTY, NamespaceRecord, Record, frozen
+from topicfold.model.updates import Refuse, Stored, namespace_missing
+from topicfold.server.absence import said_of_absent_namespace
+from topicfold.server.answers import read_answer, read_headers, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import decoded, namespace_in
+from topicfold.server.records import properties_in
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+
+Change = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+_PLAIN = "text/plain"
+_TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
+_READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
+_CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceProperties:
+    """The handlers."""
+
+    node: Node
+
+    async def get(self, request: Request) -> Response:
+        """Answer all properties."""
+        name = namespace_in(request)
+        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            record, etag = self.node.reading.namespace(name)
+        return read_answer(dict(record.properties), cut, etag)
+
+    async def set(self, request: Request) -> Response:
+        """Set or change some properties and keep the others."""
+        given = properties_in(await json_body(request, self.node))
+        return await self._change(request, lambda old: {**old, **given}, dict(given))
+
+    async def clear(self, request: Request) -> Response:
+        """Remove all properties."""
+        return await self._change(request, lambda _: EMPTY, None)
+
+    async def get_one(self, request: Request) -> Response:
+        """Answer one property as plain text; an empty body where there is none of that name."""
+        name = namespace_in(request)
+        key = decoded(request.path_params["key"])
+        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            record, etag = self.node.reading.namespace(name)
+        value = record.properties.get(key)
+        return Response(value, 200, read_headers(cut, etag), None if value is None else _PLAIN)
+
+    async def set_one(self, request: Request) -> Response:
+        """Set or change one property; the path says its value."""
+        key, value = decoded(request.path_params["key"]), decoded(request.path_params["value"])
+        return await self._change(request, lambda old: {**old, key: value}, {key: value})
+
+    async def remove_one(self, request: Request) -> Response:
+        """Remove one property, and answer what it was a moment before; it is no error if there is none."""
+        name = namespace_in(request)
+        key = decoded(request.path_params["key"])
+        await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        with said_of_absent_namespace(name):
+            value = self.node.reading.namespace(name)[0].properties.get(key)
+        answer = await self._change(request, lambda old: {each: old[each] for each in old if each != key}, key)
+        return answer if value is None else Response(value, 200, answer.headers, _PLAIN)
+
+    async def _change(self, request: Request, change: Change, meaning: Any) -> Response:
+        name = namespace_in(request)
+        asked = asked_to_write(request, self.node, "properties", meaning)
+
+        def update(old: Stored) -> Record | Refuse:
+            if not isinstance(old, NamespaceRecord):
+                return namespace_missing(name)
+            return replace(old, properties=frozen(change(old.properties)))
+
+        with said_of_absent_namespace(name):
+            return written_answer(await self.node.writing.change_namespace(name, update, asked))
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with a namespace's properties."""
+    properties = NamespaceProperties(node)
+    path = "/admin/v2/namespaces/{tenant}/{namespace}"
+    reading = (*READ_ERRORS, NamespaceNotFound)
+    changing = (*WRITE_ERRORS, NamespaceNotFound, Undecodable)
+    return (
+        Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
+                  "Read a namespace's properties", answer=_TEXTS, errors=reading, needs=_READING),
+        Operation("setNamespaceProperties", "PUT", f"{path}/properties", properties.set,
+                  "Set properties, keep the others", 204, body=_TEXTS, errors=changing, needs=_CHANGING),
+        Operation("clearNamespaceProperties", "DELETE", f"{path}/properties", properties.clear,
+                  "Remove all properties", 204, errors=changing, needs=_CHANGING),
+        Operation("getNamespaceProperty", "GET", f"{path}/property/{{key}}", properties.get_one,
+                  "Read a property as plain text", errors=reading, needs=_READING),
+        Operation("setNamespaceProperty", "PUT", f"{path}/property/{{key}}/{{value}}", properties.set_one,
+                  "Set a property", 204, errors=changing, needs=_CHANGING),
+        Operation("removeNamespaceProperty", "DELETE", f"{path}/property/{{key}}", properties.remove_one,
+                  "Remove a property", 204, errors=changing, needs=_CHANGING),
+    )  # fmt: skip

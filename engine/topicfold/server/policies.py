@@ -1,0 +1,93 @@
+"""Policies of topics under `/admin/v2`: a GET, a POST or PUT and a DELETE of each, made from the table of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import (
+    Forbidden,
+    InvalidPolicy,
+    NamespaceNotFound,
+    NotFound,
+    PoliciesDisabled,
+    PolicyUnmet,
+    TopicNotFound,
+    Undecodable,
+)
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.policy.changes import QUOTAS, delete_policies
+from topicfold.model.policy.description import Policy, Source
+from topicfold.model.policy.table import POLICIES
+from topicfold.server.answers import written_answer
+from topicfold.server.asking import asked_to_write
+from topicfold.server.node import Node
+from topicfold.server.paths import topic_in
+from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
+from topicfold.server.policy_requests import whole_topic
+from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.topic_policy import TopicPolicy
+from topicfold.wire.policy_schema import schema_of
+
+_TOPIC = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}"
+_ENTRY_BY_ENTRY: Mapping[str, type[TopicPolicy]] = {QUOTAS: BacklogQuota, "subscriptionPolicies": SubscriptionRate}
+_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
+_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
+_ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
+_GLOBAL = {GLOBAL_QUERY: "`true`: the policies that hold on all clusters."}
+_APPLIED = {"applied": "`true`: where the topic says nothing, what its namespace or the node says."}
+_MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, Undecodable)
+_WRITE_ERRORS = (*WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, Forbidden)
+
+
+@dataclass(frozen=True, slots=True)
+class AllPolicies:
+    """The handler that takes all policies off a topic."""
+
+    node: Node
+
+    async def delete(self, request: Request) -> Response:
+        """Take all policies off a topic, in both scopes; neither it nor its namespace need be there."""
+        name = whole_topic(topic_in(request))
+        asked = asked_to_write(request, self.node, "delete policies")
+        try:
+            return written_answer(await self.node.writing.change_topic(name, delete_policies(), asked))
+        except NamespaceNotFound:
+            return Response(None, 204)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with the policies of topics."""
+    made = [operation for policy in POLICIES for operation in _operations_of(node, policy)]
+    delete = Operation("deleteTopicPolicies", "DELETE", f"{_TOPIC}/policies", AllPolicies(node).delete,
+                       "Take all policies off a topic", 204, errors=(*WRITE_ERRORS, Undecodable),
+                       needs=_ADMINISTERING,
+                       policy="MAX_PRODUCERS")  # fmt: skip
+    return (*made, delete)
+
+
+def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
+    route = policy.topic
+    handlers = _ENTRY_BY_ENTRY.get(policy.name, TopicPolicy)(node, policy)
+    path, name = f"{_TOPIC}/{route.path}", policy.name[0].upper() + policy.name[1:]
+    scope = _GLOBAL if route.has_global else {}
+    yield Operation(
+        f"getTopic{name}", "GET", f"{_TOPIC}/{route.read_path or route.path}", handlers.get,
+        f"Read a topic's {policy.title}", answer=schema_of(handlers.shown_kind),
+        query=scope | (_APPLIED if route.has_applied else {}),
+        errors=(*READ_ERRORS, *_MISSING), needs=_READING, policy=route.permission,
+    )  # fmt: skip
+    yield Operation(
+        f"setTopic{name}", route.method, path, handlers.set, f"Set a topic's {policy.title}", 204,
+        body=schema_of(handlers.stated_kind) if route.source is Source.BODY else None,
+        query={**scope, **handlers.parameters()}, errors=_WRITE_ERRORS, needs=_UPDATING, policy=route.permission,
+    )  # fmt: skip
+    if route.can_remove:
+        query = {**scope, **(handlers.parameters() if route.source is Source.BODY else {})}
+        yield Operation(
+            f"removeTopic{name}", "DELETE", path, handlers.remove, f"Remove a topic's {policy.title}", 204,
+            query=query, errors=_WRITE_ERRORS, needs=_UPDATING, policy=route.permission,
+        )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Answers about a policy: its value as Pulsar shows it, or one of the ways to say that it is not set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER
+from topicfold.model.policy.values import Kind, Value, shown_value
+from topicfold.runtime.asking import Cut
+from topicfold.server.answers import read_answer, read_headers
+
+
+def policy_answer(kind: Kind, value: Value, unset: Any, cut: Cut, etag: str) -> Response:
+    """Return a policy's value as it was at `cut`; where it is None, what `unset` says of a policy that is not set.
+
+    `EMPTY_ANSWER` is a 200 without a body and without a content type, as a Pulsar broker gives it.
+    """
+    if value is not None:
+        return read_answer(shown_value(kind, value), cut, etag)
+    if unset is NO_ANSWER:
+        return Response(None, 204, read_headers(cut, etag))
+    if unset is EMPTY_ANSWER:
+        return Response(None, 200, read_headers(cut, etag))
+    return read_answer(unset, cut, etag)

@@ -1,0 +1,124 @@
+"""What a request about a topic's policies says: which topic, in which scope, and the value that it states."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from topicfold.errors import InvalidName, NotFound, PoliciesDisabled
+from topicfold.model.names import TopicName, is_heartbeat_namespace, partition_base
+from topicfold.model.policy.description import Policy, Source
+from topicfold.server.asking import asked_to_read
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import topic_in
+from topicfold.server.queries import Query, flag, one, query_of
+
+_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,20}")
+
+
+class Asking(NamedTuple):
+    """What a request is about. `is_global`: the policies of all clusters; `is_applied`: what lies below counts too."""
+
+    name: TopicName
+    query: Query
+    is_global: bool
+    is_applied: bool
+
+
+def asking_in(request: Request, node: Node, policy: Policy) -> Asking:
+    """Return what a request about `policy` is about; parameters that the policy has not are passed over.
+
+    Raises:
+        InvalidName: the topic's name breaks the rules, or is that of one partition.
+        PoliciesDisabled: this node has no policies of topics.
+        InvalidRequest: a parameter is neither true nor false.
+    """
+    name = topic_in(request)
+    must_have_policies(node)
+    query = query_of(request)
+    route = policy.topic
+    return Asking(
+        whole_topic(name),
+        query,
+        route.has_global and flag(query, "isGlobal"),
+        route.has_applied and flag(query, "applied"),
+    )
+
+
+def must_have_policies(node: Node) -> None:
+    """Return if topics have policies here.
+
+    Raises:
+        PoliciesDisabled: they have none.
+    """
+    if not node.limits.policies_enabled:
+        raise PoliciesDisabled("Topic level policies is disabled, to enable the topic level policy and retry.")
+
+
+def whole_topic(name: TopicName) -> TopicName:
+    """Return `name` unless it is that of one partition.
+
+    Raises:
+        InvalidName: it is; policies belong to whole topics.
+    """
+    base = partition_base(name.local)
+    if base is not None:
+        raise InvalidName(
+            f"Not allowed to set/get topic policy for a partition: {name}",
+            name=str(name),
+            hint=f"Name the whole topic: {name._replace(local=base)}",
+        )
+    return name
+
+
+async def stated_value(request: Request, asking: Asking, policy: Policy, node: Node) -> Any:
+    """Return what a request says the value is to be, as JSON; None where it says nothing.
+
+    Raises:
+        InvalidRequest, TooLarge, HTTPException: the body cannot be read, as `json_body` has it.
+        NotFound: the parameter is no number; the status is Pulsar's.
+    """
+    match policy.topic.source:
+        case Source.BODY:
+            return await json_body(request, node)
+        case Source.QUERY:
+            return _number_in(asking.query, policy.topic.path)
+        case Source.TRUE:
+            return True
+
+
+async def must_be_changeable(name: TopicName, request: Request, node: Node) -> None:
+    """Return if a topic is there and may have policies: what is wrong with a value is said after that.
+
+    Raises:
+        NamespaceNotFound, TopicNotFound: it is not there, as of a barrier.
+        HTTPException: 409, a broker tries itself out on it.
+    """
+    await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+    node.reading.topic(name)
+    if is_heartbeat_namespace(name.namespace):
+        raise HTTPException(409, f"Not allowed to set policies of the heartbeat topic {name}")
+
+
+async def refuse_heartbeat(name: TopicName, request: Request, node: Node) -> None:
+    """Return unless a broker tries itself out on the topic.
+
+    Raises:
+        NamespaceNotFound, TopicNotFound, HTTPException: as `must_be_changeable` has it.
+    """
+    if is_heartbeat_namespace(name.namespace):
+        await must_be_changeable(name, request, node)
+
+
+def _number_in(query: Query, parameter: str) -> int | None:
+    text = one(query, parameter)
+    if text is None:
+        return None
+    if not _WHOLE_NUMBER.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
+        # As Pulsar, which takes a parameter that it cannot read for a resource it does not have.
+        raise NotFound(f"query parameter {parameter} must be a whole number of 32 bits, not {text[:80]!r}")
+    return int(text)

@@ -1,0 +1,90 @@
+"""A topic's properties under `/admin/v2`, as Pulsar has them: free text by name, neither labels nor policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.model.names import PERSISTENT, TopicName
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.updates import remove_property, set_properties
+from topicfold.runtime.policies import readable
+from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.bodies import json_body
+from topicfold.server.node import Node
+from topicfold.server.paths import refuse_partition, topic_in
+from topicfold.server.queries import one, query_of
+from topicfold.server.records import properties_in
+from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+
+_PROPERTIES = {"type": "object", "additionalProperties": {"type": "string"}}
+_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The handlers."""
+
+    node: Node
+
+    async def get(self, request: Request) -> Response:
+        """Answer a topic's properties, `{}` where it has none."""
+        name = _topic_in(request)
+        node = self.node
+        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        view = node.reading.topic(name)
+        return read_answer(dict(readable(view).properties), cut, view.etag)
+
+    async def set(self, request: Request) -> Response:
+        """Set or change some properties and keep the others; none given changes none."""
+        name = _topic_in(request)
+        properties = properties_in(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, "set properties", dict(properties))
+        updater = set_properties(str(name), properties)
+        return written_answer(await self.node.writing.change_topic(name, updater, asked))
+
+    async def remove(self, request: Request) -> Response:
+        """Remove one property; it is no error if there is none of that name.
+
+        Raises:
+            InvalidRequest: none is named.
+        """
+        name = _topic_in(request)
+        key = one(query_of(request), "key")
+        if not key:
+            raise InvalidRequest("no property is named", hint="Send ?key=NAME.")
+        asked = asked_to_write(request, self.node, "remove property", key)
+        return written_answer(await self.node.writing.change_topic(name, remove_property(str(name), key), asked))
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be done with a topic's properties."""
+    properties = Properties(node)
+    path = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}/properties"
+    missing = (NamespaceNotFound, TopicNotFound, Undecodable)
+    return (
+        Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=_PROPERTIES,
+                  errors=(*READ_ERRORS, *missing), needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+        Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, keep the others", 204,
+                  body=_PROPERTIES, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
+        Operation("removeTopicProperty", "DELETE", path, properties.remove, "Remove a property", 204,
+                  query={"key": "Its name."}, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
+    )  # fmt: skip
+
+
+def _topic_in(request: Request) -> TopicName:
+    """Return the topic of the path.
+
+    Raises:
+        HTTPException: 406, it is not persistent; the status is Pulsar's.
+    """
+    name = topic_in(request)
+    if name.domain != PERSISTENT:
+        raise HTTPException(406, f"Properties of a non-persistent topic are not allowed: {name}")
+    return refuse_partition(name)

@@ -1,0 +1,123 @@
+"""Which operation a request means: a tree of path segments, walked over the path as it was sent.
+
+A literal segment comes before a parameter. The walk costs the depth of the path, however many routes there are.
+Percent-escapes are left alone, so an encoded slash never parts two segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from topicfold.model.names import DOMAINS
+from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameter_in
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One spelling of an operation's path; `parameters` are the names and the places of its variable segments."""
+
+    operation: Operation
+    path_format: str
+    parameters: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class _Step:
+    """What may follow the segments so far, and the routes that end here, by method."""
+
+    literals: dict[str, _Step] = field(default_factory=dict)
+    parameter: _Step | None = None
+    routes: dict[str, Route] = field(default_factory=dict)
+
+
+class RouteTable:
+    """All routes of the API.
+
+    >>> table = RouteTable(operations)                                                            # doctest: +SKIP
+    >>> table.find({"method": "GET", "path": "/admin/v2/tenants/acme"}).operation.id              # doctest: +SKIP
+    'getTenant'
+    """
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._root = _Step()
+        self.routes: list[Route] = []
+        for operation in operations:
+            for path in (operation.path, *operation.aliases):
+                self._add(operation, path)
+
+    def find(self, scope: Scope) -> Route:
+        """Return the route of a request, and note it in `scope` with the parameters of the path.
+
+        Raises:
+            HTTPException: 404, there is no such path; 405, it does not take this method.
+
+        Cost: O(depth of the path); a way back to each parameter that a literal was preferred to.
+        """
+        segments: list[str] = scope["path"].split("/")
+        method: str = scope["method"]
+        depth = len(segments)
+        allowed: set[str] = set()
+        untried = [(self._root, 1)]
+        while untried:
+            step, at = untried.pop()
+            while at < depth:
+                segment = segments[at]
+                at += 1
+                parameter = step.parameter if segment else None
+                after = step.literals.get(segment)
+                if after is None:
+                    if parameter is None:
+                        break
+                    step = parameter
+                else:
+                    if parameter is not None:
+                        untried.append((parameter, at))
+                    step = after
+            else:
+                route = step.routes.get(method)
+                if route is not None:
+                    scope["route"] = route
+                    scope["path_params"] = {name: segments[place] for name, place in route.parameters}
+                    return route
+                allowed.update(step.routes)
+        raise _no_route(method, scope["path"], allowed)
+
+    def _add(self, operation: Operation, path: str) -> None:
+        """Put one spelling of a path into the tree.
+
+        Raises:
+            ValueError: an operation has the same method and path already.
+        """
+        segments = path.split("/")
+        names = [(parameter_in(segment), place) for place, segment in enumerate(segments)]
+        parameters = tuple((name, place) for name, place in names if name)
+        route = Route(operation, path.replace(DOMAIN, "{domain}"), parameters)
+        ends = [self._root]
+        for segment in segments[1:]:
+            ends = [after for step in ends for after in _after(step, segment)]
+        for step in ends:
+            if step.routes.setdefault(operation.method, route) is not route:
+                raise ValueError(f"{operation.method} {path} is {step.routes[operation.method].operation.id} already")
+        self.routes.append(route)
+
+
+def _after(step: _Step, segment: str) -> list[_Step]:
+    """Return the steps that a segment of a declared path leads to, made where they are new."""
+    if segment == DOMAIN:
+        return [step.literals.setdefault(spelling, _Step()) for spelling in (*DOMAINS, TOPICS_DOMAIN)]
+    if parameter_in(segment) is None:
+        return [step.literals.setdefault(segment, _Step())]
+    if step.parameter is None:
+        step.parameter = _Step()
+    return [step.parameter]
+
+
+def _no_route(method: str, path: str, allowed: set[str]) -> HTTPException:
+    if not allowed:
+        return HTTPException(404, f"there is no route {path[:200]}")
+    methods = ", ".join(sorted(allowed))
+    return HTTPException(405, f"{method} is not possible here; {methods} is", {"Allow": methods})

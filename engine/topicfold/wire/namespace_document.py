@@ -1,0 +1,107 @@
+"""A namespace's own document: Pulsar's `Policies`, with every policy of ours under the member Pulsar has it under.
+
+What Pulsar keeps there and we do not (bundles, geographic settings, thresholds that `offload_policies` replaced) is
+shown as a fresh namespace has it, so that Pulsar's clients can read the document, and passed over when it is written.
+
+Source: Pulsar's `org.apache.pulsar.common.policies.data.Policies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from topicfold.errors import InvalidPolicy
+from topicfold.model.policy.description import EMPTY_ANSWER, LOCAL_CLUSTER, NamespaceRoute, Policy
+from topicfold.model.policy.limits import Limits
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.policy.table import POLICIES
+from topicfold.model.policy.values import Value, kind_of, read_value, shown_value
+from topicfold.model.records import Grants, NamespaceRecord
+from topicfold.wire.policy_schema import schema_of
+
+ONE_BUNDLE = {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+_FRESH: Mapping[str, Any] = MappingProxyType({
+    "allowed_clusters": [], "bundles": ONE_BUNDLE, "clusterDispatchRate": {}, "latency_stats_sample_rate": {},
+    "deleted": False, "encryption_required": False, "subscription_auth_mode": "None", "offload_threshold": -1,
+    "offload_threshold_in_seconds": -1, "migrated": False,
+})  # fmt: skip
+
+
+def policies_document(
+    record: NamespaceRecord, topic_grants: Mapping[str, Grants], local_cluster: str
+) -> dict[str, Any]:
+    """Return the document of a namespace; `topic_grants` are those of its topics that have any, by full name."""
+    document: dict[str, Any] = {
+        "auth_policies": {
+            "namespace_auth": _shown_grants(record.grants),
+            "destination_auth": {name: _shown_grants(grants) for name, grants in topic_grants.items()},
+            "subscription_auth_roles": {},
+        },
+        **_FRESH,
+    }
+    for policy, route in policies_of_namespaces():
+        value = record.policies.get(policy.name)
+        shown = unset_answer(route, local_cluster) if value is None else shown_value(policy.kind, value)
+        if route.by_cluster:
+            document[route.member] = {} if value is None else {local_cluster: shown}
+        elif shown is not EMPTY_ANSWER:
+            document[route.member] = shown
+    document["properties"] = dict(record.properties)
+    return document
+
+
+def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policies:
+    """Return the policies that a document sets. A member that says what an unset one says sets nothing.
+
+    Raises:
+        InvalidPolicy, PolicyUnmet, Forbidden: a value may not be set; says which.
+    """
+    found: dict[str, Value] = {}
+    for policy, route in policies_of_namespaces():
+        given = document.get(route.member)
+        if route.by_cluster and given is not None:
+            if not isinstance(given, Mapping):
+                reason = f"must be an object, not {kind_of(given)}"
+                raise InvalidPolicy(route.member, [{"path": "", "reason": reason}])
+            given = given.get(limits.local_cluster)
+        if given in (None, [], {}) or given == route.unset:
+            continue
+        found[policy.name] = checked_value(policy, route, given, limits)
+    return MappingProxyType(found)
+
+
+def document_schema() -> dict[str, Any]:
+    """Return the JSON schema of what of a document is kept when it is written."""
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    members: dict[str, Any] = {}
+    for policy, route in policies_of_namespaces():
+        schema = schema_of(policy.kind) | {"description": policy.doc}
+        members[route.member] = {"type": "object", "additionalProperties": schema} if route.by_cluster else schema
+    return {"type": "object", "properties": members | {"properties": texts}}
+
+
+def checked_value(policy: Policy, route: NamespaceRoute, given: Any, limits: Limits) -> Value:
+    """Return the value of a namespace's policy that JSON says, once it is one that may be set.
+
+    Raises:
+        InvalidPolicy, PolicyUnmet, Forbidden: it may not.
+    """
+    value = read_value(policy.kind, given, route.path, refuses_unknown=limits.refuses_unknown)
+    (route.check or policy.check)(value, limits)
+    return value
+
+
+def unset_answer(route: NamespaceRoute, local_cluster: str) -> Any:
+    """Return what stands for a policy that is not set: a JSON value, or `EMPTY_ANSWER`."""
+    return [local_cluster] if route.unset is LOCAL_CLUSTER else route.unset
+
+
+def policies_of_namespaces() -> Iterator[tuple[Policy, NamespaceRoute]]:
+    """Yield the policies that namespaces have, each with its route."""
+    return ((policy, policy.namespace) for policy in POLICIES if policy.namespace is not None)
+
+
+def _shown_grants(grants: Grants) -> dict[str, list[str]]:
+    return {role: list(actions) for role, actions in grants.items()}

@@ -1,0 +1,54 @@
+"""The commands about grants, clusters, properties and what is set on a namespace."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client
+
+
+@pytest.mark.parametrize(
+    ("group", "on"), [("tenants", "public"), ("namespaces", "public/default"), ("topics", "orders")]
+)
+def test_what_a_role_was_granted_is_shown_and_revoked(run: Run, client: Client, group: str, on: str) -> None:
+    client.create_topic("orders")
+    done = run(group, "grant-permission", on, "--role", "ann", "--actions", "list-topics,watch")
+    assert (done.code, done.err) == (0, f"granted list-topics,watch to ann on {on}\n")
+    assert run(group, "permissions", on).out == "ROLE  ACTIONS\nann   list-topics,watch\n"
+    assert json.loads(run(group, "permissions", on, "-o", "json").out) == {"ann": ["list-topics", "watch"]}
+    assert run(group, "revoke-permission", on, "-r", "ann").err == f"revoked all from ann on {on}\n"
+    assert run(group, "permissions", on).out == ""
+
+
+def test_an_action_that_does_not_exist_is_refused_and_those_that_do_are_named(run: Run, client: Client) -> None:
+    failed = run("namespaces", "grant-permission", "public/default", "-r", "ann", "-a", "fly")
+    assert failed.code == 2
+    assert "'fly' is no action; known are admin, consume" in failed.err
+
+
+def test_a_cluster_is_registered_shown_and_forgotten(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("clusters", "create", "west", "--url", "http://west.example.com:8080").err == "created west\n"
+    assert run("clusters", "list", "-o", "name").out == "standalone\nwest\n"
+    assert run("clusters", "get", "west").out.splitlines()[1] == "serviceUrl  http://west.example.com:8080"
+    assert run("clusters", "delete", "west").code == 0
+    assert run("clusters", "get", "west").code == 3
+
+
+def test_properties_are_set_beside_others_shown_and_removed(run: Run, client: Client) -> None:
+    client.create_topic("orders", properties={"team": "pay"})
+    assert run("topics", "update-properties", "orders", "-p", "owner=ann", "-p", "note=a,b=c").code == 0
+    assert run("topics", "get-properties", "orders").out == (
+        "PROPERTY  VALUE\nnote      a,b=c\nowner     ann\nteam      pay\n"
+    )
+    assert run("topics", "remove-properties", "orders", "-k", "owner").code == 0
+    assert json.loads(run("topics", "get-properties", "orders", "-o", "json").out) == {"team": "pay", "note": "a,b=c"}
+
+
+def test_what_is_set_on_a_namespace_is_shown_together(run: Run) -> None:
+    run("namespaces", "set-retention", "public/default", "-t", "1h", "-s", "1G")
+    shown = json.loads(run("namespaces", "policies", "public/default", "-o", "json").out)
+    assert shown["retention_policies"] == {"retentionTimeInMinutes": 60, "retentionSizeInMB": 1024}
+    assert "retention_policies.retentionSizeInMB" in run("namespaces", "policies", "public/default").out

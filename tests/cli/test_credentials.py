@@ -1,0 +1,98 @@
+"""Who the command line says it is, by flag, variable or file; and what it says to whoever may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.client.served import serving
+
+
+@pytest.fixture
+def server_url(tmp_path: Path) -> Iterator[str]:
+    """The URL of a server that asks everybody who they are."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("s3cret root\nother somebody\n")
+    with serving(auth_static_tokens_file=tokens, superusers=("root",)) as (url,):
+        yield url
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    """A file that holds the right token."""
+    file = tmp_path / "token"
+    file.write_text("s3cret\n")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TOKEN", "TOKEN_FILE", "TLS_CA_FILE", "CLIENT_CERT_FILE", "CLIENT_KEY_FILE"):
+        monkeypatch.delenv(f"TOPICFOLD_{name}", raising=False)
+
+
+def test_a_token_is_given_by_flag_or_in_a_file(run: Run, token_file: Path) -> None:
+    assert run("tenants", "list", "--token", "s3cret").code == 0
+    assert run("--token-file", str(token_file), "tenants", "list").code == 0
+
+
+def test_a_token_is_given_by_variable(run: Run, token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_TOKEN", "s3cret")
+    assert run("tenants", "list").code == 0
+    monkeypatch.delenv("TOPICFOLD_TOKEN")
+    monkeypatch.setenv("TOPICFOLD_TOKEN_FILE", str(token_file))
+    assert run("tenants", "list").code == 0
+
+
+def test_what_is_said_closer_to_the_command_holds(
+    run: Run, token_file: Path, config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_file.write_text('token = "wrong"')
+    assert run("tenants", "list", "--token-file", str(token_file)).code == 0
+    monkeypatch.setenv("TOPICFOLD_TOKEN_FILE", str(token_file))
+    assert run("tenants", "list").code == 0
+    assert run("tenants", "list", "--token", "wrong").code == 5
+
+
+def test_two_tokens_in_the_same_place_are_refused(run: Run, token_file: Path) -> None:
+    done = run("tenants", "list", "--token", "s3cret", "--token-file", str(token_file))
+    assert (done.code, done.err.splitlines()[0]) == (2, "error: a token and a file that holds one are both given")
+
+
+def test_a_token_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
+    done = run("tenants", "list", "--token-file", str(tmp_path / "nothing"))
+    assert done.code == 2
+    assert f"token_file {tmp_path / 'nothing'}: cannot be read" in done.err
+
+
+def test_whoever_does_not_say_who_they_are_ends_with_5_and_is_told_how(run: Run) -> None:
+    done = run("topics", "create", "orders")
+    assert done.code == 5
+    assert "--token-file" in done.err
+
+
+def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
+    done = run("topics", "create", "orders", "--token", "other")
+    assert done.code == 5
+    assert "somebody lacks manage-topics on topic persistent://public/default/orders" in done.err
+    assert "manage-topics" in done.err.splitlines()[1]
+
+
+def test_a_token_is_never_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_TOKEN", "s3cret")
+    for command in (("config", "view"), ("tenants", "list", "--debug"), ("topics", "get", "nothing", "--debug")):
+        done = run(*command)
+        assert "s3cret" not in done.out + done.err
+
+
+def test_an_export_without_the_policies_is_refused_and_says_which_right_is_missing(run: Run, tmp_path: Path) -> None:
+    run("topics", "create", "orders", "--token", "s3cret")
+    run("namespaces", "grant-permission", "public/default", "-r", "somebody", "-a", "list-topics", "--token", "s3cret")
+    file = tmp_path / "policies.yaml"
+    refused = run("policies", "export", "public/default", "-f", str(file), "--token", "other")
+    assert (refused.code, file.exists()) == (5, False)
+    assert "the policies of persistent://public/default/orders may not be read" in refused.err
+    assert "read-policies" in refused.err

@@ -1,0 +1,112 @@
+"""`topicfold enforce`: which settings reach the enforcer, and how it tells. Enforcing itself has tests of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.enforcement.comparing import Difference
+from topicfold.enforcement.reports import Report, State
+from topicfold.model.policy.resolve import Origin
+
+ORDERS = "persistent://public/default/orders"
+SET = Difference(ORDERS, "orders", "retention.ms", "604800000", "600000", Origin.TOPIC)
+UNSET = Difference(ORDERS, "orders", "retention.bytes", "1048576", None, None)
+
+
+class Enforcing:
+    """Stands for the process; tells what it is given to tell."""
+
+    def __init__(self) -> None:
+        self.reports: Sequence[Report] = ()
+        self.asked: dict[str, Any] = {}
+
+    def once(self, settings: Any, tell: Callable[[Report], None], progress: Any, *, only_shows: bool) -> int:
+        self.asked = {"settings": settings, "only_shows": only_shows}
+        with progress(3) as step:
+            step()
+        for report in self.reports:
+            tell(report)
+        return 3
+
+    def for_ever(self, settings: Any, tell: Callable[[Report], None], progress: Any) -> None:
+        self.asked = {"settings": settings, "for_ever": True}
+        for report in self.reports:
+            tell(report)
+
+
+@pytest.fixture
+def enforcing(monkeypatch: pytest.MonkeyPatch) -> Enforcing:
+    stand_in, module = Enforcing(), ModuleType("topicfold.enforcement.run")
+    module.enforce_once, module.enforce_for_ever = stand_in.once, stand_in.for_ever  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "topicfold.enforcement.run", module)
+    return stand_in
+
+
+def test_it_goes_on_for_ever_unless_it_is_told_otherwise(bare_run: Run, enforcing: Enforcing) -> None:
+    enforcing.reports = [Report(State.CHANGED, ORDERS, SET), Report(State.CHANGED, ORDERS, UNSET)]
+    done = bare_run("enforce", "--kafka", "b:9092", "--kafka-topic", "log")
+    assert enforcing.asked["for_ever"] is True
+    assert enforcing.asked["settings"].kafka_topic == "log"
+    assert done.out == (
+        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)\n"
+        f"changed {ORDERS}: retention.bytes 1048576 -> (the cluster's) (no policy any more)\n"
+    )
+
+
+def test_one_look_is_a_table_and_a_sum(bare_run: Run, enforcing: Enforcing) -> None:
+    enforcing.reports = [
+        Report(State.SKIPPED, "persistent://public/default/zz", None, "Kafka has no topic zz"),
+        Report(State.CHANGED, ORDERS, SET),
+    ]
+    done = bare_run("enforce", "--log", "a.db", "--cluster-bootstrap", "c:9092", "--once")
+    assert done.code == 0
+    assert enforcing.asked["settings"].cluster == ("c:9092", {})
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["STATE", "TOPIC", "SETTING", "OLD", "NEW", "WHY"],
+        ["changed", ORDERS, "retention.ms", "604800000", "600000", "topic", "policy"],
+        ["skipped", "persistent://public/default/zz", "Kafka", "has", "no", "topic", "zz"],
+    ]
+    assert "topics 3, skipped 1; settings changed 1, differing 0, failed 0\n" in done.err
+
+
+@pytest.mark.parametrize(("reports", "code"), [([], 0), ([Report(State.DIFFERS, ORDERS, SET)], 1)])
+def test_a_dry_run_ends_like_diff(bare_run: Run, enforcing: Enforcing, reports: list[Report], code: int) -> None:
+    enforcing.reports = reports
+    assert bare_run("enforce", "--kafka", "b:9092", "--dry-run").code == code
+    assert enforcing.asked["only_shows"] is True
+
+
+def test_json_is_a_line_for_each_report(bare_run: Run, enforcing: Enforcing) -> None:
+    enforcing.reports = [
+        Report(State.CHANGED, ORDERS, UNSET),
+        Report(State.SKIPPED, "persistent://public/default/zz", None, "Kafka has no topic zz"),
+    ]
+    done = bare_run("enforce", "--kafka", "b:9092", "--once", "-o", "json")
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {"state": "changed", "topic": ORDERS, "kafkaTopic": "orders", "setting": "retention.bytes", "old": "1048576",
+         "new": None, "origin": None},
+        {"state": "skipped", "topic": "persistent://public/default/zz", "reason": "Kafka has no topic zz"},
+    ]  # fmt: skip
+
+
+def test_a_failed_change_ends_in_7(bare_run: Run, enforcing: Enforcing) -> None:
+    enforcing.reports = [Report(State.CHANGED, ORDERS, SET), Report(State.FAILED, ORDERS, UNSET, "not allowed")]
+    done = bare_run("enforce", "--kafka", "b:9092", "--once")
+    assert (done.code, "not allowed" in done.out) == (7, True)
+
+
+def test_without_the_packages_the_command_that_installs_them_is_printed(
+    bare_run: Run, enforcing: Enforcing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "topicfold.enforcement.run")
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    failed = bare_run("enforce", "--kafka", "b:9092")
+    assert failed.code == 1
+    assert "pip install 'topicfold[server,kafka]'" in failed.err

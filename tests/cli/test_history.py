@@ -1,0 +1,121 @@
+"""`topicfold history` and `rollback`, and reads with `--at`."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client
+
+ORDERS = "persistent://public/default/orders"
+
+
+@pytest.fixture
+def orders(client: Client) -> list[str]:
+    """The versions of a topic that was made, labelled, and labelled again, by their offsets; the oldest first."""
+    client.create_topic("orders", partitions=2, labels={"tier": "lead"})
+    client.set_labels("orders", {"tier": "gold", "team": "pay"}, reason="SLA")
+    client.set_labels("orders", {"tier": "iron"}, reason="it broke")
+    return [str(entry.offset) for entry in reversed(client.history("orders").entries)]
+
+
+class Terminal(io.StringIO):
+    """Somebody who types an answer."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None:
+    shown = run("history", "orders")
+    lines = shown.out.splitlines()
+    assert (shown.code, shown.err) == (0, "")
+    assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "T", shown.out).splitlines()[1:] == [
+        f"{orders[2]:7}  T  anonymous  it broke  labels.tier: gold → iron",
+        f"{orders[1]:7}  T  anonymous  SLA       labels.team: – → pay",
+        " " * 52 + "labels.tier: lead → gold",
+        f"{orders[0]:7}  T  anonymous            created",
+        " " * 52 + "partitions: – → 2",
+        " " * 52 + "labels.tier: – → lead",
+    ]
+    assert re.fullmatch(r"VERSION  WHEN +WHO +WHY +CHANGE", lines[0])
+    assert "\x1b" not in shown.out
+
+
+def test_a_history_in_json_has_everything(run: Run, orders: list[str], client: Client) -> None:
+    newest = json.loads(run("history", "orders", "--limit", "1", "-o", "json").out)
+    assert len(newest) == 1
+    assert newest[0]["etag"] == client.get_topic("orders").etag
+    assert newest[0]["changes"] == [{"path": ["labels", "tier"], "old": "gold", "new": "iron"}]
+    assert newest[0]["made_by"][0]["reason"] == "it broke"
+
+
+def test_a_limit_says_that_there_is_more(run: Run, orders: list[str]) -> None:
+    shown = run("history", "orders", "--limit", "2", "-o", "name")
+    assert len(shown.out.splitlines()) == 2
+    assert "--limit 4" in shown.err
+
+
+def test_a_deleted_topic_has_a_history_and_older_versions(run: Run, orders: list[str], client: Client) -> None:
+    client.delete_topic("orders")
+    assert run("history", "orders").out.splitlines()[1].endswith("deleted")
+    assert json.loads(run("topics", "get", "orders", "--at", orders[1], "-o", "json").out)["labels"]["tier"] == "gold"
+    assert run("topics", "get-custom-labels", "orders", "--at", orders[0]).out.splitlines()[1:] == ["tier  lead"]
+    assert run("topics", "get", "orders").code == 3
+
+
+def test_a_rollback_is_done_without_a_question_if_told_so(run: Run, orders: list[str], client: Client) -> None:
+    done = run("rollback", "orders", "--to", orders[0], "--yes", "--reason", "wrong tier")
+    assert (done.code, done.err) == (0, f"rolled back {ORDERS}\n")
+    assert client.get_labels("orders") == {"tier": "lead"}
+    assert client.history("orders").entries[0].made_by[0].reason == "wrong tier"
+
+
+@pytest.mark.parametrize(("typed", "tier", "code"), [("y\n", "gold", 0), ("\n", "iron", 2), ("no\n", "iron", 2)])
+def test_a_rollback_shows_what_it_undoes_and_asks(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, typed: str, tier: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    asked = run("rollback", "orders", "--to", orders[1])
+    assert asked.code == code
+    assert "labels.tier: gold → iron" in asked.err
+    assert "This undoes 1 change of orders" in asked.err
+    assert client.get_labels("orders")["tier"] == tier
+
+
+def test_a_rollback_that_was_agreed_to_does_not_undo_what_came_meanwhile(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Terminal):
+        def readline(self, *_: object) -> str:
+            client.set_labels("orders", {"tier": "new"})
+            return "y\n"
+
+    monkeypatch.setattr(sys, "stdin", Slow())
+    assert run("rollback", "orders", "--to", orders[1]).code == 4
+    assert client.get_labels("orders")["tier"] == "new"
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_rolled_back(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    refused = run("rollback", "orders", "--to", orders[0])
+    assert (refused.code, client.get_labels("orders")["tier"]) == (2, "iron")
+    assert "--yes" in refused.err
+
+
+def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:
+    refused = run("rollback", "orders", "--to", "99999", "--yes")
+    assert refused.code == 3
+    assert client.get_topic("orders").etag in refused.err
+
+
+@pytest.mark.parametrize("words", [("history", "lost"), ("topics", "get", "lost", "--at", "0")])
+def test_what_never_was_has_no_history(run: Run, words: tuple[str, ...]) -> None:
+    assert run(*words).code == 3

@@ -1,0 +1,163 @@
+"""`topicfold policies`: topics written to files, compared with them, and made what they say."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.client import Client
+
+ORDERS = "persistent://public/default/orders"
+RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
+
+
+@pytest.fixture
+def exported(run: Run, client: Client, tmp_path: Path) -> Path:
+    """A file with the two topics of a namespace, of which one has everything and one just a label."""
+    client.create_topic(
+        "orders",
+        partitions=2,
+        kafka_name="shop-orders",
+        labels={"tier": "gold", "team": "pay"},
+        properties={"n": "010", "yes": "no"},
+        policies={"local": {"retentionPolicies": RETENTION}, "global": {"messageTTLInSeconds": 60}},
+    )
+    client.create_topic("old", labels={"team": "pay"})
+    file = tmp_path / "policies.yaml"
+    assert run("policies", "export", "public/default", "-f", str(file)).code == 0
+    return file
+
+
+@pytest.fixture
+def changed(exported: Path) -> Path:
+    """The file with another tier and another retention."""
+    exported.write_text(exported.read_text().replace("gold", "iron").replace("InMB: 10", "InMB: 20"))
+    return exported
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is there to ask."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
+
+
+def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
+    same = run("policies", "diff", "-f", str(exported))
+    assert (same.code, same.err) == (0, "0 topics of 2 differ\n")
+    assert run("policies", "export", "public/default").out == exported.read_text()
+
+
+def test_an_export_makes_the_same_topics_elsewhere(run: Run, client: Client, exported: Path) -> None:
+    before = client.get_topic("orders")
+    client.delete_topic("orders")
+    assert run("policies", "apply", "-f", str(exported)).code == 0
+    after = client.get_topic("orders")
+    assert (after.partitions, after.kafka_name) == (2, "shop-orders")
+    assert (after.labels, after.properties, after.policies) == (before.labels, before.properties, before.policies)
+
+
+def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> None:
+    shown = run("policies", "diff", "-f", str(changed))
+    assert shown.code == 1
+    assert shown.out.splitlines() == [
+        "TOPIC                               FIELD                    OLD → NEW",
+        f"{ORDERS}  labels.tier              gold → iron",
+        " " * 36 + 'local.retentionPolicies  {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10} → '
+        '{"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}',
+    ]
+
+
+def test_a_difference_in_json_has_the_values_themselves(run: Run, changed: Path) -> None:
+    shown = run("policies", "diff", "-f", str(changed), "-o", "json")
+    (topic,) = json.loads(shown.out)
+    assert (shown.code, topic["topic"], topic["new"], topic["problem"]) == (1, ORDERS, False, "")
+    assert {"field": "labels.tier", "old": "gold", "new": "iron"} in topic["differences"]
+    assert topic["differences"][1]["new"] == {**RETENTION, "retentionSizeInMB": 20}
+
+
+def test_a_dry_run_changes_nothing(run: Run, client: Client, changed: Path) -> None:
+    before = client.get_topic("orders")
+    tried = run("policies", "apply", "-f", str(changed), "--dry-run")
+    assert (tried.code, tried.err) == (0, "would change 1 topic, prune 0\n")
+    assert client.get_topic("orders") == before
+
+
+def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
+    run: Run, client: Client, changed: Path
+) -> None:
+    versions = len(client.history("orders").entries)
+    done = run("policies", "apply", "-f", str(changed), "--reason", "review")
+    assert (done.code, done.err.splitlines()[-1]) == (0, "changed 1 topic, 0 failed")
+    topic, entries = client.get_topic("orders"), client.history("orders").entries
+    assert topic.labels["tier"] == "iron"
+    assert topic.policies == {
+        "local": {"retentionPolicies": {**RETENTION, "retentionSizeInMB": 20}},
+        "global": {"messageTTLInSeconds": 60},
+    }
+    assert (len(entries), entries[0].made_by[0].reason) == (versions + 1, "review")
+    again = run("policies", "apply", "-f", str(changed))
+    assert (again.code, again.err) == (0, "changed 0 topics, 0 failed\n")
+    assert client.get_topic("orders") == topic
+
+
+def test_another_kafka_topic_is_an_error_of_its_topic_and_the_others_are_done(
+    run: Run, client: Client, changed: Path
+) -> None:
+    text = changed.read_text().replace("shop-orders", "elsewhere").replace("{team: pay}", "{team: ship}")
+    changed.write_text(text)
+    assert "shop-orders → elsewhere" in run("policies", "diff", "-f", str(changed)).out
+    done = run("policies", "apply", "-f", str(changed))
+    assert done.code == 7
+    assert f"{ORDERS}: kafkaName is shop-orders, not elsewhere" in done.err
+    assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "ship"})
+
+
+def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, client: Client, changed: Path) -> None:
+    changed.write_text(changed.read_text().replace("InMB: 20", "InMB: 0").replace("{team: pay}", "{team: ship}"))
+    done = run("policies", "apply", "-f", str(changed))
+    assert done.code == 7
+    assert f"{ORDERS}: " in done.err
+    assert "changed 1 topic, 1 failed" in done.err
+    assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "ship"})
+
+
+def test_pruning_needs_a_selector_and_the_other_way_round(run: Run, exported: Path) -> None:
+    for words in (("--prune",), ("-l", "team=pay"), ("--prune", "-l", "")):
+        refused = run("policies", "apply", "-f", str(exported), *words)
+        assert (refused.code, "selector" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [(), ("--confirm-count", "2")])
+def test_nothing_is_changed_if_the_count_is_not_confirmed(
+    run: Run, client: Client, changed: Path, words: tuple[str, ...]
+) -> None:
+    text = changed.read_text()
+    changed.write_text("topics:\n" + text[text.index(f"- name: {ORDERS}") :])
+    refused = run("policies", "apply", "-f", str(changed), "--prune", "-l", "team=pay", *words)
+    assert refused.code == 2
+    assert "1 topic would be pruned" in refused.err
+    assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "pay"})
+
+
+def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Client, tmp_path: Path) -> None:
+    client.create_topic("old", labels={"team": "pay"})
+    client.create_topic("other", labels={"team": "ship"})
+    file = tmp_path / "some.yaml"
+    file.write_text("topics: [{name: orders, labels: {team: pay}}]")
+    words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay")
+    assert run(*words, "--dry-run").err == "would change 1 topic, prune 1\n"
+    assert run(*words, "--confirm-count", "1").code == 0
+    assert [client.get_labels(name) for name in ("orders", "old", "other")] == [{"team": "pay"}, {}, {"team": "ship"}]
+
+
+def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text("topics: [{name: orders, labels: {1: a}}]")
+    refused = run("policies", "apply", "-f", str(file))
+    assert refused.code == 2
+    assert "topic 1 (orders): labels.1: a name must be text" in refused.err

@@ -1,0 +1,208 @@
+"""Policies by command, against a server: each is set, read and removed, on a topic and on a namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.client.served import serving
+from topicfold.cli.policy_output import value_line
+from topicfold.client import Client
+from topicfold.model.policy.options import Command
+from topicfold.model.policy.table import POLICIES
+
+# A namespace is on its own cluster from the first.
+SET_ANYWAY = ("set-clusters",)
+TOPIC = "persistent://public/default/orders"
+
+
+def commands(group: str, *, is_global: bool = False) -> list[object]:
+    return [
+        pytest.param(command, id=command.set)
+        for policy in POLICIES
+        for command in getattr(policy.commands, group)
+        if command.set and command.get and (policy.topic.has_global or not is_global)
+    ]
+
+
+@pytest.fixture(scope="module")
+def module_url() -> Iterator[str]:
+    with serving() as (url,), Client(url) as client:
+        client.create_topic("orders")
+        client.create_topic("shadow")
+        client.create_cluster("west", {})
+        yield url
+
+
+@pytest.fixture
+def run(bare_run: Run, monkeypatch: pytest.MonkeyPatch, module_url: str) -> Run:
+    """Run commands against one server, whose topic `orders` has no policies before and after each test."""
+    monkeypatch.setenv("TOPICFOLD_URL", module_url)
+    return bare_run
+
+
+def live(run: Run, group: str, command: Command, *on: str) -> None:
+    """Set a policy as its example does, read what was said to be set, and remove it where that can be done."""
+    before = run(group, command.get, *on).out
+    done = run(group, command.set, *on, *command.example.split(), "-o", "json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)["done"].partition(" to ")[2].removesuffix(" on")
+    found = value_line(json.loads(run(group, command.get, *on, "-o", "json").out))
+    assert set(said.split(",")) <= set(found.replace("destination_storage.", "").split(","))
+    assert found != before.strip() or command.set in SET_ANYWAY
+    if command.remove:
+        assert run(group, command.remove, *on).code == 0
+        assert run(group, command.get, *on).out in (before, "[]\n")
+
+
+@pytest.mark.parametrize("command", commands("topic"))
+def test_a_policy_of_a_topic_is_set_read_and_removed(run: Run, command: Command) -> None:
+    live(run, "topicPolicies", command, "orders")
+
+
+@pytest.mark.parametrize("command", commands("topic", is_global=True))
+def test_a_policy_for_all_clusters_is_set_read_and_removed(run: Run, command: Command) -> None:
+    # A topic is copied to all clusters only where its namespace is on several.
+    run("namespaces", "set-clusters", "public/default", "-c", "standalone,west")
+    live(run, "topicPolicies", command, "orders", "--global")
+
+
+@pytest.mark.parametrize("command", commands("older"))
+def test_the_older_commands_do_the_same(run: Run, command: Command) -> None:
+    live(run, "topics", command, "orders")
+
+
+@pytest.mark.parametrize("command", commands("namespace"))
+def test_a_policy_of_a_namespace_is_set_read_and_removed(run: Run, command: Command) -> None:
+    live(run, "namespaces", command, "public/default")
+
+
+def test_a_value_for_all_clusters_is_apart_from_the_topics_own(run: Run) -> None:
+    run("topicPolicies", "set-max-producers", "orders", "-p", "3", "-g")
+    assert run("topicPolicies", "get-max-producers", "orders", "-g").out == "3\n"
+    assert run("topicPolicies", "get-max-producers", "orders").out == "null\n"
+    assert (
+        run("topicPolicies", "remove-max-producers", "orders", "--global").err
+        == f"removed global maximum of producers from {TOPIC}\n"
+    )
+
+
+def test_one_subscription_has_a_rate_of_its_own(run: Run) -> None:
+    rate = ("topicPolicies", "set-subscription-dispatch-rate", "orders", "-md", "7")
+    assert run(*rate, "-s", "billing").code == 0
+    shown = json.loads(
+        run("topicPolicies", "get-subscription-dispatch-rate", "orders", "-s", "billing", "-o", "json").out
+    )
+    assert shown["dispatchThrottlingRateInMsg"] == 7
+    assert run("topicPolicies", "get-subscription-dispatch-rate", "orders").out == "null\n"
+    assert run("topicPolicies", "remove-subscription-dispatch-rate", "orders", "-s", "billing").code == 0
+    assert run("topicPolicies", "get-subscription-dispatch-rate", "orders", "-s", "billing").out == "null\n"
+
+
+def test_each_type_of_backlog_quota_is_set_and_removed_by_itself(run: Run) -> None:
+    quota = ("topicPolicies", "set-backlog-quota", "orders", "-p", "producer_exception")
+    assert run(*quota, "-l", "10M").code == 0
+    assert run(*quota, "-lt", "1h", "-t", "message_age").code == 0
+    shown = json.loads(run("topicPolicies", "get-backlog-quota", "orders", "-o", "json").out)
+    assert (shown["destination_storage"]["limitSize"], shown["message_age"]["limitTime"]) == (10 << 20, 3600)
+    assert run("topicPolicies", "remove-backlog-quota", "orders", "-t", "message_age").code == 0
+    assert [*json.loads(run("topicPolicies", "get-backlog-quota", "orders", "-o", "json").out)] == [
+        "destination_storage"
+    ]
+    assert run("topicPolicies", "remove-backlog-quota", "orders").code == 0
+
+
+def test_applied_uncovers_what_lies_below(run: Run) -> None:
+    run("namespaces", "set-message-ttl", "public/default", "-ttl", "1h")
+    assert run("topicPolicies", "get-message-ttl", "orders").out == "null\n"
+    for applied in ("-ap", "-a", "--applied"):
+        assert run("topicPolicies", "get-message-ttl", "orders", applied).out == "3600\n"
+    run("namespaces", "remove-message-ttl", "public/default")
+    assert run("topicPolicies", "get-message-ttl", "orders", "-ap").out == "0\n"
+
+
+def test_a_backlog_quota_must_stay_below_what_is_kept(run: Run) -> None:
+    quota = ("topicPolicies", "set-backlog-quota", "orders", "-p", "producer_request_hold", "-l")
+    assert run("topicPolicies", "set-retention", "orders", "-s", "10M", "-t", "10m").code == 0
+    refused = run(*quota, "10M")
+    assert refused.code == 2
+    assert "Backlog Quota exceeds configured retention quota for topic" in refused.err
+    assert run(*quota, "9M").code == 0
+    assert run("topicPolicies", "delete", "orders").code == 0
+
+
+def test_all_policies_of_a_topic_are_removed_at_once(run: Run) -> None:
+    run("topicPolicies", "set-max-producers", "orders", "-p", "3", "-g")
+    run("topicPolicies", "set-max-consumers", "orders", "-c", "3")
+    done = run("topicPolicies", "delete", "orders")
+    assert (done.code, done.err) == (0, f"removed all policies from {TOPIC}\n")
+    assert run("topicPolicies", "get-max-producers", "orders", "-g").out == "null\n"
+    assert run("topicPolicies", "get-max-consumers", "orders").out == "null\n"
+
+
+def test_an_object_is_a_table_for_people_and_pulsars_json_for_programs(run: Run) -> None:
+    run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
+    assert run("topicPolicies", "get-retention", "orders").out == (
+        "MEMBER                  VALUE\nretentionTimeInMinutes  10080\nretentionSizeInMB       -1\n"
+    )
+    as_json = json.loads(run("topicPolicies", "get-retention", "orders", "-o", "json").out)
+    assert as_json == {"retentionTimeInMinutes": 10080, "retentionSizeInMB": -1}
+    run("topicPolicies", "remove-retention", "orders")
+
+
+def test_what_takes_effect_is_shown_with_where_it_comes_from(run: Run) -> None:
+    run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
+    run("topicPolicies", "set-max-producers", "orders", "-p", "3", "-g")
+    lines = [line.split() for line in run("topics", "effective", "orders").out.splitlines()]
+    assert lines[0] == ["POLICY", "VALUE", "ORIGIN", "ENFORCED", "BY"]
+    assert ["maxProducerPerTopic", "3", "global", "nothing"] in lines
+    assert ["retentionPolicies", "retentionTimeInMinutes=10080,retentionSizeInMB=-1", "topic", "kafka"] in lines
+    assert ["messageTTLInSeconds", "0", "broker", "nothing"] in lines
+    chain = json.loads(run("topics", "effective", "orders", "-o", "json").out)["policies"]["maxProducerPerTopic"][
+        "chain"
+    ]
+    assert chain == {"global": 3, "broker": 0}
+    run("topicPolicies", "delete", "orders")
+
+
+def test_the_parts_of_a_merged_policy_are_shown_each_with_its_level(run: Run) -> None:
+    offload = ("set-offload-policies", "-d", "aws-s3", "-b", "cold")
+    run("namespaces", offload[0], "public/default", *offload[1:], "-r", "eu")
+    run("topicPolicies", offload[0], "orders", *offload[1:])
+    lines = [line.split() for line in run("topics", "effective", "orders").out.splitlines()]
+    assert ["offloadPolicies.managedLedgerOffloadBucket", "cold", "topic", "nothing"] in lines
+    assert ["offloadPolicies.managedLedgerOffloadRegion", "eu", "namespace", "nothing"] in lines
+    run("topicPolicies", "delete", "orders")
+    run("namespaces", "remove-offload-policies", "public/default")
+
+
+def test_the_group_has_a_second_spelling(run: Run) -> None:
+    assert run("topic-policies", "get-retention", "orders").out == "null\n"
+    assert "topic-policies" not in run("--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("set-retention orders -t 1d -s 10X", 2, "--size: '10X' is no size"),
+        ("set-retention orders -t 30 -s 1G", 2, "--time: '30' is less than a minute"),
+        ("set-retention orders -t 1d", 2, "Missing option '--size'"),
+        ("set-max-producers orders -p many", 2, "--max-producers: the value must be a whole number"),
+        ("set-max-producers orders -p -5", 2, "maxProducers must be 0 or more"),
+        ("set-deduplication orders", 2, "expected either --enable or --disable"),
+        ("set-deduplication orders -e -d", 2, "expected either --enable or --disable"),
+        ("set-backlog-quota orders -p drop", 2, "--policy: the value must be one of producer_request_hold"),
+        ("set-backlog-quota orders -p producer_exception -t age", 2, "--type: 'age' is none of destination_storage"),
+        ("set-subscription-types-enabled orders -t shared", 2, "--types: the value must be one of Exclusive"),
+        ("get-retention missing", 3, "missing"),
+        ("set-retention orders -t 1d -s 1G --if-match 0.0", 4, "version"),
+        ("set-retenion orders", 2, "Did you mean 'set-retention'"),
+    ],
+)
+def test_what_cannot_be_set_is_said_in_terms_of_the_options(run: Run, words: str, code: int, said: str) -> None:
+    failed = run("topicPolicies", *words.split())
+    assert failed.code == code
+    assert said in failed.err

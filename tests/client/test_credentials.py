@@ -1,0 +1,69 @@
+"""Who the client says it is, and which servers it believes: tokens, authorities, certificates of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.client.served import serving
+from tests.server.auth.authority import LOOPBACK, Authority
+from topicfold.client import Client, ServerUnreachable
+from topicfold.errors import BadSetting, Forbidden, Unauthenticated
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def closed_url(tmp_path: Path, authority: Authority) -> Iterator[str]:
+    """The URL of a server that speaks TLS and asks everybody who they are."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("s3cret root\nother somebody\n")
+    certificate, key = authority.sign("localhost", LOOPBACK)
+    with serving(
+        tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=authority.file,
+        auth_static_tokens_file=tokens, superusers=("root",),
+    ) as (url,):  # fmt: skip
+        yield url
+
+
+def test_a_token_says_who_asks(closed_url: str, authority: Authority) -> None:
+    with Client(closed_url, tls_ca_file=authority.file, token="s3cret") as client:
+        client.create_topic("orders")
+        assert client.list_tenants() == ("public",)
+
+
+def test_a_certificate_says_who_asks(closed_url: str, authority: Authority) -> None:
+    certificate, key = authority.sign("root")
+    with Client(
+        closed_url, tls_ca_file=str(authority.file), client_cert_file=certificate, client_key_file=key
+    ) as client:
+        client.create_topic("orders")
+
+
+def test_whoever_does_not_say_and_whoever_may_not_get_different_errors(closed_url: str, authority: Authority) -> None:
+    for token, error in ((None, Unauthenticated), ("wrong", Unauthenticated), ("other", Forbidden)):
+        with Client(closed_url, tls_ca_file=authority.file, token=token) as client, pytest.raises(error) as caught:
+            client.create_topic("orders")
+        assert caught.value.hint
+
+
+def test_a_server_that_nobody_vouches_for_is_not_spoken_to(closed_url: str, tmp_path: Path) -> None:
+    for authority in (None, Authority(tmp_path, "stranger").file):
+        with Client(closed_url, tls_ca_file=authority) as client, pytest.raises(ServerUnreachable, match="certificate"):
+            client.list_tenants()
+
+
+def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authority) -> None:
+    certificate, key = authority.sign("root")
+    for name, files in {
+        "tls_ca_file": {"tls_ca_file": tmp_path / "nothing"},
+        "client_cert_file": {"client_cert_file": certificate, "client_key_file": authority.file},
+        "client_key_file needs": {"client_key_file": key},
+    }.items():
+        with pytest.raises(BadSetting, match=name):
+            Client("https://localhost", **files)

@@ -1,0 +1,75 @@
+"""The cluster on Kafka where Kafka is away, or says no."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from tests.brokers.process import KafkaProcess
+from topicfold.cluster.kafka import KafkaCluster
+from topicfold.cluster.kafka_errors import translated
+from topicfold.errors import BadSetting, ClusterUnavailable
+
+
+@pytest.fixture
+def nowhere() -> KafkaCluster:
+    """A cluster where nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    return KafkaCluster(f"127.0.0.1:{port}", answer_seconds=0.2)
+
+
+async def test_a_cluster_that_does_not_answer_is_unavailable_whatever_is_asked(nowhere: KafkaCluster) -> None:
+    for ask in (
+        nowhere.topics(),
+        nowhere.topic("a"),
+        nowhere.check_creation("a", 1),
+        nowhere.create("a", 1),
+        nowhere.check_growth("a", 2),
+        nowhere.grow("a", 2),
+        nowhere.delete("a"),
+        nowhere.configurations(["a"]),
+        nowhere.alter("a", {"retention.ms": "1"}),
+    ):
+        with pytest.raises(ClusterUnavailable) as unavailable:
+            await ask
+        assert unavailable.value.values["bootstrap"] == nowhere.bootstrap
+
+
+async def test_a_closed_cluster_is_unavailable(nowhere: KafkaCluster) -> None:
+    await nowhere.close()
+    await nowhere.close()
+    with pytest.raises(ClusterUnavailable, match="closed"):
+        await nowhere.topic("a")
+
+
+def test_a_setting_that_librdkafka_does_not_take_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match=r"no\.such\.setting"):
+        KafkaCluster("127.0.0.1:1", {"no.such.setting": "1"})
+
+
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.TOPIC_DELETION_DISABLED])
+def test_what_kafka_does_not_allow_names_the_topic_and_what_to_do(code: int) -> None:
+    error = translated(KafkaException(KafkaError(code)), "kafka:9092", "orders")
+    assert isinstance(error, ClusterUnavailable)
+    assert "orders" in error.reason
+    assert "Allow" in error.hint
+
+
+@pytest.mark.kafka
+async def test_a_broker_that_comes_back_is_asked_again(
+    own_broker: KafkaProcess, fresh_topic: Callable[[], str]
+) -> None:
+    cluster, name = KafkaCluster(own_broker.bootstrap), fresh_topic()
+    await cluster.create(name, 3)
+    own_broker.kill()
+    impatient = KafkaCluster(own_broker.bootstrap, answer_seconds=0.3)
+    with pytest.raises(ClusterUnavailable):
+        await impatient.topic(name)
+    own_broker.restart()
+    found = await cluster.topic(name)
+    assert found is not None
+    assert found.partitions == 3

@@ -1,0 +1,90 @@
+"""A node, a cluster in memory and an enforcer between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
+from topicfold.enforcement.enforcer import Enforcer
+from topicfold.enforcement.reports import Report
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.policy.changes import change_namespace, change_topic, remove_value, set_value
+from topicfold.model.records import TopicRecord
+
+
+@dataclass
+class Site:
+    """What tests of enforcement work with; `reports` has all that was told."""
+
+    node: KafkaNode
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def cluster(self) -> WilfulCluster:
+        return self.node.cluster
+
+    def enforcer(self, **options: Any) -> Enforcer:
+        return Enforcer(self.node.engine, self.cluster, self.reports.append, protected={LOG_TOPIC}, **options)
+
+    async def once(self, **options: Any) -> list[str]:
+        """Run a fresh enforcer once, as after a restart; return the lines it told."""
+        return await self.again(self.enforcer(**options))
+
+    async def again(self, enforcer: Enforcer) -> list[str]:
+        self.reports.clear()
+        await enforcer.catch_up()
+        await enforcer.run_once(enforcer.names())
+        return [report.line for report in self.reports]
+
+    async def make(self, name: str, **fields: Any) -> None:
+        await self.node.writing.create_topic(parse_topic(name), TopicRecord(**fields), self.node.asked())
+
+    async def set(self, name: str, policy: str, value: Any, *, is_global: bool = False) -> None:
+        value = MappingProxyType(value) if isinstance(value, Mapping) else value
+        updater = change_topic(name, set_value(policy, value), is_global=is_global)
+        await self.node.writing.change_topic(parse_topic(name), updater, self.node.asked())
+
+    async def remove(self, name: str, policy: str) -> None:
+        updater = change_topic(name, remove_value(policy))
+        await self.node.writing.change_topic(parse_topic(name), updater, self.node.asked())
+
+    async def set_namespace(self, policy: str, value: Any, namespace: str = "public/default") -> None:
+        value = MappingProxyType(value) if isinstance(value, Mapping) else value
+        updater = change_namespace(namespace, set_value(policy, value))
+        await self.node.writing.change_namespace(namespace, updater, self.node.asked())
+
+    async def remove_namespace(self, policy: str, namespace: str = "public/default") -> None:
+        updater = change_namespace(namespace, remove_value(policy))
+        await self.node.writing.change_namespace(namespace, updater, self.node.asked())
+
+    async def own(self, kafka_topic: str) -> dict[str, str]:
+        """Return the settings that a Kafka topic overrides."""
+        found = (await self.cluster.configurations([kafka_topic]))[kafka_topic]
+        assert isinstance(found, Mapping)
+        return {key: setting.value for key, setting in found.items() if setting.is_own}
+
+    async def reaches(self, kafka_topic: str, wanted: dict[str, str]) -> None:
+        """Return once the topic overrides just this."""
+        for _ in range(1_000):
+            if await self.own(kafka_topic) == wanted:
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError(f"{kafka_topic} overrides {await self.own(kafka_topic)}, not {wanted}")
+
+    def with_defaults(self, **defaults: Any) -> None:
+        """Let the node's settings say what holds below all else."""
+        options = self.node.engine.options
+        self.node.engine.options = replace(options, limits=replace(options.limits, defaults=defaults))
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with attached(MemoryStore(partitions=2), WilfulCluster()) as node:
+        yield Site(node)

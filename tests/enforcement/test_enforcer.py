@@ -1,0 +1,389 @@
+"""Effective policies in Kafka's settings: told, overridden, uncovered, and nothing else touched."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.enforcement.conftest import Site
+from tests.runtime.kafka_nodes import LOG_TOPIC
+from topicfold.enforcement import enforcer as enforcing
+from topicfold.enforcement.enforcer import Enforcer
+from topicfold.enforcement.former import FormerSayings
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable
+from topicfold.model.names import TopicName, parse_topic
+from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime.writing import Writing
+
+RETENTION = "retentionPolicies"
+TEN_MINUTES = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}
+TEN_MINUTES_IN_KAFKA = {"retention.ms": "600000", "retention.bytes": "20971520"}
+HOUR = {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}
+ORDERS = "persistent://public/default/orders"
+
+
+@asynccontextmanager
+async def following(enforcer: Enforcer) -> AsyncIterator[None]:
+    """Let an enforcer follow the log meanwhile."""
+    task = asyncio.create_task(enforcer.follow())
+    yield
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "COALESCE_SECONDS", 0.001)
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 0.01)
+
+
+async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.set("orders", "maxMessageSize", 2000)
+    await site.set("orders", "compactionThreshold", 1)
+    assert await site.once() == [
+        f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)",
+        f"changed {ORDERS}: retention.bytes -1 -> 20971520 (topic policy)",
+        f"changed {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)",
+        f"changed {ORDERS}: cleanup.policy delete -> compact (topic policy)",
+    ]
+    assert await site.own("orders") == {
+        **TEN_MINUTES_IN_KAFKA, "max.message.bytes": "2000", "cleanup.policy": "compact"
+    }  # fmt: skip
+
+
+async def test_a_second_pass_finds_nothing_to_do(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    assert await site.again(enforcer) == []
+    assert await site.once() == []
+
+
+async def test_a_dry_run_shows_the_same_and_changes_nothing(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 2000)
+    assert await site.once(only_shows=True) == [f"differs {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)"]
+    assert await site.own("orders") == {}
+
+
+async def test_each_level_uncovers_the_one_below_until_kafkas_own_value_is_left(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 3)
+    await site.set("orders", "maxMessageSize", 2, is_global=True)
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.set_namespace(RETENTION, HOUR)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    await site.remove("orders", "maxMessageSize")
+    await site.remove("orders", RETENTION)
+    assert await site.again(enforcer) == [
+        f"changed {ORDERS}: retention.ms 600000 -> 3600000 (namespace policy)",
+        f"changed {ORDERS}: retention.bytes 20971520 -> -1 (namespace policy)",
+        f"changed {ORDERS}: max.message.bytes 3 -> 2 (global policy)",
+    ]
+    await site.remove_namespace(RETENTION)
+    assert (await site.again(enforcer))[0] == (
+        f"changed {ORDERS}: retention.ms 3600000 -> (the cluster's) (no policy any more)"
+    )
+    assert await site.own("orders") == {"max.message.bytes": "2"}
+
+
+@pytest.mark.parametrize("level", ["topic", "global", "namespace"])
+async def test_what_policies_set_before_a_restart_is_known_by_the_logs_history(site: Site, level: str) -> None:
+    await site.make("orders")
+    if level == "namespace":
+        await site.set_namespace(RETENTION, TEN_MINUTES)
+    else:
+        await site.set("orders", RETENTION, TEN_MINUTES, is_global=level == "global")
+    await site.once()
+    assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
+    if level == "namespace":
+        await site.remove_namespace(RETENTION)
+    else:
+        await site.node.writing.change_topic(
+            parse_topic("orders"), lambda old: TopicRecord(local={}, global_={}), site.node.asked()
+        )
+    assert len(await site.once()) == 2
+    assert await site.own("orders") == {}
+
+
+async def test_an_override_that_no_policy_ever_made_is_left_alone(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    await site.remove("orders", RETENTION)
+    foreign = {"retention.ms": "1234", "max.message.bytes": "77"}
+    await site.cluster.alter("orders", foreign)
+    assert await site.once() == [f"changed {ORDERS}: retention.bytes 20971520 -> (the cluster's) (no policy any more)"]
+    assert await site.own("orders") == foreign
+
+
+async def test_a_topic_that_is_told_nothing_is_not_touched(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "messageTTLInSeconds", 60)
+    await site.cluster.alter("orders", {"cleanup.policy": "compact", "retention.ms": "5"})
+    assert await site.once() == []
+
+
+async def test_a_foreign_value_gives_way_to_a_policy(site: Site) -> None:
+    await site.make("orders")
+    await site.cluster.alter("orders", {"max.message.bytes": "77"})
+    await site.set("orders", "maxMessageSize", 2000)
+    assert await site.once() == [f"changed {ORDERS}: max.message.bytes 77 -> 2000 (topic policy)"]
+
+
+async def test_a_policy_that_says_what_kafka_does_anyway_changes_nothing(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "compactionThreshold", 0)
+    assert await site.once() == []
+    assert await site.own("orders") == {}
+
+
+async def test_a_policy_that_changed_nothing_leaves_nothing_to_take_away(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "compactionThreshold", 0)
+    await site.once()
+    await site.remove("orders", "compactionThreshold")
+    assert await site.once() == []
+
+
+async def test_what_another_enforcer_set_meanwhile_is_known_by_the_history_too(site: Site) -> None:
+    await site.make("orders")
+    await site.cluster.alter("orders", {"retention.ms": "5"})
+    enforcer = site.enforcer()
+    assert await site.again(enforcer) == []
+    await site.set("orders", "maxMessageSize", 9)
+    await site.once()
+    await site.remove("orders", "maxMessageSize")
+    assert len(await site.again(enforcer)) == 1
+    assert await site.own("orders") == {"retention.ms": "5"}
+
+
+async def test_what_it_set_itself_it_knows_without_a_history(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(self: FormerSayings, name: TopicName) -> frozenset[tuple[str, str]]:
+        return frozenset()
+
+    monkeypatch.setattr(FormerSayings, "of", nothing)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    await site.remove("orders", "maxMessageSize")
+    await site.again(enforcer)
+    assert await site.own("orders") == {}
+
+
+async def test_retention_zero_takes_back_what_lay_below_and_never_becomes_zero_in_kafka(site: Site) -> None:
+    await site.make("orders")
+    await site.set_namespace(RETENTION, TEN_MINUTES)
+    await site.once()
+    await site.set("orders", RETENTION, {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0})
+    await site.once()
+    assert await site.own("orders") == {}
+
+
+async def test_a_default_by_settings_is_enforced_and_the_built_in_one_is_not(site: Site) -> None:
+    await site.make("orders")
+    assert await site.once() == []
+    site.with_defaults(maxMessageSize=4096)
+    assert await site.once() == [f"changed {ORDERS}: max.message.bytes 1048588 -> 4096 (broker policy)"]
+
+
+async def test_topics_without_a_kafka_topic_are_told_of_if_they_want_something(site: Site) -> None:
+    calls = "non-persistent://public/default/calls"
+    for name in (calls, "gone", "quiet"):
+        await site.make(name)
+    for name in (calls, "gone"):
+        await site.set(name, "maxMessageSize", 1)
+    for name in ("gone", "quiet"):
+        await site.cluster.delete(name)
+    assert await site.once() == [
+        f"skipped {calls}: non-persistent topics have no Kafka topic",
+        "skipped persistent://public/default/gone: Kafka has no topic gone",
+    ]
+
+
+async def test_internal_topics_and_the_log_are_never_touched(site: Site) -> None:
+    await site.set_namespace("maxMessageSize", 1)
+    for name in (LOG_TOPIC, "__consumer_offsets", "_schemas"):
+        await site.cluster.create(name, 1)
+        record = TopicRecord(kafka_name=name)
+        await site.node.writing.record_topic(parse_topic(f"r{name}"), record, site.node.asked())
+    assert all(line.startswith("skipped") for line in await site.once())
+    assert [await site.own(name) for name in (LOG_TOPIC, "__consumer_offsets", "_schemas")] == [{}, {}, {}]
+
+
+async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_other_is_told_of(site: Site) -> None:
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    enforcer = site.enforcer()
+    assert (await site.again(enforcer))[0].endswith(f"the Kafka topic orders is that of {ORDERS}")
+    assert await site.own("orders") == {"max.message.bytes": "1"}
+    assert await site.again(enforcer) == []
+
+
+async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_elses(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 1)
+    await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+    await site.make("orders")
+    await site.cluster.alter("orders", {"max.message.bytes": "1"})
+    assert await site.once() == []
+    assert await site.own("orders") == {"max.message.bytes": "1"}
+
+
+async def test_a_topic_that_is_compacted_and_trimmed_too_is_compacted(site: Site) -> None:
+    await site.make("orders")
+    await site.cluster.alter("orders", {"cleanup.policy": "compact,delete"})
+    await site.set("orders", "compactionThreshold", 1)
+    assert await site.once() == []
+
+
+async def test_a_topic_that_is_being_ended_is_left_alone(site: Site) -> None:
+    await site.make("orders")
+    record = TopicRecord(local={"maxMessageSize": 1}, pending=Pending(Step.END, "id"))
+    await site.node.writing.change_topic(parse_topic("orders"), lambda old: record, site.node.asked())
+    assert await site.once() == []
+    assert await site.own("orders") == {}
+
+
+async def test_a_change_that_kafka_refuses_is_told_and_the_others_are_made(site: Site) -> None:
+    for name in ("a", "b"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 1)
+    alter = site.cluster.alter
+
+    async def refuse_a(name: str, settings: dict[str, str | None]) -> None:
+        if name == "a":
+            raise ClusterRefused("its policy is against it", kafka_topic=name)
+        await alter(name, settings)
+
+    site.cluster.alter = refuse_a
+    lines = await site.once()
+    assert lines[0] == (
+        "failed persistent://public/default/a: max.message.bytes 1048588 -> 1 (its policy is against it)"
+    )
+    assert await site.own("b") == {"max.message.bytes": "1"}
+
+
+@pytest.mark.parametrize("away", ["cluster", "log"])
+async def test_a_pass_that_cannot_ask_says_so(site: Site, away: str) -> None:
+    await site.make("orders")
+    if away == "cluster":
+        site.cluster.is_reachable = False
+    else:
+        site.node.log.is_cut = True
+    with pytest.raises(ClusterUnavailable if away == "cluster" else LogUnavailable):
+        await site.once()
+
+
+async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()):
+        await site.set("orders", RETENTION, TEN_MINUTES)
+        await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+        await site.set_namespace("maxMessageSize", 5)
+        await site.reaches("orders", {**TEN_MINUTES_IN_KAFKA, "max.message.bytes": "5"})
+        await site.remove("orders", RETENTION)
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.make("bills")
+        await site.reaches("bills", {"max.message.bytes": "5"})
+        await site.remove_namespace("maxMessageSize")
+        await site.reaches("orders", {})
+        await site.reaches("bills", {})
+
+
+async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()):
+        site.cluster.is_reachable = False
+        await site.set("orders", "maxMessageSize", 5)
+        await asyncio.sleep(0.03)
+        site.cluster.heal()
+        await site.reaches("orders", {"max.message.bytes": "5"})
+
+
+async def test_what_others_change_in_kafka_is_put_right_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.cluster.alter("orders", {"max.message.bytes": "6", "retention.ms": "7"})
+        await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
+
+
+async def test_what_kafka_did_not_allow_is_tried_again_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        alter = site.cluster.alter
+
+        async def refuse_once(name: str, settings: dict[str, str | None]) -> None:
+            site.cluster.alter = alter
+            raise ClusterUnavailable("not allowed", is_denied=True)
+
+        site.cluster.alter = refuse_once
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
+
+
+async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        asked = 0
+        configurations = site.cluster.configurations
+
+        async def counted(names: list[str]) -> object:
+            nonlocal asked
+            asked += len(names)
+            return await configurations(names)
+
+        site.cluster.configurations = counted
+        for number in range(20):
+            await site.node.label(number=str(number))
+            await asyncio.sleep(0.002)
+        assert asked == 0
+
+
+async def test_two_enforcers_do_the_same_and_do_not_quarrel(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()), following(site.enforcer()):
+        for size in (5, 6, 7):
+            await site.set("orders", "maxMessageSize", size)
+            await site.reaches("orders", {"max.message.bytes": str(size)})
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
+
+
+async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps_what_it_has(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    state = site.node.engine.states[site.node.engine.partition("public/default")]
+    table = state.topics["public/default"]
+    number = table.numbers["orders"]
+    kept = table._payloads[number]
+    table._payloads[number] = b"\xff"
+    assert await site.once() == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
+    table._payloads[number] = kept
+    assert await site.own("orders") == TEN_MINUTES_IN_KAFKA

@@ -1,0 +1,42 @@
+"""Enforcing as a process: what it is told must be there before it does anything."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from topicfold.enforcement.run import enforce_for_ever, enforce_once
+from topicfold.errors import BadSetting, ClusterUnavailable
+from topicfold.settings import Settings
+
+
+def once(settings: Settings) -> int:
+    return enforce_once(settings, lambda report: None, lambda topics: nullcontext(lambda: None), only_shows=False)
+
+
+def test_a_log_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "typo.db"
+    with pytest.raises(BadSetting, match="no log"):
+        once(Settings(log_file=path, cluster_bootstrap="127.0.0.1:1"))
+    assert not path.exists()
+
+
+@pytest.mark.kafka
+def test_a_log_on_kafka_that_is_not_there_is_refused_and_not_made(kafka_bootstrap: str) -> None:
+    settings = Settings(kafka_bootstrap=kafka_bootstrap, kafka_topic="no-such-log")
+    for _ in range(2):
+        with pytest.raises(BadSetting, match="no topic no-such-log"):
+            once(settings)
+
+
+def test_a_log_without_a_cluster_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="no Kafka cluster"):
+        enforce_for_ever(Settings(log_file=tmp_path / "a.db"), lambda report: None, lambda topics: nullcontext())
+
+
+def test_a_log_on_a_kafka_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.cluster.kafka.KafkaCluster.__init__.__defaults__", (None, 0.2))
+    with pytest.raises(ClusterUnavailable):
+        once(Settings(kafka_bootstrap="127.0.0.1:1"))

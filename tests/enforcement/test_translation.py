@@ -1,0 +1,67 @@
+"""What policies mean in Kafka's settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from topicfold.enforcement.translation import ENFORCED, Told, kafka_settings, sayings, told_settings
+from topicfold.model.policy.description import Enforcer
+from topicfold.model.policy.resolve import Origin, Policies, resolve_all
+from topicfold.model.policy.table import POLICIES
+
+BYTES = 1024 * 1024
+
+
+def retention(minutes: int, size: int) -> dict[str, int]:
+    return {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "settings"),
+    [
+        ("retentionPolicies", retention(10, 20), {"retention.ms": "600000", "retention.bytes": str(20 * BYTES)}),
+        ("retentionPolicies", retention(-1, -1), {"retention.ms": "-1", "retention.bytes": "-1"}),
+        ("retentionPolicies", retention(-1, 5), {"retention.ms": "-1", "retention.bytes": str(5 * BYTES)}),
+        ("retentionPolicies", retention(0, 0), {}),
+        ("retentionPolicies", retention(1, 2**62), {"retention.ms": "60000", "retention.bytes": str(2**63 - 1)}),
+        ("maxMessageSize", 1000, {"max.message.bytes": "1000"}),
+        ("maxMessageSize", 0, {}),
+        ("compactionThreshold", 1, {"cleanup.policy": "compact"}),
+        ("compactionThreshold", 0, {"cleanup.policy": "delete"}),
+        ("messageTTLInSeconds", 60, {}),
+    ],
+)
+def test_a_policys_value_is_these_settings(policy: str, value: Any, settings: dict[str, str]) -> None:
+    assert kafka_settings(policy, value) == settings
+
+
+def told(levels: dict[Origin, Policies], *defaults: str) -> dict[str, Told]:
+    return told_settings(resolve_all(levels), defaults)
+
+
+def test_what_only_the_built_in_defaults_say_is_not_told() -> None:
+    assert told({}) == {}
+    assert told({Origin.TOPIC: {"messageTTLInSeconds": 5}}) == {}
+
+
+@pytest.mark.parametrize("origin", [Origin.TOPIC, Origin.GLOBAL, Origin.NAMESPACE])
+def test_what_a_level_says_is_told_with_the_level(origin: Origin) -> None:
+    assert told({origin: {"maxMessageSize": 5}}) == {"max.message.bytes": Told("5", origin)}
+
+
+def test_a_default_by_settings_is_told_and_a_negative_value_is_passed_over() -> None:
+    levels: dict[Origin, Policies] = {Origin.TOPIC: {"maxMessageSize": -1}, Origin.BROKER: {"maxMessageSize": 7}}
+    assert told(levels) == {}
+    assert told(levels, "maxMessageSize") == {"max.message.bytes": Told("7", Origin.BROKER)}
+
+
+def test_the_table_of_policies_says_that_kafka_enforces_just_these() -> None:
+    assert {policy.name for policy in POLICIES if policy.enforced_by is Enforcer.KAFKA} == set(ENFORCED)
+
+
+def test_the_sayings_of_a_level_are_those_of_its_enforced_policies() -> None:
+    policies = {"retentionPolicies": retention(1, -1), "compactionThreshold": 9, "maxProducerPerTopic": 4}
+    assert sayings(policies) == {("retention.ms", "60000"), ("retention.bytes", "-1"), ("cleanup.policy", "compact")}
+    assert sayings(None) == frozenset()

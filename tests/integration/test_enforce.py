@@ -1,0 +1,197 @@
+"""Effective policies in the configuration of a real cluster's topics, through restarts of broker and enforcer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+
+from tests.brokers.process import KafkaProcess
+from tests.integration.node import Node, running
+
+pytestmark = pytest.mark.kafka
+
+WITHIN_SECONDS = 20.0
+RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}
+RETENTION_IN_KAFKA = {"retention.ms": "600000", "retention.bytes": "20971520"}
+HOUR = {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}
+HOUR_IN_KAFKA = {"retention.ms": "3600000", "retention.bytes": "-1"}
+
+
+class Kafka:
+    """Topics' own settings, as Kafka's tools see and set them."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+
+    def own(self, topic: str) -> dict[str, str]:
+        """Return what a topic overrides."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        entries = self._admin.describe_configs([resource])[resource].result(20)
+        return {entry.name: entry.value for entry in entries.values() if entry.source == 1}
+
+    def set(self, topic: str, setting: str, value: str) -> None:
+        entry = ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+        self._admin.incremental_alter_configs([resource])[resource].result(20)
+
+
+class Site:
+    """One node on a log in a file, a cluster, and a namespace of its own."""
+
+    def __init__(self, node: Node, kafka: Kafka, options: Sequence[str]) -> None:
+        self.node, self.kafka, self.options = node, kafka, options
+        self.namespace = f"{uuid.uuid4().hex[:8]}/pay"
+        self._ask("PUT", f"tenants/{self.namespace.partition('/')[0]}", {})
+        self._ask("PUT", f"namespaces/{self.namespace}", {})
+
+    def make(self, name: str) -> str:
+        """Make a topic; return its name in Kafka."""
+        self._ask("PUT", f"persistent/{self.namespace}/{name}", {})
+        return f"{self.namespace.replace('/', '..')}..{name}"
+
+    def set(self, name: str, policy: str, value: Any) -> None:
+        self._ask("POST", f"persistent/{self.namespace}/{name}/{policy}", value)
+
+    def remove(self, name: str, policy: str) -> None:
+        self._ask("DELETE", f"persistent/{self.namespace}/{name}/{policy}")
+
+    def set_namespace(self, policy: str, value: Any) -> None:
+        self._ask("POST", f"namespaces/{self.namespace}/{policy}", value)
+
+    def remove_namespace(self, policy: str) -> None:
+        self._ask("DELETE", f"namespaces/{self.namespace}/{policy}")
+
+    def enforce(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """Run the enforcer to its end."""
+        command = [sys.executable, "-m", "topicfold", "enforce", *self.options, *more]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    def reaches(self, topic: str, wanted: dict[str, str]) -> None:
+        """Return once the topic overrides just this."""
+        deadline = time.monotonic() + WITHIN_SECONDS
+        while (found := self.kafka.own(topic)) != wanted:
+            assert time.monotonic() < deadline, f"{topic} overrides {found}, not {wanted}"
+            time.sleep(0.05)
+
+    def _ask(self, method: str, path: str, body: Any = None) -> None:
+        answer = httpx2.request(method, f"{self.node.url}/admin/v2/{path}", json=body, timeout=30)
+        assert answer.status_code == 204, answer.text
+
+
+@contextmanager
+def site_on(bootstrap: str, directory: Path) -> Iterator[Site]:
+    log = ["--log", str(directory / "log.db"), "--cluster-bootstrap", bootstrap]
+    with running(log, directory) as (node,):
+        yield Site(node, Kafka(bootstrap), log)
+
+
+@pytest.fixture
+def site(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Site]:
+    with site_on(kafka_bootstrap, tmp_path) as site:
+        yield site
+
+
+@contextmanager
+def enforcing(site: Site, output: Path) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Run an enforcer that goes on for ever; gives what reads its reports. It must stop politely."""
+    with output.open("wb") as out, output.with_suffix(".err").open("wb") as err:
+        command = [sys.executable, "-m", "topicfold", "enforce", *site.options, "-o", "json"]
+        process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, "NO_COLOR": "1"})
+        try:
+            yield lambda: [json.loads(line) for line in output.read_text().splitlines()]
+            assert process.poll() is None, output.with_suffix(".err").read_text()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(20)
+        assert code == 0
+
+
+def test_policies_arrive_in_kafka_and_each_removal_uncovers_what_lay_below(site: Site, tmp_path: Path) -> None:
+    topic = site.make("orders")
+    with enforcing(site, tmp_path / "reports"):
+        site.set("orders", "retention", RETENTION)
+        site.reaches(topic, RETENTION_IN_KAFKA)
+        site.set("orders", "maxMessageSize", 4096)
+        site.set("orders", "compactionThreshold", 1)
+        site.reaches(topic, {**RETENTION_IN_KAFKA, "max.message.bytes": "4096", "cleanup.policy": "compact"})
+        site.set_namespace("retention", HOUR)
+        site.remove("orders", "retention")
+        site.remove("orders", "maxMessageSize")
+        site.remove("orders", "compactionThreshold")
+        site.reaches(topic, HOUR_IN_KAFKA)
+        site.remove_namespace("retention")
+        site.reaches(topic, {})
+
+
+def test_a_removal_while_no_enforcer_ran_is_found_in_the_history_and_what_is_foreign_stays(site: Site) -> None:
+    topic = site.make("orders")
+    site.set("orders", "retention", RETENTION)
+    assert site.enforce("--once").returncode == 0
+    site.kafka.set(topic, "max.message.bytes", "777")
+    site.remove("orders", "retention")
+    site.set("orders", "retention", HOUR)
+    site.remove("orders", "retention")
+    done = site.enforce("--once", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    reports = map(json.loads, done.stdout.splitlines())
+    assert {(each["setting"], each["new"]) for each in reports} == {("retention.ms", None), ("retention.bytes", None)}
+    assert site.kafka.own(topic) == {"max.message.bytes": "777"}
+
+
+def test_a_dry_run_shows_old_and_new_ends_with_1_and_changes_nothing(site: Site) -> None:
+    topic = site.make("orders")
+    assert site.enforce("--dry-run").returncode == 0
+    site.set("orders", "retention", RETENTION)
+    done = site.enforce("--dry-run")
+    assert done.returncode == 1
+    lines = [line.split() for line in done.stdout.splitlines()]
+    full = f"persistent://{site.namespace}/orders"
+    assert ["differs", full, "retention.ms", "604800000", "600000", "topic", "policy"] in lines
+    assert site.kafka.own(topic) == {}
+    assert site.enforce("--once").returncode == 0
+    assert site.enforce("--dry-run").returncode == 0
+
+
+def test_what_changes_while_the_broker_is_away_arrives_when_it_is_back(
+    own_broker: KafkaProcess, tmp_path: Path
+) -> None:
+    with site_on(own_broker.bootstrap, tmp_path) as site:
+        topic = site.make("orders")
+        with enforcing(site, tmp_path / "reports") as reports:
+            site.set("orders", "retention", RETENTION)
+            site.reaches(topic, RETENTION_IN_KAFKA)
+            own_broker.kill()
+            site.set("orders", "maxMessageSize", 2048)
+            site.remove("orders", "retention")
+            own_broker.restart()
+            site.reaches(topic, {"max.message.bytes": "2048"})
+            assert reports()[-1]["state"] == "changed"
+
+
+def test_a_log_on_the_same_cluster_is_read_and_never_touched(kafka_bootstrap: str, tmp_path: Path) -> None:
+    log_topic = f"log-{uuid.uuid4().hex}"
+    options = ["--kafka", kafka_bootstrap, "--kafka-topic", log_topic]
+    with running(options, tmp_path) as (node,):
+        site = Site(node, Kafka(kafka_bootstrap), options)
+        before = site.kafka.own(log_topic)
+        topic = site.make("orders")
+        site.set_namespace("retention", RETENTION)
+        done = site.enforce("--once")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert site.kafka.own(topic) == RETENTION_IN_KAFKA
+        assert site.kafka.own(log_topic) == before

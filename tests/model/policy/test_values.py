@@ -1,0 +1,141 @@
+"""JSON becomes a canonical value, or all that is wrong with it is said; nothing is coerced with loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from topicfold.errors import InvalidPolicy
+from topicfold.model.policy.shapes import BACKLOG_QUOTA, DISPATCH_RATE, INT, LONG, OFFLOAD, PERSISTENCE, RETENTION
+from topicfold.model.policy.table import POLICIES
+from topicfold.model.policy.values import (
+    Choice,
+    Decimal,
+    Flag,
+    Kind,
+    ListOf,
+    MapOf,
+    Text,
+    frozen_value,
+    plain_value,
+    read_value,
+    shown_value,
+)
+
+
+def wrong(kind: Kind, given: Any, **options: bool) -> list[str]:
+    """Return the places that are wrong in `given`."""
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_value(kind, given, "it", **options)
+    return [each["path"] for each in refusal.value.values["violations"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "value"),
+    [
+        (INT, 5, 5),
+        (INT, "-5", -5),
+        (LONG, 1 << 40, 1 << 40),
+        (Decimal(), 1, 1.0),
+        (Decimal(), "1.5", 1.5),
+        (Flag(), "true", True),
+        (Text(), "x", "x"),
+        (ListOf(Text()), ["b", "a", "b"], ("b", "a")),
+    ],
+)
+def test_what_means_a_value_becomes_it(kind: Kind, given: Any, value: Any) -> None:
+    read = read_value(kind, given, "it")
+    assert (read, type(read)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (INT, 1.9),
+        (INT, True),
+        (INT, None),
+        (INT, "1.0"),
+        (INT, "٣"),
+        (INT, "9" * 30),
+        (INT, 1 << 31),
+        (LONG, 1 << 63),
+        (Decimal(), "nan"),
+        (Decimal(), "1_0"),
+        (Decimal(), " 1"),
+        (Decimal(), "１"),
+        (Decimal(), 10**400),
+        (Decimal(), True),
+        (Flag(), 1),
+        (Flag(), "yes"),
+        (Text(), 5),
+        (Text(), "a\nb"),
+        (Text(), "x" * 1025),
+        (Choice(("A", "B")), "a"),
+        (Choice(("A", "B")), ["A"]),
+        (ListOf(Text()), "a"),
+        (ListOf(Text()), [None]),
+        (ListOf(Text()), ["a"] * 257),
+        (MapOf(Text()), []),
+        (RETENTION, []),
+    ],
+)
+def test_what_would_lose_something_is_refused(kind: Kind, given: Any) -> None:
+    assert wrong(kind, given)
+
+
+def test_all_that_is_wrong_is_said_with_its_place() -> None:
+    given = {"bookkeeperEnsemble": "x", "bookkeeperWriteQuorum": 1.5, "managedLedgerMaxMarkDeleteRate": []}
+    assert wrong(PERSISTENCE, given) == [
+        "bookkeeperEnsemble",
+        "bookkeeperWriteQuorum",
+        "managedLedgerMaxMarkDeleteRate",
+    ]
+    assert wrong(MapOf(BACKLOG_QUOTA, ("a",)), {"a": {"limitTime": "x"}, "b": {}}) == ["b", "a.limitTime"]
+
+
+def test_members_that_are_missing_get_pulsars_value() -> None:
+    assert dict(read_value(DISPATCH_RATE, {}, "rate")) == {
+        "dispatchThrottlingRateInMsg": 0,
+        "dispatchThrottlingRateInByte": 0,
+        "relativeToPublishRate": False,
+        "ratePeriodInSecond": 0,
+    }
+    assert dict(read_value(BACKLOG_QUOTA, {}, "quota")) == {"limitSize": -1, "limitTime": 0}
+
+
+def test_null_is_no_number() -> None:
+    assert wrong(RETENTION, {"retentionSizeInMB": None}) == ["retentionSizeInMB"]
+    assert dict(read_value(BACKLOG_QUOTA, {"policy": None}, "quota")) == {"limitSize": -1, "limitTime": 0}
+
+
+def test_the_older_name_of_a_limit_is_read_where_the_newer_is_missing() -> None:
+    assert read_value(BACKLOG_QUOTA, {"limit": 5}, "quota")["limitSize"] == 5
+    assert read_value(BACKLOG_QUOTA, {"limit": 5, "limitSize": 6}, "quota")["limitSize"] == 6
+    assert shown_value(BACKLOG_QUOTA, {"limitSize": 6, "limitTime": 0}) == {"limit": 6, "limitSize": 6, "limitTime": 0}
+
+
+def test_members_that_are_not_known_are_passed_over_unless_told_otherwise() -> None:
+    assert "x" not in read_value(RETENTION, {"x": 1}, "retention")
+    assert wrong(RETENTION, {"x": 1}, refuses_unknown=True) == ["x"]
+
+
+def test_a_sparse_shape_keeps_what_was_given_and_shows_all() -> None:
+    kept = read_value(OFFLOAD, {"managedLedgerOffloadDriver": "filesystem"}, "offload")
+    assert dict(kept) == {"managedLedgerOffloadDriver": "filesystem"}
+    assert shown_value(OFFLOAD, kept)["managedLedgerOffloadMaxThreads"] == 2
+
+
+def test_a_value_is_frozen_through_and_through() -> None:
+    value = read_value(MapOf(BACKLOG_QUOTA), {"a": {"policy": "producer_exception"}}, "quotas")
+    with pytest.raises(TypeError):
+        value["a"]["limitSize"] = 1
+    with pytest.raises(TypeError):
+        value["b"] = {}
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+def test_every_default_of_the_table_is_a_value_of_its_kind(policy: Any) -> None:
+    if policy.default is not None:
+        assert read_value(policy.kind, plain_value(policy.default), policy.name) == policy.default
+        assert frozen_value(plain_value(policy.default)) == policy.default

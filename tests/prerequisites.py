@@ -1,0 +1,112 @@
+"""What tests need beside Python: Java, and jars that Maven fetches once into a directory of the checkout.
+
+Afterwards nothing is downloaded. Whatever is missing is told with the script that puts it there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+OLDEST_JAVA = 17
+
+_MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_POM = """<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>topicfold</groupId>
+  <artifactId>for-tests</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}  </dependencies>
+</project>
+"""
+_DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>\n"
+
+
+class Unavailable(Exception):
+    """Something that a test needs is not here and cannot be had; the text says what to do about it."""
+
+
+@contextmanager
+def needed() -> Iterator[None]:
+    """Skip the test if something it needs is unavailable; under CI fail it."""
+    try:
+        yield
+    except Unavailable as reason:
+        if os.environ.get("CI"):
+            pytest.fail(str(reason))
+        pytest.skip(str(reason))
+
+
+def java(script: str) -> str:
+    """Return the command that runs Java 17 or newer; `script` is what to run where there is none.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    command = str(Path(home) / "bin" / "java") if home else "java"
+    if not shutil.which(command):
+        raise Unavailable(f"Java is missing: run {script}")
+    text = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', text)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise Unavailable(f"{command} is older than Java {OLDEST_JAVA}: run {script}")
+    return command
+
+
+def jars(directory: Path, coordinates: Sequence[str], script: str) -> Path:
+    """Return `directory`, holding the jars of these artifacts and all they need at run time.
+
+    They are fetched now if they are not there; `script` is what to run where Maven is missing.
+
+    Raises:
+        Unavailable: Maven is missing or could not fetch them.
+    """
+
+    def fetch(unfinished: Path) -> None:
+        if not shutil.which("mvn"):
+            raise Unavailable(f"Maven is missing: run {script}")
+        dependencies = "".join(_DEPENDENCY.format(*each.split(":")) for each in coordinates)
+        (directory.parent / "pom.xml").write_text(_POM.format(dependencies=dependencies))
+        command = ["mvn", "-q", "-B", _MAVEN_GOAL, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"]
+        maven = subprocess.run(command, cwd=directory.parent, capture_output=True, text=True, check=False)
+        if maven.returncode:
+            raise Unavailable(f"Maven could not fetch {', '.join(coordinates)}:\n{maven.stdout[-2000:]}")
+
+    return made_once(directory, fetch)
+
+
+def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
+    """Return `directory`; if it is not there, `make` fills it under another name first, in one process at a time.
+
+    Raises:
+        Unavailable: `make` could not.
+    """
+    if directory.is_dir():
+        return directory
+    directory.parent.mkdir(exist_ok=True)
+    with _locked(directory.parent / "lock"):
+        if not directory.is_dir():
+            unfinished = directory.with_name(f"{directory.name}.part")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make(unfinished)
+            unfinished.rename(directory)
+    return directory
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,460 @@
+"""Listeners: told what there is now, in order, each by itself; none delays another, and none is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.builders import NAMESPACE, TOPIC, topic_put
+from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
+from topicfold.errors import NotEmpty, NotReady, TopicNotFound
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
+from topicfold.model.policy.changes import change_namespace, set_value
+from topicfold.model.records import NamespaceRecord, TopicRecord
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.policy_news import Listener, News, PolicyScope
+from topicfold.runtime.policy_service import TopicPoliciesService
+
+TTL = "messageTTLInSeconds"
+LOCAL, GLOBAL = PolicyScope.LOCAL, PolicyScope.GLOBAL
+
+
+class Told:
+    """A listener; `seen` has the scope of each news, and the time to live in it (None without policies)."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[PolicyScope, Any]] = []
+
+    async def __call__(self, news: News) -> None:
+        self.seen.append((news.scope, None if news.policies is None else news.policies.get(TTL)))
+
+
+class Slow(Told):
+    """A listener that takes news and then stays in its call until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = asyncio.Event()
+
+    async def __call__(self, news: News) -> None:
+        await super().__call__(news)
+        await self.may_go_on.wait()
+
+
+@pytest.fixture
+async def service(orders: Node) -> AsyncIterator[TopicPoliciesService]:
+    """The service of a node that has the topic `orders`; nobody listens when the test is over."""
+    made = TopicPoliciesService(orders.engine)
+    yield made
+    await made.stop()
+    assert telling() == 0
+
+
+def telling() -> int:
+    """Return how many tasks there are that tell somebody something."""
+    return sum("Follower" in repr(task.get_coro()) for task in asyncio.all_tasks())
+
+
+def listening(node: Node) -> int:
+    """Return how many are told of every change by the reader."""
+    return len(node.engine.reader._listeners)
+
+
+async def all_told(service: TopicPoliciesService) -> None:
+    """Return once nobody is being told anything: threads take more than turns of the loop."""
+    while tasks := list(service._listeners._telling):
+        await asyncio.wait(tasks)
+
+
+async def ttl(service: TopicPoliciesService, seconds: int | None, *, is_global: bool = False) -> None:
+    """Set the time to live of `orders`, or take it off, and have all listeners told."""
+    await service.update("orders", lambda old: old.update({TTL: seconds}), is_global=is_global)
+    await turns()
+
+
+async def test_who_registers_is_told_what_there_is_local_before_global(service: TopicPoliciesService) -> None:
+    await ttl(service, 90, is_global=True)
+    await ttl(service, 60)
+    told = Told()
+    service.register_listener("orders", told)
+    assert told.seen == []
+    await turns()
+    assert told.seen == [(LOCAL, 60), (GLOBAL, 90)]
+
+
+async def test_where_there_is_nothing_only_what_comes_is_told(service: TopicPoliciesService) -> None:
+    told = Told()
+    service.register_listener("orders", told)
+    await turns()
+    assert told.seen == []
+    await ttl(service, 60)
+    await ttl(service, 90, is_global=True)
+    assert told.seen == [(LOCAL, 60), (GLOBAL, 90)]
+
+
+async def test_only_the_scope_that_changed_is_told(service: TopicPoliciesService) -> None:
+    await ttl(service, 60)
+    await ttl(service, 90, is_global=True)
+    told = Told()
+    service.register_listener("orders", told, replay=False)
+    await ttl(service, 61)
+    await ttl(service, 91, is_global=True)
+    assert told.seen == [(LOCAL, 61), (GLOBAL, 91)]
+
+
+async def test_without_replay_a_change_right_after_registering_is_told(service: TopicPoliciesService) -> None:
+    await ttl(service, 60)
+    told = Told()
+    service.register_listener("orders", told, replay=False)
+    await service.update("orders", lambda old: old.update({TTL: 61}))
+    await turns()
+    assert told.seen == [(LOCAL, 61)]
+
+
+async def test_without_replay_a_change_that_is_just_being_delivered_is_told(
+    service: TopicPoliciesService, orders: Node
+) -> None:
+    told = Told()
+    orders.log.pause()
+    update = asyncio.create_task(service.update("orders", lambda old: {TTL: 61}))
+    await turns()
+    orders.log.resume()
+    service.register_listener("orders", told, replay=False)
+    await update
+    await turns()
+    assert told.seen == [(LOCAL, 61)]
+
+
+async def test_changes_of_anything_else_are_not_told(service: TopicPoliciesService, orders: Node) -> None:
+    await ttl(service, 60)
+    told = Told()
+    service.register_listener("orders", told)
+    await orders.label(team="pay")
+    await service.update("orders", lambda old: {TTL: 60})
+    await turns()
+    assert told.seen == [(LOCAL, 60)]
+
+
+async def test_a_listener_hears_each_change_in_the_order_of_the_log(service: TopicPoliciesService) -> None:
+    told = Told()
+    service.register_listener("orders", told)
+    for seconds in range(20):
+        await ttl(service, seconds)
+    assert told.seen == [(LOCAL, seconds) for seconds in range(20)]
+
+
+async def test_the_last_of_many_updates_is_what_listeners_and_readers_end_with(service: TopicPoliciesService) -> None:
+    told = Told()
+    service.register_listener("orders", told)
+    await asyncio.gather(*(service.update("orders", lambda old, n=n: old.update({TTL: n})) for n in range(50)))
+    await turns()
+    assert told.seen[-1] == (LOCAL, (await service.get("orders"))[TTL]) == (LOCAL, 49)
+
+
+async def test_a_slow_listener_misses_what_was_in_between_and_never_the_newest(service: TopicPoliciesService) -> None:
+    slow = Slow()
+    service.register_listener("orders", slow)
+    for seconds in range(10):
+        await ttl(service, seconds)
+    assert slow.seen == [(LOCAL, 0)]
+    slow.may_go_on.set()
+    await turns()
+    assert slow.seen == [(LOCAL, 0), (LOCAL, 9)]
+
+
+async def test_a_slow_listener_holds_up_neither_the_fold_nor_another_listener(service: TopicPoliciesService) -> None:
+    slow, told = Slow(), Told()
+    service.register_listener("orders", slow)
+    service.register_listener("orders", told)
+    for seconds in (1, 2):
+        await ttl(service, seconds)
+    assert (slow.seen, told.seen) == ([(LOCAL, 1)], [(LOCAL, 1), (LOCAL, 2)])
+
+
+async def test_listeners_are_called_after_the_readers_step(service: TopicPoliciesService, orders: Node) -> None:
+    steps: list[str] = []
+
+    async def listen(news: News) -> None:
+        steps.append("told")
+
+    service.register_listener("orders", listen)
+    orders.engine.reader.listen(lambda partition, change: steps.append("published"))
+    await ttl(service, 60)
+    assert steps == ["published", "told"]
+
+
+def _raise(news: News) -> None:
+    raise ZeroDivisionError
+
+
+async def _raise_later(news: News) -> None:
+    await asyncio.sleep(0)
+    raise ZeroDivisionError
+
+
+async def _await_what_was_cancelled(news: News) -> None:
+    gone = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    await gone
+
+
+@pytest.mark.parametrize("failing", [_raise, _raise_later, _await_what_was_cancelled])
+async def test_a_listener_that_fails_is_logged_and_told_again_and_harms_no_other(
+    service: TopicPoliciesService, failing: Listener
+) -> None:
+    told = Told()
+    service.register_listener("orders", failing)
+    service.register_listener("orders", told)
+    with capture_logs() as lines:
+        for seconds in (1, 2):
+            await ttl(service, seconds)
+            await all_told(service)
+    assert told.seen == [(LOCAL, 1), (LOCAL, 2)]
+    assert [line["event"] for line in lines] == ["policy_listener_failed"] * 2
+    assert lines[0]["name"] == TOPIC
+
+
+async def test_a_plain_function_that_waits_delays_no_write_and_is_told_the_rest_in_order(
+    service: TopicPoliciesService,
+) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+    told: list[Any] = []
+
+    def wait(news: News) -> None:
+        begun.set()
+        assert may_go_on.wait(5)
+        told.append((news.policies or {})[TTL])
+
+    service.register_listener("orders", wait)
+    await ttl(service, 1)
+    assert await asyncio.to_thread(begun.wait, 5)
+    await ttl(service, 2)
+    assert told == []
+    may_go_on.set()
+    await all_told(service)
+    assert told == [1, 2]
+
+
+async def test_until_the_log_is_folded_nothing_is_told_and_then_the_newest(store: MemoryStore) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        before = TopicPoliciesService(node.engine)
+        for seconds in (1, 2, 3):
+            await ttl(before, seconds)
+    told, engine = await _registered_before_the_fold(store)
+    assert told.seen == [(LOCAL, 3)]
+    await engine.stop()
+
+
+async def test_what_was_deleted_before_the_log_is_folded_is_not_told_at_all(store: MemoryStore) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        before = TopicPoliciesService(node.engine)
+        await ttl(before, 1)
+        await before.delete("orders")
+        await ttl(before, 2, is_global=True)
+    told, engine = await _registered_before_the_fold(store)
+    assert told.seen == [(GLOBAL, 2)]
+    await engine.stop()
+
+
+async def _registered_before_the_fold(store: MemoryStore) -> tuple[Told, Engine]:
+    """Start a node on `store`, register while nothing is folded, and return once it has folded everything."""
+    log, told = WilfulLog(store), Told()
+    log.pause()
+    engine = await Engine.start(log)
+    TopicPoliciesService(engine).register_listener("orders", told)
+    await turns()
+    assert told.seen == []
+    log.resume()
+    await engine.readiness.wait([0], 5)
+    await turns()
+    return told, engine
+
+
+async def test_policies_that_are_deleted_are_told_in_both_scopes_and_the_listening_goes_on(
+    service: TopicPoliciesService,
+) -> None:
+    await ttl(service, 60)
+    await ttl(service, 90, is_global=True)
+    told = Told()
+    service.register_listener("orders", told)
+    await turns()
+    await service.delete("orders")
+    await ttl(service, 61)
+    assert told.seen[2:] == [(LOCAL, None), (GLOBAL, None), (LOCAL, 61)]
+
+
+@pytest.mark.parametrize("is_whole_namespace", [False, True])
+async def test_a_topics_end_is_told_and_ends_the_listening(
+    service: TopicPoliciesService, orders: Node, is_whole_namespace: bool
+) -> None:
+    told = Told()
+    service.register_listener("orders", told)
+    await ttl(service, 60)
+    await ttl(service, 90, is_global=True)
+    if is_whole_namespace:
+        await orders.writing.delete_namespace(NAMESPACE, orders.asked(), force=True)
+        await orders.writing.create_namespace(NAMESPACE, NamespaceRecord(), orders.asked())
+    else:
+        await orders.writing.delete_topic(ORDERS, orders.asked())
+    assert (service.listeners, listening(orders)) == (0, 1)
+    await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked())
+    await ttl(service, 61)
+    assert told.seen[2:] == [(LOCAL, None), (GLOBAL, None)]
+
+
+async def test_of_a_topic_that_ends_and_is_reborn_at_once_only_the_end_is_told(
+    store: MemoryStore, orders: Node
+) -> None:
+    service = TopicPoliciesService(orders.engine)
+    await ttl(service, 60)
+    async with running(store) as other:
+        await other.caught_up()
+        told, there = Told(), TopicPoliciesService(other.engine)
+        there.register_listener("orders", told)
+        await turns()
+        other.log.pause()
+        await orders.writing.delete_topic(ORDERS, orders.asked())
+        await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked())
+        await ttl(service, 61)
+        other.log.resume()
+        await turns()
+        assert (told.seen, there.listeners) == ([(LOCAL, 60), (LOCAL, None)], 0)
+
+
+async def test_a_delete_that_is_refused_ends_no_listening(service: TopicPoliciesService, orders: Node) -> None:
+    told = Told()
+    service.register_listener("lost", told)
+    service.register_listener(NAMESPACE, told)
+    with pytest.raises(TopicNotFound):
+        await service.update("lost", lambda old: old.update({TTL: 1}))
+    with pytest.raises(TopicNotFound):
+        await orders.writing.set_labels(ORDERS._replace(local="lost"), {"a": "b"}, orders.asked(key="logged"))
+    with pytest.raises(NotEmpty):
+        await orders.writing.delete_namespace(NAMESPACE, orders.asked())
+    assert service.listeners == 2
+
+
+async def test_a_namespaces_own_policies_are_told_to_who_listens_to_it(
+    service: TopicPoliciesService, orders: Node
+) -> None:
+    told, told_of_topic = Told(), Told()
+    service.register_listener(NAMESPACE, told)
+    service.register_listener("orders", told_of_topic)
+    await orders.writing.change_namespace(NAMESPACE, change_namespace(NAMESPACE, set_value(TTL, 5)), orders.asked())
+    await turns()
+    assert (told.seen[-1], told_of_topic.seen) == ((LOCAL, 5), [])
+
+
+async def test_a_record_that_cannot_be_read_is_not_told_as_one_without_policies(
+    service: TopicPoliciesService, orders: Node, store: MemoryStore
+) -> None:
+    told = Told()
+    service.register_listener("orders", told)
+    await ttl(service, 60)
+    life = orders.engine.states[0].namespaces[NAMESPACE].incarnation
+    version = orders.engine.states[0].topics[NAMESPACE].version(ORDERS.key)
+    store.append(0, encode_event(topic_put(7, life, version, payload=b"\xff")))
+    await orders.caught_up()
+    await turns()
+    assert told.seen == [(LOCAL, 60)]
+
+
+async def test_who_unregisters_is_told_no_more_and_leaves_nothing(service: TopicPoliciesService, orders: Node) -> None:
+    told, other = Told(), Told()
+    service.register_listener("orders", told)
+    service.register_listener("orders-partition-1", other)
+    service.register_listener("orders", other)
+    assert (service.listeners, listening(orders)) == (2, 2)
+    service.unregister_listener("orders-partition-0", told)
+    service.unregister_listener("orders", other)
+    service.unregister_listener("orders", other)
+    await ttl(service, 60)
+    assert (told.seen, other.seen, service.listeners, listening(orders), telling()) == ([], [], 0, 1, 0)
+
+
+async def test_a_listener_may_unregister_itself_in_its_call(service: TopicPoliciesService) -> None:
+    told = Told()
+
+    async def once(news: News) -> None:
+        await told(news)
+        service.unregister_listener("orders", once)
+
+    await ttl(service, 60)
+    await ttl(service, 90, is_global=True)
+    service.register_listener("orders", once)
+    await turns()
+    assert told.seen == [(LOCAL, 60)]
+
+
+async def test_a_call_that_has_begun_is_left_to_end_when_its_listener_unregisters(
+    service: TopicPoliciesService,
+) -> None:
+    slow, ended = Slow(), []
+
+    async def listen(news: News) -> None:
+        await slow(news)
+        ended.append(news.scope)
+
+    service.register_listener("orders", listen)
+    await ttl(service, 1)
+    service.unregister_listener("orders", listen)
+    await ttl(service, 2)
+    slow.may_go_on.set()
+    await turns()
+    assert (slow.seen, ended) == ([(LOCAL, 1)], [LOCAL])
+
+
+async def test_many_who_come_and_go_at_once_leave_nothing(service: TopicPoliciesService, orders: Node) -> None:
+    async def come_and_go(number: int) -> None:
+        told = Told()
+        for _ in range(5):
+            service.register_listener("orders", told)
+            await asyncio.sleep(0)
+            service.unregister_listener("orders", told)
+
+    await asyncio.gather(ttl(service, 1), *map(come_and_go, range(50)), ttl(service, 2))
+    await turns()
+    assert (service.listeners, listening(orders), telling()) == (0, 1, 0)
+
+
+async def test_stopping_ends_calls_that_have_begun(service: TopicPoliciesService, orders: Node) -> None:
+    slow = Slow()
+    service.register_listener("orders", slow)
+    await ttl(service, 1)
+    assert telling() == 1
+    await service.stop()
+    assert (service.listeners, listening(orders), telling()) == (0, 1, 0)
+    with pytest.raises(NotReady):
+        service.register_listener("orders", slow)
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+async def test_who_waits_for_the_fold_waits_no_more_when_told_to_stop(store: MemoryStore, is_stopped: bool) -> None:
+    async with running(store):
+        pass
+    log, told = WilfulLog(store), Told()
+    log.pause()
+    engine = await Engine.start(log)
+    service = TopicPoliciesService(engine)
+    service.register_listener("orders", told)
+    await turns()
+    assert telling() == 1
+    await service.stop() if is_stopped else service.unregister_listener("orders", told)
+    await turns()
+    assert telling() == 0
+    await engine.stop()
+
+
+async def test_the_reader_has_nobody_to_tell_while_nobody_listens(node: Node) -> None:
+    before = listening(node)
+    service = TopicPoliciesService(node.engine)
+    assert listening(node) == before == 1
+    await service.stop()

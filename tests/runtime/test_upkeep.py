@@ -1,0 +1,117 @@
+"""Upkeep: steps left undone are finished, trouble is told of and never ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import structlog
+
+from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
+from tests.runtime.nodes import ORDERS
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime.cluster_follower import ClusterFollower
+from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
+
+
+@pytest.fixture
+async def node(store: MemoryStore) -> AsyncIterator[KafkaNode]:
+    async with attached(store, WilfulCluster()) as made:
+        yield made
+
+
+def upkeep_of(node: KafkaNode, **options: object) -> Upkeep:
+    return Upkeep(node.engine, node.cluster, UpkeepOptions(**options))
+
+
+async def test_a_step_left_undone_is_finished_when_it_is_seen_a_second_time(node: KafkaNode) -> None:
+    node.cluster.crashes_before = {"create"}
+    with pytest.raises(Crash):
+        await node.create("orders", 3)
+    node.cluster.heal()
+    upkeep = upkeep_of(node)
+    await upkeep.run_once()
+    assert (upkeep.report.counts["waiting"], node.cluster.partitions()) == (1, {})
+    await upkeep.run_once()
+    assert (upkeep.report.counts["waiting"], node.cluster.partitions()) == (0, {"orders": 3})
+    assert node.record("orders") == TopicRecord(3)
+
+
+async def test_a_node_that_only_adopts_makes_and_ends_records_and_no_more(node: KafkaNode) -> None:
+    await node.cluster.create("orders", 3)
+    upkeep = upkeep_of(node, adopts_only=True)
+    await upkeep.writing.create_topic(parse_topic("bills"), TopicRecord(), node.asked())
+    await upkeep.writing.create_topic(ORDERS, TopicRecord(1), node.asked())
+    await upkeep.writing.delete_topic(ORDERS, node.asked())
+    waiting = TopicRecord(pending=Pending(Step.MAKE))
+    await upkeep.writing.record_topic(parse_topic("more"), waiting, node.asked())
+    for _ in range(3):
+        await upkeep.run_once()
+    assert not isinstance(upkeep.writing, KafkaWriting)
+    assert node.cluster.partitions() == {"orders": 3}
+
+
+async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode) -> None:
+    upkeep = upkeep_of(node, follows=True)
+    assert upkeep.report.is_reachable is None
+    node.cluster.is_reachable = False
+    with structlog.testing.capture_logs() as lines:
+        await upkeep.run_once()
+        await upkeep.run_once()
+        assert upkeep.report.is_reachable is False
+        node.cluster.heal()
+        await upkeep.run_once()
+    assert [line["event"] for line in lines] == ["cluster_unavailable", "cluster_reachable"]
+    assert upkeep.report.is_reachable is True
+
+
+async def test_a_step_that_kafka_does_not_allow_is_told_of_once_and_others_go_on(node: KafkaNode) -> None:
+    await node.create("orders")
+    found = await node.cluster.topic("orders")
+    assert found is not None
+    node.cluster.refuses_deletion = True
+    await node.writing.change_topic(ORDERS, lambda old: TopicRecord(pending=Pending(Step.END, found.id)), node.asked())
+    await node.writing.record_topic(parse_topic("zebra"), TopicRecord(pending=Pending(Step.MAKE)), node.asked())
+    upkeep = upkeep_of(node)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(4):
+            await upkeep.run_once()
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["kafka_step_waits"]
+    assert node.cluster.partitions() == {"orders": 1, "zebra": 1}
+
+
+async def test_what_the_follower_finds_is_in_the_report(node: KafkaNode) -> None:
+    await node.create("orders")
+    await node.create("bills")
+    await node.cluster.delete("orders")
+    upkeep = upkeep_of(node, follows=True)
+    await upkeep.run_once()
+    counts = {"present": 1, "missing": 1, "fewer_partitions": 0, "not_adopted": 0, "waiting": 0}
+    assert upkeep.report.counts == counts
+
+
+async def test_a_defect_does_not_end_the_upkeep(node: KafkaNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = asyncio.Semaphore(0)
+
+    async def look(self: ClusterFollower) -> None:
+        looks.release()
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ClusterFollower, "look", look)
+    upkeep = upkeep_of(node, follows=True, every_seconds=0)
+    upkeep.start()
+    for _ in range(3):
+        await looks.acquire()
+    await upkeep.stop()
+
+
+async def test_a_node_that_neither_makes_nor_follows_has_nothing_to_keep_up(node: KafkaNode) -> None:
+    upkeep = upkeep_of(node, adopts_only=True, every_seconds=0)
+    upkeep.start()
+    await asyncio.sleep(0)
+    await upkeep.stop()
+    assert upkeep.report.is_reachable is None

@@ -1,0 +1,271 @@
+"""What somebody with some rights sees, and that a refusal tells a stranger nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.runtime.nodes import WilfulLog, turns
+from tests.server.auth.conftest import bearer
+from tests.server.rest import RestNode, rest_node
+from topicfold.log.memory import MemoryStore
+from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.server.app import create_app
+from topicfold.settings import Settings
+
+ADMIN = "/admin/v2"
+FIND = "/api/v1/topics?namespace=acme/pay"
+
+
+@pytest.fixture
+async def acme(closed: RestNode) -> RestNode:
+    """A node with three labelled topics in `acme/pay`, one of them partitioned, and one in `acme/hr`."""
+    await make_acme(closed)
+    return closed
+
+
+async def make_acme(node: RestNode) -> None:
+    """Make what these tests are about."""
+    await done(node, "PUT", f"{ADMIN}/tenants/acme", {"adminRoles": ["boss"], "allowedClusters": ["standalone"]})
+    for namespace in ("acme/pay", "acme/hr"):
+        await done(node, "PUT", f"{ADMIN}/namespaces/{namespace}")
+    for path, partitions, team in (("acme/pay/orders", 0, "pay"), ("acme/pay/bills", 2, "pay"),
+                                   ("acme/pay/taxes", 0, "tax"), ("acme/hr/people", 0, "hr")):  # fmt: skip
+        body = {"partitions": partitions, "labels": {"team": team}, "policies": {"local": {"maxConsumerPerTopic": 5}}}
+        await done(node, "PUT", f"/api/v1/topics/{path}", body)
+
+
+async def done(node: RestNode, method: str, path: str, body: Any = None, role: str = "root") -> None:
+    """Make a change that must succeed."""
+    await node.done(method, path, body, authorization=bearer(role))
+
+
+async def grant(node: RestNode, path: str, role: str, *actions: str) -> None:
+    """Let `role` do `actions` on the tenant, namespace or topic at `path`."""
+    await done(node, "POST", f"{ADMIN}/{path}/permissions/{role}", list(actions))
+
+
+async def seen(node: RestNode, path: str, role: str) -> Any:
+    """Return what `role` reads, or the status of the refusal."""
+    answer = await node.send("GET", path, authorization=bearer(role))
+    return answer.json() if answer.status_code == 200 else answer.status_code
+
+
+async def test_listings_hold_just_the_topics_that_the_role_may_list(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/orders", "app", "consume")
+    await grant(acme, "persistent/acme/pay/bills", "app", "list-topics")
+    orders, bill = "persistent://acme/pay/orders", "persistent://acme/pay/bills"
+    listed = sorted([orders, f"{bill}-partition-0", f"{bill}-partition-1"])
+    assert await seen(acme, f"{ADMIN}/persistent/acme/pay", "app") == listed
+    assert await seen(acme, f"{ADMIN}/topics/acme/pay", "app") == listed
+    assert await seen(acme, f"{ADMIN}/namespaces/acme/pay/topics?mode=ALL", "app") == listed
+    assert await seen(acme, f"{ADMIN}/persistent/acme/pay/partitioned", "app") == [bill]
+    assert await seen(acme, f"{ADMIN}/persistent/acme/pay?custom-labels=team:tax", "app") == []
+    assert await seen(acme, f"{ADMIN}/non-persistent/acme/pay", "app") == []
+    assert [item["name"] for item in (await seen(acme, FIND, "app"))["items"]] == [bill, orders]
+
+
+async def test_all_labels_are_those_of_topics_that_the_role_may_list(acme: RestNode) -> None:
+    await done(acme, "POST", f"{ADMIN}/persistent/acme/pay/taxes/custom-labels", {"labels": {"secret": "yes"}})
+    await grant(acme, "persistent/acme/pay/orders", "app", "produce")
+    path = f"{ADMIN}/namespaces/acme/pay/topicCustomLabels"
+    assert await seen(acme, path, "app") == {"team": ["pay"]}
+    assert await seen(acme, path, "boss") == {"secret": ["yes"], "team": ["pay", "tax"]}
+
+
+@pytest.mark.parametrize("place", ["tenants/acme", "namespaces/acme/pay"])
+async def test_whoever_may_list_a_namespace_sees_all_of_it(acme: RestNode, place: str) -> None:
+    await grant(acme, place, "lister", "list-topics")
+    assert len((await seen(acme, FIND, "lister"))["items"]) == 3
+
+
+@pytest.mark.parametrize(
+    "path", [f"{ADMIN}/persistent/acme/pay", f"{ADMIN}/namespaces/acme/pay/topics", FIND,
+             f"{ADMIN}/namespaces/acme/pay/topicCustomLabels", f"{ADMIN}/namespaces/acme"]
+)  # fmt: skip
+async def test_whoever_may_list_nothing_is_403(acme: RestNode, path: str) -> None:
+    await grant(acme, "namespaces/acme/hr", "hr", "read-policies")
+    assert await seen(acme, path, "stranger") == 403
+    assert await seen(acme, path, "hr") == (["acme/hr"] if path.endswith("acme") else 403)
+
+
+async def test_policies_are_found_by_those_who_may_read_them(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")
+    items = (await seen(acme, FIND, "app"))["items"]
+    assert {item["name"].rpartition("/")[2]: "policies" in item for item in items} == {
+        "bills": False, "orders": True, "taxes": False,
+    }  # fmt: skip
+    assert all("policies" in item for item in (await seen(acme, FIND, "boss"))["items"])
+
+
+async def test_one_namespace_denied_is_all_denied_and_not_said_which(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    for namespaces in ("acme/pay&namespace=acme/hr", "acme/hr&namespace=acme/pay", "acme/pay&namespace=no/where"):
+        answer = await acme.send("GET", f"/api/v1/topics?namespace={namespaces}", authorization=bearer("app"))
+        assert answer.status_code == 403
+        assert answer.json()["reason"] == "app lacks list-topics on all 2 namespaces asked for"
+
+
+async def test_tenants_and_namespaces_are_listed_to_those_with_some_right_in_them(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/orders", "app", "consume")
+    await grant(acme, "namespaces/acme/hr", "hr", "watch")
+    expected = {"root": ["acme", "public"], "boss": ["acme"], "app": ["acme"], "hr": ["acme"], "stranger": []}
+    assert {role: await seen(acme, f"{ADMIN}/tenants", role) for role in expected} == expected
+    both = ["acme/hr", "acme/pay"]
+    expected = {"root": both, "boss": both, "app": ["acme/pay"], "hr": ["acme/hr"]}
+    assert {role: await seen(acme, f"{ADMIN}/namespaces/acme", role) for role in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "there", "not_there"),
+    [
+        ("GET", "persistent/acme/pay/orders/custom-labels", "persistent/acme/pay/nothing/custom-labels"),
+        ("GET", "persistent/acme/pay/orders/retention", "persistent/no/where/orders/retention"),
+        ("DELETE", "persistent/acme/pay/orders", "persistent/acme/pay/nothing"),
+        ("PUT", "persistent/acme/pay/orders", "persistent/acme/pay/nothing"),
+        ("GET", "namespaces/acme/pay", "namespaces/acme/nothing"),
+        ("GET", "namespaces/acme", "namespaces/nothing"),
+        ("GET", "tenants/acme", "tenants/nothing"),
+        ("GET", "persistent/acme/pay", "persistent/acme/nothing"),
+    ],
+)
+async def test_a_refusal_does_not_tell_whether_the_thing_exists(
+    acme: RestNode, method: str, there: str, not_there: str
+) -> None:
+    said = []
+    for path in (there, not_there):
+        answer = await acme.send(method, f"{ADMIN}/{path}", authorization=bearer("stranger"))
+        problem = answer.json()
+        for name in ("acme", "pay", "orders", "nothing", "no/where", "where"):
+            problem["reason"] = problem["reason"].replace(name, "*").replace("*/*", "*").replace("*/*", "*")
+        said.append((answer.status_code, problem["reason"], sorted(problem), sorted(answer.headers)))
+    assert said[0] == said[1]
+    assert said[0][0] == 403
+
+
+async def test_a_refusal_about_a_policy_is_in_pulsars_words(acme: RestNode) -> None:
+    for method, path, words in (
+        ("GET", "persistent/acme/pay/orders/retention", "TopicPolicyOperation for operation [READ] on topic "
+         "[persistent://acme/pay/orders] on policy [RETENTION]"),
+        ("POST", "topics/acme/pay/orders/messageTTL?messageTTL=1&isGlobal=true", "TopicPolicyOperation for operation "
+         "[WRITE] on topic [persistent://acme/pay/orders] on policy [TTL]"),
+        ("POST", "namespaces/acme/pay/messageTTL", "NamespacePolicyOperation for operation [WRITE] on namespace "
+         "[acme/pay] on policy [TTL]"),
+    ):  # fmt: skip
+        answer = await acme.send(method, f"{ADMIN}/{path}", authorization=bearer("stranger"))
+        assert (answer.status_code, answer.json()["reason"]) == (403, f"Unauthorized to validate{words}")
+
+
+async def test_who_asks_comes_before_what_they_may_and_that_before_what_they_sent(acme: RestNode) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/nothing/custom-labels?x=%FF"
+    assert (await acme.send("POST", path, b"{")).status_code == 401
+    assert (await acme.send("POST", path, b"{", authorization=bearer("stranger"))).status_code == 403
+    assert (await acme.send("POST", path, b"{", authorization=bearer("root"))).status_code == 400
+    broken = f"{ADMIN}/persistent/acme/pay/%FF/custom-labels"
+    assert (await acme.send("POST", broken, b"{", authorization=bearer("stranger"))).status_code == 412
+
+
+async def test_a_right_that_is_taken_away_is_gone_at_once(acme: RestNode) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/orders"
+    await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")
+    assert await seen(acme, f"{path}/custom-labels", "app") == {"team": "pay"}
+    await done(acme, "DELETE", f"{path}/permissions/app")
+    assert await seen(acme, f"{path}/custom-labels", "app") == 403
+
+
+async def test_rights_on_a_topic_end_with_it(acme: RestNode) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/orders"
+    await grant(acme, "persistent/acme/pay/orders", "app", "admin")
+    await done(acme, "DELETE", path, role="app")
+    await done(acme, "PUT", path)
+    assert await seen(acme, f"{path}/custom-labels", "app") == 403
+
+
+async def test_a_partition_is_under_its_topics_grants(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/bills", "app", "consume")
+    path = f"{ADMIN}/persistent/acme/pay/bills-partition-1"
+    assert (await seen(acme, f"{path}/partitions", "app"))["partitions"] == 0
+    assert await seen(acme, f"{path}/custom-labels", "app") == 403
+    assert await seen(acme, f"{ADMIN}/persistent/acme/pay/orders-partition-1/partitions", "app") == 403
+
+
+async def test_who_may_only_list_sees_names_labels_and_partitions(acme: RestNode) -> None:
+    made = {"kafkaName": "legacy", "properties": {"secret": "x"}, "labels": {"team": "pay"}}
+    await done(acme, "PUT", "/api/v1/topics/acme/pay/legacy", made)
+    partitions = f"{ADMIN}/persistent/acme/pay/legacy/partitions"
+    await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics")
+    [item] = (await seen(acme, "/api/v1/topics?namespace=acme/pay", "app"))["items"]
+    assert item.keys() == {"name", "labels", "partitions", "etag"}
+    assert "properties" not in await seen(acme, partitions, "app")
+    await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics", "read-policies")
+    assert (await seen(acme, partitions, "app"))["properties"] == {"secret": "x"}
+
+
+async def test_making_a_topic_with_labels_needs_the_right_to_change_them(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "maker", "manage-topics")
+    path = "/api/v1/topics/acme/pay/new"
+    for body in ({"labels": {"team": "pay"}}, {"policies": {"local": {"maxConsumerPerTopic": 1}}}):
+        assert (await acme.send("PUT", path, body, authorization=bearer("maker"))).status_code == 403
+    assert (await acme.send("PUT", path, {}, authorization=bearer("maker"))).status_code == 201
+
+
+async def test_policies_of_all_clusters_need_an_admin_wherever_they_are_named(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "editor", "manage-topics", "read-policies", "update-policies")
+    body = {"policies": {"global": {"maxConsumerPerTopic": 1}}}
+    for method, topic in (("PATCH", "orders"), ("PUT", "new")):
+        answer = await acme.send(method, f"/api/v1/topics/acme/pay/{topic}", body, authorization=bearer("editor"))
+        assert answer.status_code == 403
+    await done(acme, "POST", f"{ADMIN}/persistent/acme/pay/orders/maxConsumers", 7, role="editor")
+    body = {"policies": {"local": {"maxConsumerPerTopic": 1}}, "labels": {}}
+    answer = await acme.send("PATCH", "/api/v1/topics/acme/pay/orders", body, authorization=bearer("editor"))
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+async def test_the_same_idempotency_key_of_two_principals_is_two_operations(acme: RestNode) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/orders/custom-labels"
+    made = [
+        await acme.done("POST", path, {"labels": {"by": role}}, authorization=bearer(role), idempotency_key="1")
+        for role in ("root", "boss")
+    ]
+    assert len({answer.headers["x-operation-id"] for answer in made}) == 2
+    assert (await seen(acme, path, "root"))["by"] == "boss"
+
+
+@pytest.fixture
+async def two(store: MemoryStore, key_file: Path) -> AsyncIterator[list[RestNode]]:
+    """Two nodes on one log."""
+    told = {"auth_jwt_key_file": key_file, "superusers": ("root",)}
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(rest_node(store, number * 10**9, **told)) for number in (1, 2)]
+
+
+async def test_a_right_granted_on_one_node_holds_on_another_at_once(two: list[RestNode]) -> None:
+    await make_acme(two[0])
+    two[1].node.log.pause()
+    await grant(two[0], "namespaces/acme/pay", "app", "list-topics")
+    asking = asyncio.create_task(seen(two[1], FIND, "app"))
+    await turns()
+    two[1].node.log.resume()
+    assert len((await asking)["items"]) == 3
+
+
+async def test_a_node_that_has_not_folded_the_grants_yet_says_so_and_refuses_nobody(key_file: Path) -> None:
+    store = MemoryStore(8)
+    async with rest_node(store, auth_jwt_key_file=key_file, superusers=("root",)) as first:
+        await make_acme(first)
+        await grant(first, "namespaces/acme/pay", "app", "list-topics")
+    log = WilfulLog(store)
+    log.pause()
+    engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0))
+    transport = httpx2.ASGITransport(create_app(engine, Settings(auth_jwt_key_file=key_file)))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        answer = await client.get(FIND, headers={"authorization": bearer("app")})
+    await engine.stop()
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")

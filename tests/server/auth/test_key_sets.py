@@ -1,0 +1,145 @@
+"""Keys from a URL: fetched when they may have changed, seldom, and kept while they cannot be had."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx2
+import pytest
+
+from tests.server.auth.issuer import Issuer, issuer, key_set
+from tests.server.rest import rest_node
+from topicfold.errors import KeysUnavailable, Unauthenticated
+from topicfold.log.memory import MemoryStore
+from topicfold.server.auth.key_sets import MAX_AGE_SECONDS, MAX_SET_BYTES, SELDOM_SECONDS, FetchedKeys, fetch
+from topicfold.server.auth.tokens import TokenVerifier
+
+OLD, NEW, STRANGE = issuer("RS256", "old"), issuer("ES256", "new"), issuer("EdDSA", "strange")
+FAR = 2**40
+
+
+class Site:
+    """Where the key set is, and the clock; `answer` None is no answer."""
+
+    def __init__(self, *issuers: Issuer) -> None:
+        self.answer: str | None = key_set(*issuers)
+        self.fetches = 0
+        self.now = 1_000.0
+        self.keys = FetchedKeys("https://issuer.example/keys", self.fetch, lambda: self.now)
+
+    async def fetch(self, url: str) -> bytes:
+        """Return what is there now."""
+        self.fetches += 1
+        await asyncio.sleep(0)
+        if self.answer is None:
+            raise httpx2.ConnectError("nobody there")
+        return self.answer.encode()
+
+    async def takes(self, signer: Issuer) -> bool:
+        """Return whether a token of `signer` is taken."""
+        try:
+            await TokenVerifier([self.keys], lambda: 0.0).verify(signer.token(exp=FAR))
+        except Unauthenticated:
+            return False
+        return True
+
+
+async def test_keys_are_fetched_once_for_many_tokens() -> None:
+    site = Site(OLD)
+    assert all(await asyncio.gather(*(site.takes(OLD) for _ in range(20))))
+    assert site.fetches == 1
+
+
+async def test_a_key_that_was_added_is_taken_after_a_minute_at_the_latest() -> None:
+    site = Site(OLD)
+    await site.takes(OLD)
+    site.answer = key_set(OLD, NEW)
+    assert not await site.takes(NEW)
+    site.now += SELDOM_SECONDS
+    assert await site.takes(NEW)
+    assert site.fetches == 2
+
+
+async def test_unknown_keys_make_it_fetch_once_a_minute_however_many_they_are() -> None:
+    site = Site(OLD)
+    for _ in range(3):
+        assert not any(await asyncio.gather(*(site.takes(each) for each in (NEW, STRANGE) * 20)))
+        site.now += SELDOM_SECONDS
+    assert site.fetches == 3
+
+
+async def test_a_key_that_was_withdrawn_is_taken_no_longer_than_ten_minutes() -> None:
+    site = Site(OLD, NEW)
+    assert await site.takes(OLD)
+    site.answer = key_set(NEW)
+    site.now += MAX_AGE_SECONDS - 1
+    assert await site.takes(OLD)
+    site.now += 1
+    assert not await site.takes(OLD)
+
+
+@pytest.mark.parametrize("answer", [None, "", '{"keys": []}', "<html>"])
+async def test_old_keys_stay_while_new_ones_cannot_be_had(answer: str | None) -> None:
+    site = Site(OLD)
+    await site.takes(OLD)
+    site.answer = answer
+    site.now += MAX_AGE_SECONDS
+    assert await site.takes(OLD)
+    assert site.fetches == 2
+
+
+async def test_without_any_keys_nobody_can_tell_and_it_is_tried_again_soon() -> None:
+    site = Site(OLD)
+    site.answer = None
+    for _ in range(3):
+        with pytest.raises(KeysUnavailable, match=r"issuer\.example"):
+            await site.takes(OLD)
+    assert site.fetches == 1
+    site.answer, site.now = key_set(OLD), site.now + 5
+    assert await site.takes(OLD)
+
+
+async def test_a_key_without_an_id_is_tried_for_every_token() -> None:
+    site = Site(issuer("RS256"))
+    named = Issuer(issuer("RS256").private_key, "RS256", "named")
+    assert await site.takes(named)
+
+
+async def test_a_node_without_its_keys_answers_503(store: MemoryStore) -> None:
+    async with rest_node(store, auth_jwks_url="http://127.0.0.1:1/keys") as rest:
+        header = f"Bearer {OLD.token()}"
+        assert await rest.problem("GET", "/admin/v2/tenants", authorization=header) == (503, "keys_unavailable")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "status 302"),
+        ("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", "status 500"),
+        (f"HTTP/1.1 200 OK\r\nContent-Length: {MAX_SET_BYTES + 1}\r\n\r\n" + "x" * (MAX_SET_BYTES + 1), "larger than"),
+    ],
+)
+async def test_whatever_is_no_plain_answer_of_modest_size_is_not_read(answer: str, reason: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer.encode())
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ValueError, match=reason):
+            await fetch(f"http://127.0.0.1:{port}/keys")
+
+
+async def test_keys_are_read_over_http(store: MemoryStore) -> None:
+    body = key_set(OLD)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys"
+        async with rest_node(store, auth_jwks_url=url, superusers=("alice",)) as rest:
+            assert await rest.get("/admin/v2/tenants", authorization=f"Bearer {OLD.token()}") == ["public"]

@@ -1,0 +1,89 @@
+"""Keys that verify tokens: which are taken from PEM and from a key set, and what each verifies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from tests.server.auth.issuer import Issuer, issuer, key_set
+from topicfold.errors import BadSetting
+from topicfold.server.auth.keys import keys_in_set, read_key_file
+
+RSA_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+
+
+def written(directory: Path, text: str) -> Path:
+    """Return a file that holds `text`."""
+    file = directory / "keys"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("kind", "algorithms"),
+    [
+        ("RS256", RSA_ALGORITHMS),
+        ("ES256", ("ES256",)),
+        ("ES384", ("ES384",)),
+        ("ES512", ("ES512",)),
+        ("EdDSA", ("EdDSA",)),
+    ],
+)
+def test_a_key_verifies_the_algorithms_of_its_kind_only(tmp_path: Path, kind: str, algorithms: tuple[str, ...]) -> None:
+    for text in (issuer(kind).pem, key_set(issuer(kind))):
+        assert [key.algorithms for key in read_key_file(written(tmp_path, text))] == [algorithms]
+
+
+def test_several_keys_in_one_file_are_all_taken(tmp_path: Path) -> None:
+    text = f"# ours\n{issuer().pem}\n{issuer('EdDSA').pem}"
+    assert len(read_key_file(written(tmp_path, text))) == 2
+
+
+def test_an_entry_that_names_an_algorithm_verifies_no_other() -> None:
+    entry = issuer().jwk | {"alg": "RS512", "kid": "a"}
+    (key,) = keys_in_set(json.dumps({"keys": [entry]}))
+    assert (key.algorithms, key.id) == (("RS512",), "a")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"use": "enc"}, {"kty": "oct", "k": "c2VjcmV0"}, {"alg": "HS256"}, {"alg": "none"}, {"alg": "ES256"}, {"kty": "?"},
+     {"n": "!"}, {"n": None}, {"d": "AQAB"}],
+)  # fmt: skip
+def test_an_entry_that_verifies_nothing_of_ours_is_passed_over(change: dict[str, Any]) -> None:
+    text = json.dumps({"keys": [issuer().jwk | change, issuer("ES256").jwk]})
+    assert [key.algorithms for key in keys_in_set(text)] == [("ES256",)]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"keys": {}}', '{"keys": [1, null]}', "[" * 100_000, "\x00"])
+def test_what_is_no_key_set_holds_no_keys(text: str) -> None:
+    assert keys_in_set(text) == ()
+
+
+WEAK = Issuer(rsa.generate_private_key(65537, 1024), "RS256")
+FOREIGN = Issuer(ec.generate_private_key(ec.SECP256K1()), "ES256")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a text", WEAK.pem, FOREIGN.pem, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "{}"]
+)
+def test_a_file_without_a_key_that_is_taken_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadSetting, match="holds no public key"):
+        read_key_file(written(tmp_path, text))
+
+
+def test_a_private_key_is_refused(tmp_path: Path) -> None:
+    key = issuer().private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with pytest.raises(BadSetting, match="holds a private key") as caught:
+        read_key_file(written(tmp_path, key.decode()))
+    assert "openssl pkey" in caught.value.hint
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="cannot be read"):
+        read_key_file(tmp_path / "nothing")

@@ -1,0 +1,107 @@
+"""What keeps a node from starting open by mistake, and what it warns of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from pydantic import ValidationError
+
+from tests.server.auth.authority import Authority
+from tests.server.rest import rest_node
+from topicfold.errors import BadSetting
+from topicfold.log.memory import MemoryStore
+from topicfold.server.auth.setup import authenticator_of, check_security, tls_of
+from topicfold.server.run import listen
+from topicfold.settings import Settings
+
+ANYWHERE = "0.0.0.0"
+
+
+@pytest.fixture
+def tokens_file(tmp_path: Path) -> Path:
+    """A file of static tokens."""
+    file = tmp_path / "tokens"
+    file.write_text("# for development\n\ns3cret admin\nother  some role\n")
+    return file
+
+
+def warnings_of(settings: Settings) -> set[str]:
+    """Return the events that a node with these settings warns of at its start."""
+    with structlog.testing.capture_logs() as lines:
+        check_security(settings)
+    return {line["event"] for line in lines if line["log_level"] == "warning"}
+
+
+@pytest.mark.parametrize(
+    "half",
+    [{"auth_issuer": "https://issuer.example"}, {"auth_audience": "topicfold"}, {"superusers": "root"},
+     {"tls_key_file": "key.pem"}, {"tls_client_ca_file": "ca.pem"}],
+)  # fmt: skip
+def test_half_of_what_is_needed_is_refused(half: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="need"):
+        Settings(**half)
+
+
+@pytest.mark.parametrize("url", ["http://issuer.example/keys", "ftp://issuer.example", "file:///etc/keys", "keys", ""])
+def test_keys_from_a_url_that_anybody_could_answer_for_are_refused(url: str) -> None:
+    with pytest.raises(BadSetting, match="https"):
+        authenticator_of(Settings(auth_jwks_url=url))
+
+
+@pytest.mark.parametrize("url", ["https://issuer.example/keys", "http://localhost:8081/keys", "http://127.0.0.1/keys"])
+def test_keys_from_https_or_from_this_machine_are_taken(url: str) -> None:
+    assert authenticator_of(Settings(auth_jwks_url=url)) is not None
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "token\n", "token \n", "a b\na c\n", "\xff"])
+def test_static_tokens_that_are_none_are_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "tokens"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(BadSetting, match="auth_static_tokens_file"):
+        authenticator_of(Settings(auth_static_tokens_file=file))
+
+
+async def test_static_tokens_are_taken_and_nothing_like_them(store: MemoryStore, tokens_file: Path) -> None:
+    async with rest_node(store, auth_static_tokens_file=tokens_file, superusers=("admin",)) as rest:
+        for token, status in {"s3cret": 200, "s3cre": 401, "s3crett": 401, "other": 200, "#": 401}.items():
+            answer = await rest.send("GET", "/admin/v2/tenants", authorization=f"Bearer {token}")
+            assert answer.status_code == status, token
+
+
+def test_tls_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    certificate, key = Authority(tmp_path).sign("localhost")
+    other, _ = Authority(tmp_path, "other").sign("localhost")
+    for files in ((tmp_path / "nothing", key), (certificate, tmp_path / "nothing"), (other, key), (key, None)):
+        with pytest.raises(BadSetting, match="tls_cert_file"):
+            tls_of(Settings(tls_cert_file=files[0], tls_key_file=files[1]))
+    with pytest.raises(BadSetting, match="tls_client_ca_file"):
+        tls_of(Settings(tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=key))
+
+
+def test_only_a_node_that_knows_who_asks_or_is_told_to_be_insecure_leaves_loopback(tokens_file: Path) -> None:
+    with pytest.raises(BadSetting, match="no authentication") as caught:
+        listen(Settings(host=ANYWHERE, port=0))
+    assert "--insecure" in caught.value.hint
+    for allowed in (Settings(auth_static_tokens_file=tokens_file, host=ANYWHERE, port=0),
+                    Settings(insecure=True, host=ANYWHERE, port=0)):  # fmt: skip
+        listen(allowed).close()
+
+
+def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_file: Path) -> None:
+    assert warnings_of(Settings()) == set()
+    assert warnings_of(Settings(insecure=True)) == set()
+    assert warnings_of(Settings(insecure=True, host=ANYWHERE)) == {"insecure"}
+    assert warnings_of(Settings(auth_static_tokens_file=tokens_file)) == {"static_tokens", "no_superuser"}
+    told = {"auth_jwt_key_file": key_file, "superusers": ("root",)}
+    assert warnings_of(Settings(**told)) == set()
+    assert warnings_of(Settings(**told, host=ANYWHERE)) == {"tokens_in_the_clear"}
+
+
+async def test_the_address_that_is_served_is_a_host_that_is_served(store: MemoryStore, key_file: Path) -> None:
+    for host, asked, status in (("10.1.2.3", "10.1.2.3:8080", 200), ("10.1.2.3", "10.1.2.4", 403),
+                                (ANYWHERE, ANYWHERE, 403), (ANYWHERE, "localhost", 200)):  # fmt: skip
+        async with rest_node(store, host=host, auth_jwt_key_file=key_file) as rest:
+            assert (await rest.send("GET", "/livez", host=asked)).status_code == status

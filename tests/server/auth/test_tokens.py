@@ -1,0 +1,187 @@
+"""Tokens: whoever proves it is let in, and whatever else is sent is 401, in words, never 500."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.server.auth.issuer import issuer
+from tests.server.rest import RestNode, listening, problem_in, raw
+
+TENANTS = "/admin/v2/tenants"
+RIGHT = issuer()
+
+
+def part(value: Any) -> str:
+    """Return one part of a token."""
+    octets = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+
+
+def assembled(header: Any, claims: Any, signature: bytes = b"") -> str:
+    """Return a token of these parts, whatever they are."""
+    return f"{part(header)}.{part(claims)}.{part(signature)}"
+
+
+def signed_by_public_key(algorithm: str) -> str:
+    """Return a token whose symmetric key is the issuer's public key, which everybody knows."""
+    said = f"{part({'alg': algorithm, 'typ': 'JWT'})}.{part(RIGHT.claims(sub='root'))}"
+    digest = {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}[algorithm]
+    return f"{said}.{part(hmac.new(RIGHT.pem.encode(), said.encode(), digest).digest())}"
+
+
+def tampered(token: str) -> str:
+    """Return `token` with another subject and the old signature."""
+    header, _, signature = token.split(".")
+    return f"{header}.{part(RIGHT.claims(sub='root'))}.{signature}"
+
+
+NOW = int(time.time())
+GOOD = RIGHT.token(sub="root")
+
+UNSIGNED, MALFORMED, ALGORITHM = "not signed by a key", "malformed", "algorithm is none"
+
+EITHER = ""
+"""Which check meets it first is the library's business."""
+
+WRONG_TOKENS = {
+    "alg none": (assembled({"alg": "none"}, RIGHT.claims(sub="root")), ALGORITHM),
+    "alg None": (assembled({"alg": "None"}, RIGHT.claims(sub="root")), ALGORITHM),
+    "alg missing": (assembled({}, RIGHT.claims(sub="root")), ALGORITHM),
+    "alg null": (assembled({"alg": None}, RIGHT.claims(sub="root")), ALGORITHM),
+    "alg a list": (assembled({"alg": ["RS256"]}, RIGHT.claims(sub="root")), ALGORITHM),
+    "HS256 with the public key": (signed_by_public_key("HS256"), ALGORITHM),
+    "HS384 with the public key": (signed_by_public_key("HS384"), ALGORITHM),
+    "HS512 with the public key": (signed_by_public_key("HS512"), ALGORITHM),
+    "unsigned": (assembled({"alg": "RS256"}, RIGHT.claims(sub="root")), UNSIGNED),
+    "another key": (issuer(number=1).token(sub="root"), UNSIGNED),
+    "another key of another kind": (issuer("ES256", number=1).token(sub="root"), UNSIGNED),
+    "another kind of key than it says": (assembled({"alg": "ES256"}, RIGHT.claims(), b"x" * 64), UNSIGNED),
+    "tampered with": (tampered(RIGHT.token(sub="alice")), UNSIGNED),
+    "cut": (GOOD[:-12], EITHER),
+    "two parts": (GOOD.rpartition(".")[0], MALFORMED),
+    "four parts": (f"{GOOD}.{part(b'x')}", MALFORMED),
+    "expired": (RIGHT.token(sub="root", exp=NOW - 60), "expired"),
+    "expired long ago": (RIGHT.token(sub="root", exp=0), "expired"),
+    "without an end": (RIGHT.token(sub="root", exp=None), "no end"),
+    "an end that is text": (RIGHT.token(sub="root", exp="tomorrow"), "exp is no time"),
+    "an end that is NaN": (RIGHT.token(sub="root", exp=float("nan")), "expired"),
+    "an end that is a boolean": (RIGHT.token(sub="root", exp=True), "exp is no time"),
+    "not valid yet": (RIGHT.token(sub="root", nbf=NOW + 3600), "not valid yet"),
+    "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "not valid yet"),
+    "another issuer": (RIGHT.token(sub="root", iss="https://other.example"), "another issuer"),
+    "no issuer": (RIGHT.token(sub="root", iss=None), "another issuer"),
+    "another audience": (RIGHT.token(sub="root", aud="other"), "another audience"),
+    "other audiences": (RIGHT.token(sub="root", aud=["other", "another"]), "another audience"),
+    "no audience": (RIGHT.token(sub="root", aud=None), "another audience"),
+    "no subject": (RIGHT.token(sub=None), "names no role"),
+    "an empty subject": (RIGHT.token(sub=""), "role"),
+    "a subject that is a number": (RIGHT.token(sub=0), "names no role"),
+    "a subject that cannot be printed": (RIGHT.token(sub="ro\not"), "role"),
+    "a subject of a kilobyte": (RIGHT.token(sub="r" * 1_000), "role"),
+    "a critical extension": (RIGHT.token(sub="root", headers={"crit": ["exp"]}), MALFORMED),
+    "a critical extension of JWS": (RIGHT.token(sub="root", headers={"crit": ["b64"], "b64": True}), EITHER),
+    "a key id that is a number": (assembled({"alg": "RS256", "kid": 7}, RIGHT.claims()), MALFORMED),
+    "claims that are a list": (RIGHT.signed(b'["root"]'), MALFORMED),
+    "claims that are no JSON": (RIGHT.signed(b"root"), MALFORMED),
+    "claims nested without end": (RIGHT.signed(b"[" * 5_000), MALFORMED),
+    "a header that is a list": (assembled(["RS256"], RIGHT.claims()), MALFORMED),
+    "a header that is no UTF-8": (assembled(b"\xff\xfe", RIGHT.claims()), MALFORMED),
+    "a header nested without end": (assembled(b"[" * 5_000, {}), MALFORMED),
+    "garbage": ("garbage", MALFORMED),
+    "dots": ("..", MALFORMED),
+    "a dot": (".", MALFORMED),
+    "9 KiB": ("x" * 9_000, "longer than"),
+    "a right one, too long": (RIGHT.token(sub="root", filler="x" * 9_000), "longer than"),
+    "100 KiB": ("x" * 100_000, "longer than"),
+}
+
+WRONG_HEADERS = {
+    "empty": b"",
+    "no token": b"Bearer",
+    "an empty token": b"Bearer ",
+    "only spaces": b"Bearer    ",
+    "lower case": f"bearer {GOOD}".encode(),
+    "upper case": f"BEARER {GOOD}".encode(),
+    "another scheme": f"Token {GOOD}".encode(),
+    "basic": b"Basic " + base64.b64encode(b"root:root"),
+    "no scheme": GOOD.encode(),
+    "two tokens": f"Bearer {GOOD} {GOOD}".encode(),
+    "two tokens with a comma": f"Bearer {GOOD}, Bearer {GOOD}".encode(),
+    "a tab": f"Bearer\t{GOOD}".encode(),
+    "two spaces": f"Bearer  {GOOD}".encode(),
+    "a parameter": f'Bearer token="{GOOD}"'.encode(),
+    "not ASCII": b"Bearer \xc3\xa9",
+    "not UTF-8": b"Bearer \xff",
+    "a control character": b"Bearer a\x01b",
+    "quoted": f'Bearer "{GOOD}"'.encode(),
+}
+
+
+async def refused(node: RestNode, *headers: tuple[bytes, bytes], path: str = TENANTS) -> str:
+    """See that a request is 401 and says how to do better; return why it is."""
+    answer = await node.client.get(path, headers=list(headers))
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    return str(answer.json()["reason"])
+
+
+@pytest.mark.parametrize("kind", ["RS256", "ES256", "ES384", "ES512", "EdDSA"])
+async def test_a_token_of_each_kind_of_key_is_taken(closed: RestNode, kind: str) -> None:
+    await closed.get(TENANTS, authorization=f"Bearer {issuer(kind).token(sub='root')}")
+
+
+@pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256", "PS384", "PS512"])
+async def test_an_rsa_key_verifies_all_its_algorithms(closed: RestNode, algorithm: str) -> None:
+    await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(algorithm, sub='root')}")
+
+
+@pytest.mark.parametrize("what", WRONG_TOKENS)
+async def test_a_wrong_token_is_401(closed: RestNode, what: str) -> None:
+    token, reason = WRONG_TOKENS[what]
+    assert reason in await refused(closed, (b"authorization", b"Bearer " + token.encode()))
+
+
+@pytest.mark.parametrize("what", WRONG_HEADERS)
+async def test_a_wrong_header_is_401(closed: RestNode, what: str) -> None:
+    await refused(closed, (b"authorization", WRONG_HEADERS[what]))
+
+
+@pytest.mark.parametrize(
+    "path", [TENANTS, "/admin/v2/nothing", f"{TENANTS}?access_token={GOOD}", f"{TENANTS}?token={GOOD}"]
+)
+async def test_no_header_is_401_whatever_the_path_says(closed: RestNode, path: str) -> None:
+    await refused(closed, path=path)
+
+
+async def test_two_headers_are_401_though_both_are_right(closed: RestNode) -> None:
+    header = (b"authorization", f"Bearer {GOOD}".encode())
+    await refused(closed, header, header)
+
+
+@pytest.mark.parametrize("header", ["", "Authorization:\r\n", "Authorization: Bearer\r\n", "authorization: bearer\r\n"])
+async def test_over_a_socket_it_is_the_same(closed: RestNode, header: str) -> None:
+    async with listening(closed) as port:
+        status, headers, _ = await raw(port, f"GET {TENANTS} HTTP/1.1\r\nHost: localhost\r\n{header}\r\n".encode())
+    assert (status, headers.get("www-authenticate")) == (401, "Bearer")
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/version", "/metrics", "/openapi.json", "/"])
+async def test_what_is_public_asks_for_no_token_and_looks_at_none(closed: RestNode, path: str) -> None:
+    for headers in ({}, {"authorization": "Bearer garbage"}):
+        assert (await closed.send("GET", path, **headers)).status_code == 200
+
+
+async def test_a_token_may_name_several_audiences(closed: RestNode) -> None:
+    await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(sub='root', aud=['other', 'topicfold'])}")
+
+
+async def test_clocks_may_differ_a_little(closed: RestNode) -> None:
+    now = int(time.time())
+    await closed.get(TENANTS, authorization=f"Bearer {RIGHT.token(sub='root', exp=now - 2, nbf=now + 3)}")

@@ -1,0 +1,29 @@
+"""Bundles of namespaces: one each, that cannot be ended by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.rest import RestNode
+
+DEFAULT = "/admin/v2/namespaces/public/default"
+
+
+async def test_a_namespace_is_one_bundle(rest: RestNode) -> None:
+    assert await rest.get(f"{DEFAULT}/bundles") == {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1}
+    assert await rest.problem("GET", "/admin/v2/namespaces/public/nowhere/bundles") == (404, "namespace_not_found")
+
+
+@pytest.mark.parametrize("part", ["nothing", "0x00000000_0xffffffff", "a%20b"])
+async def test_a_part_of_a_namespace_cannot_be_ended(rest: RestNode, part: str) -> None:
+    answer = await rest.send("DELETE", f"{DEFAULT}/{part}")
+    assert answer.status_code == 412
+    assert answer.json()["reason"] == f"Invalid bundle range: {part.replace('%20', ' ')}"
+
+
+@pytest.mark.parametrize(
+    ("part", "allow"), [("topics", "GET"), ("schemaCompatibilityStrategy", "GET, PUT"), ("topic-custom-labels", "GET")]
+)
+async def test_what_is_no_bundle_and_cannot_be_deleted_is_405(rest: RestNode, part: str, allow: str) -> None:
+    answer = await rest.send("DELETE", f"{DEFAULT}/{part}")
+    assert (answer.status_code, answer.headers["allow"]) == (405, allow)

@@ -1,0 +1,129 @@
+"""Clusters under `/admin/v2`: the one that is served, and those that are registered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.runtime.nodes import turns
+from tests.server.rest import RestNode, rest_node
+from topicfold.log.memory import MemoryStore
+from topicfold.model.clusters import CLUSTERS, MAX_CLUSTERS
+
+EU = "/admin/v2/clusters/eu"
+ADDRESSES = {"serviceUrl": "http://eu:8080", "brokerServiceUrl": "pulsar://eu-1:6650,eu-2:6650"}
+
+
+async def test_the_cluster_that_is_served_is_there_from_the_start(rest: RestNode) -> None:
+    assert await rest.get("/admin/v2/clusters") == ["standalone"]
+    assert await rest.get("/admin/v2/clusters/standalone") == {}
+    assert await rest.get("/admin/v2/brokers/configuration/runtime") == {"clusterName": "standalone"}
+
+
+async def test_a_cluster_is_registered_changed_and_forgotten(rest: RestNode) -> None:
+    await rest.done("PUT", EU, {**ADDRESSES, "brokerClientTlsTrustStorePassword": "secret", "peerClusterNames": []})
+    assert await rest.get("/admin/v2/clusters") == ["eu", "standalone"]
+    assert await rest.get(EU) == ADDRESSES
+    assert await rest.problem("PUT", EU, ADDRESSES) == (409, "already_exists")
+    await rest.done("POST", EU, {"serviceUrl": "http://eu:9090"})
+    assert await rest.get(EU) == {"serviceUrl": "http://eu:9090"}
+    await rest.done("DELETE", EU)
+    for method, body in (("GET", None), ("POST", ADDRESSES), ("DELETE", None)):
+        assert await rest.problem(method, EU, body) == (404, "not_found")
+
+
+async def test_the_cluster_that_is_served_can_have_addresses_and_cannot_go(rest: RestNode) -> None:
+    assert await rest.problem("PUT", "/admin/v2/clusters/standalone", ADDRESSES) == (409, "already_exists")
+    await rest.done("POST", "/admin/v2/clusters/standalone", ADDRESSES)
+    assert await rest.get("/admin/v2/clusters/standalone") == ADDRESSES
+    assert await rest.problem("DELETE", "/admin/v2/clusters/standalone") == (412, "policy_unmet")
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        (None, ""),
+        ([], ""),
+        ({"serviceUrl": "eu:8080"}, "serviceUrl"),
+        ({"serviceUrl": "https://eu:8080"}, "serviceUrl"),
+        ({"brokerServiceUrl": 5}, "brokerServiceUrl"),
+        ({"serviceUrlTls": "https://"}, "serviceUrlTls"),
+        ({"proxyServiceUrl": "pulsar://eu\n"}, "proxyServiceUrl"),
+        ({"brokerServiceUrlTls": f"pulsar+ssl://{'e' * 2000}"}, "brokerServiceUrlTls"),
+    ],
+)
+async def test_what_is_no_address_is_400(rest: RestNode, body: Any, path: str) -> None:
+    answer = await rest.send("PUT", EU, body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert path in answer.json()["reason"]
+    assert await rest.get("/admin/v2/clusters") == ["standalone"]
+
+
+async def test_a_cluster_that_one_node_registered_is_known_to_all_at_once(nodes: list[RestNode]) -> None:
+    late = nodes[1].node.log
+    late.pause()
+    await nodes[0].done("PUT", EU, ADDRESSES)
+    asking = asyncio.create_task(nodes[1].send("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["eu"]}))
+    await turns(100)
+    assert not asking.done()
+    late.resume()
+    assert (await asking).status_code == 204
+
+
+async def test_a_cluster_that_one_node_allowed_is_allowed_on_all_at_once(nodes: list[RestNode]) -> None:
+    await nodes[0].done("PUT", EU, ADDRESSES)
+    await nodes[0].done("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["standalone"]})
+    await nodes[1].done("PUT", "/admin/v2/namespaces/acme/pay")
+    late = nodes[1].node.log
+    late.pause()
+    await nodes[0].done("POST", "/admin/v2/tenants/acme", {"allowedClusters": ["eu"]})
+    asking = asyncio.create_task(nodes[1].send("POST", "/admin/v2/namespaces/acme/pay/replication", ["eu"]))
+    await turns(100)
+    assert not asking.done()
+    late.resume()
+    assert (await asking).status_code == 204
+
+
+async def test_what_cannot_be_seen_is_not_called_unknown(store: MemoryStore) -> None:
+    async with rest_node(store, request_timeout_seconds=0.2) as rest:
+        rest.node.log.is_cut = True
+        path = "/admin/v2/namespaces/public/default/replication"
+        assert await rest.problem("POST", path, ["eu"]) == (503, "log_unavailable")
+
+
+async def test_where_clusters_are_kept_is_no_tenant(rest: RestNode) -> None:
+    await rest.done("PUT", EU, ADDRESSES)
+    assert await rest.get("/admin/v2/tenants") == ["public"]
+    for path in (f"/admin/v2/tenants/{CLUSTERS}", f"/admin/v2/namespaces/{CLUSTERS}"):
+        assert await rest.problem("GET", path) == (412, "invalid_name")
+    assert await rest.problem("DELETE", f"/admin/v2/tenants/{CLUSTERS}?force=true") == (412, "invalid_name")
+
+
+async def test_clusters_survive_a_restart(store: MemoryStore) -> None:
+    async with rest_node(store) as rest:
+        await rest.done("PUT", EU, ADDRESSES)
+    async with rest_node(store, 10**9) as rest:
+        assert await rest.get(EU) == ADDRESSES
+
+
+async def test_clusters_may_be_named_by_settings(store: MemoryStore) -> None:
+    async with rest_node(store, cluster_name="home", clusters=("eu",)) as rest:
+        assert await rest.get("/admin/v2/clusters") == ["eu", "home"]
+        await rest.done("POST", "/admin/v2/namespaces/public/default/replication", ["home", "eu"])
+
+
+async def test_there_is_an_end_to_clusters(rest: RestNode) -> None:
+    for number in range(MAX_CLUSTERS):
+        await rest.done("PUT", f"/admin/v2/clusters/c{number}", {})
+    assert await rest.problem("PUT", EU, ADDRESSES) == (413, "too_large")
+    await rest.done("POST", "/admin/v2/clusters/c0", ADDRESSES)
+
+
+async def test_a_tenant_may_be_allowed_known_clusters_only(rest: RestNode) -> None:
+    answer = await rest.send("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["standalone", "mars"]})
+    assert (answer.status_code, answer.json()["reason"]) == (412, "Clusters do not exist: mars")
+    await rest.done("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["standalone"]})
+    assert await rest.problem("POST", "/admin/v2/tenants/acme", {"allowedClusters": ["mars"]}) == (412, "policy_unmet")
+    assert await rest.problem("POST", "/admin/v2/tenants/acme", {"adminRoles": [" ann"]}) == (412, "policy_unmet")

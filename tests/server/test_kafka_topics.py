@@ -1,0 +1,131 @@
+"""What a client is told where topics are made and deleted in Kafka too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+
+from tests.runtime.kafka_nodes import LOG_TOPIC, WilfulCluster
+from tests.runtime.nodes import running
+from tests.server.rest import RestNode
+from topicfold.log.memory import MemoryStore
+from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
+from topicfold.server.app import create_app
+from topicfold.settings import Settings
+
+NATIVE = "/api/v1/topics/public/default/orders"
+ADMIN = "/admin/v2/persistent/public/default/orders"
+
+
+@pytest.fixture
+def cluster() -> WilfulCluster:
+    return WilfulCluster()
+
+
+@asynccontextmanager
+async def told_of(cluster: WilfulCluster, **options: bool) -> AsyncIterator[tuple[RestNode, Upkeep]]:
+    """Run a node that is told of `cluster`, behind REST."""
+    settings = Settings(port=0)
+    async with running(MemoryStore(partitions=1)) as node:
+        upkeep = Upkeep(node.engine, cluster, UpkeepOptions(protected=frozenset({LOG_TOPIC}), **options))
+        app = create_app(node.engine, settings, upkeep)
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1") as client:
+            yield RestNode(node, client, settings, app), upkeep
+
+
+@pytest.fixture
+async def rest(cluster: WilfulCluster) -> AsyncIterator[RestNode]:
+    async with told_of(cluster) as (rest, _):
+        yield rest
+
+
+async def test_both_apis_make_grow_and_delete_topics_in_kafka(rest: RestNode, cluster: WilfulCluster) -> None:
+    await rest.done("PUT", NATIVE, {"partitions": 2})
+    await rest.done("PUT", f"{ADMIN}-plain")
+    await rest.done("PUT", f"{ADMIN}-parted/partitions", 3)
+    await rest.done("POST", f"{ADMIN}-parted/partitions", 5)
+    assert cluster.partitions() == {"orders": 2, "orders-parted": 5, "orders-plain": 1}
+    await rest.done("DELETE", NATIVE)
+    await rest.done("DELETE", f"{ADMIN}-plain")
+    await rest.done("DELETE", f"{ADMIN}-parted/partitions")
+    assert cluster.partitions() == {}
+
+
+async def test_a_cluster_that_is_away_is_503_and_nothing_is_made(rest: RestNode, cluster: WilfulCluster) -> None:
+    cluster.is_reachable = False
+    assert await rest.problem("PUT", NATIVE, {}) == (503, "cluster_unavailable")
+    assert await rest.problem("PUT", ADMIN) == (503, "cluster_unavailable")
+    assert await rest.problem("GET", NATIVE) == (404, "topic_not_found")
+
+
+async def test_an_unsafe_name_is_412_under_admin_and_400_under_api(rest: RestNode, cluster: WilfulCluster) -> None:
+    for name in ("a%20b", "__internal", LOG_TOPIC, "%2A"):
+        assert await rest.problem("PUT", f"/admin/v2/persistent/public/default/{name}") == (412, "invalid_name")
+        assert await rest.problem("PUT", f"/api/v1/topics/public/default/{name}", {}) == (400, "invalid_name")
+    assert cluster.partitions() == {}
+
+
+async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
+    rest: RestNode, cluster: WilfulCluster
+) -> None:
+    await cluster.create("orders", 3)
+    answer = await rest.send("PUT", ADMIN)
+    assert answer.status_code == 409
+    assert "exists with 3 partitions, not 1" in answer.json()["reason"]
+
+
+async def test_an_outage_after_the_decision_is_504_and_its_operation_is_applied(
+    rest: RestNode, cluster: WilfulCluster
+) -> None:
+    cluster.goes_away_at = {"create"}
+    answer = await rest.send("PUT", NATIVE, {}, idempotency_key="k")
+    assert (answer.status_code, answer.json()["code"]) == (504, "outcome_unknown")
+    settled = await rest.get(f"/api/v1/operations/{answer.json()['operation']}")
+    assert settled["state"] == "applied"
+    cluster.heal()
+    await rest.done("PUT", NATIVE, {}, idempotency_key="k")
+    assert cluster.partitions() == {"orders": 1}
+
+
+async def test_adopting_makes_the_record_and_nothing_in_kafka(rest: RestNode, cluster: WilfulCluster) -> None:
+    cluster.is_reachable = False
+    await rest.done("PUT", f"{NATIVE}?adopt=true", {"partitions": 3}, idempotency_key="k")
+    cluster.heal()
+    assert cluster.partitions() == {}
+    assert await rest.problem("PUT", NATIVE, {"partitions": 3}, idempotency_key="k") == (422, "idempotency_key_reused")
+
+
+async def test_a_node_that_only_adopts_leaves_kafka_alone(cluster: WilfulCluster) -> None:
+    await cluster.create("orders", 3)
+    async with told_of(cluster, adopts_only=True) as (rest, _):
+        await rest.done("PUT", f"{ADMIN}-more")
+        await rest.done("PUT", NATIVE, {"partitions": 3})
+        await rest.done("DELETE", "/admin/v2/namespaces/public/default?force=true")
+    assert cluster.partitions() == {"orders": 3}
+
+
+async def test_health_and_metrics_tell_how_records_and_cluster_agree_without_a_name(cluster: WilfulCluster) -> None:
+    await cluster.create("secret", 3)
+    async with told_of(cluster, follows=True) as (rest, upkeep):
+        assert (await rest.get("/readyz?verbose"))["cluster"]["reachable"] is None
+        await upkeep.run_once()
+        await cluster.delete("secret")
+        await upkeep.run_once()
+        report = (await rest.get("/readyz?verbose"))["cluster"]
+        counts = {"waiting": 0, "present": 0, "missing": 1, "fewer_partitions": 0, "not_adopted": 0}
+        assert report == {"reachable": True, "adoptsOnly": False, "follows": True, "topics": counts}
+        text = (await rest.send("GET", "/metrics")).text
+        assert 'topicfold_cluster_topics{state="missing"} 1.0' in text
+        assert "topicfold_cluster_reachable 1.0" in text
+        assert "secret" not in text
+
+
+async def test_a_node_without_a_cluster_says_so() -> None:
+    async with running(MemoryStore(partitions=1)) as node:
+        transport = httpx2.ASGITransport(create_app(node.engine, Settings(port=0)))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            assert (await client.get("/readyz?verbose")).json()["cluster"] is None
+            assert "topicfold_cluster" not in (await client.get("/metrics")).text

@@ -1,0 +1,69 @@
+"""Settings of policies: what a node is told becomes limits, and what cannot hold is refused at start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from topicfold.model.policy.limits import Limits
+from topicfold.settings import Settings
+
+QUOTA = {"destination_storage": {"limitSize": 10 << 30, "limitTime": -1, "policy": "producer_request_hold"}}
+
+
+def test_a_node_that_is_told_nothing_has_pulsars_limits() -> None:
+    assert Settings().policy_limits == Limits()
+
+
+def test_everything_a_node_is_told_of_policies_is_in_its_limits() -> None:
+    told = Settings(
+        max_message_size=7,
+        max_quorum=9,
+        entry_filters="a,b",
+        allow_override_entry_filters=False,
+        cluster_name="east",
+        clusters="west, north",
+        topic_level_policies_enabled=False,
+        http_requests_fail_on_unknown_properties_enabled=True,
+        policy_defaults={"messageTTLInSeconds": "5", "backLogQuotaMap": QUOTA},
+    )
+    assert told.policy_limits == Limits(
+        max_message_bytes=7,
+        max_quorum=9,
+        entry_filters=frozenset({"a", "b"}),
+        may_override_entry_filters=False,
+        local_cluster="east",
+        clusters=frozenset({"east", "west", "north"}),
+        policies_enabled=False,
+        refuses_unknown=True,
+        defaults={"messageTTLInSeconds": 5, "backLogQuotaMap": QUOTA},
+    )
+
+
+@pytest.mark.parametrize(
+    ("defaults", "reason"),
+    [
+        ({"messageTTL": 5}, "did you mean messageTTLInSeconds?"),
+        ({"messageTTLInSeconds": -1}, "Invalid value for message TTL"),
+        ({"messageTTLInSeconds": 1.5}, "must be a whole number"),
+        ({"retentionPolicies": {"retentionTimeInMinutes": 5}}, "Invalid retention policy"),
+        ({"maxMessageSize": 6 << 20}, "maxMessageSize"),
+        (
+            {
+                "retentionPolicies": {"retentionTimeInMinutes": -1, "retentionSizeInMB": 10 << 10},
+                "backLogQuotaMap": QUOTA,
+            },
+            "Retention Quota must exceed",
+        ),
+    ],
+)
+def test_a_default_that_cannot_hold_is_refused_at_start(defaults: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason.replace("?", "[?]")):
+        Settings(policy_defaults=defaults)
+
+
+def test_a_cluster_is_called_like_a_tenant() -> None:
+    with pytest.raises(ValidationError, match="cluster"):
+        Settings(cluster_name="a/b")
