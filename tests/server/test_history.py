@@ -60,6 +60,16 @@ async def test_policies_of_both_scopes_are_told_member_by_member(orders: RestNod
     assert {"path": ["policies", "global", "publishRate", "publishThrottlingRateInMsg"], "old": None, "new": 5} in rate
 
 
+async def test_a_secret_is_masked_in_the_history(orders: RestNode) -> None:
+    secret = "s3ManagedLedgerOffloadCredentialSecret"
+    body = {"managedLedgerOffloadDriver": "S3", "managedLedgerOffloadBucket": "b", secret: "sesame"}
+    await orders.done("POST", f"{ORDERS}/offloadPolicies", body)
+    answer = await orders.send("GET", HISTORY)
+    assert "sesame" not in answer.text
+    change = {"path": ["policies", "local", "offloadPolicies", secret], "old": None, "new": "****"}
+    assert change in answer.json()["items"][0]["changes"]
+
+
 async def test_a_deleted_topic_still_has_its_history(orders: RestNode) -> None:
     await orders.done("DELETE", NATIVE)
     assert [entry["kind"] for entry in await entries(orders)] == ["deleted", "changed", "created"]

@@ -157,28 +157,23 @@ class KafkaWriting(Writing):
             ClusterUnavailable, ClusterRefused: Kafka cannot do it, or not now.
             Wait, OutcomeUnknown: it may be done, and could not be noted.
         """
+        take = self._make if step is Step.MAKE else self._end
         written = None
-        while (
-            (record := record_of(self._engine, name)) is not None
-            and record.pending is not None
-            and record.pending.step is step
-        ):
-            kafka_topic = self._kafka_topic(name, record)
-            if step is Step.MAKE:
-                made = await self._kafka_topics.make(kafka_topic, max(record.partitions, 1)) if kafka_topic else None
-                written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is as it says")
-                if (
-                    made
-                    and kafka_topic
-                    and record_of(self._engine, name) is None
-                    and holder_of(self._engine, kafka_topic, name) is None
-                ):
-                    await self._kafka_topics.end(kafka_topic, made.id)
-            else:
-                if kafka_topic:
-                    await self._kafka_topics.end(kafka_topic, record.pending.kafka_id)
-                written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
+        while (record := record_of(self._engine, name)) is not None and record.pending and record.pending.step is step:
+            written = await take(name, record, self._kafka_topic(name, record))
         return written
+
+    async def _make(self, name: TopicName, record: TopicRecord, kafka_topic: str | None) -> Written | None:
+        made = await self._kafka_topics.make(kafka_topic, max(record.partitions, 1)) if kafka_topic else None
+        written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is as it says")
+        if made and record_of(self._engine, name) is None and holder_of(self._engine, made.name, name) is None:
+            await self._kafka_topics.end(made.name, made.id)
+        return written
+
+    async def _end(self, name: TopicName, record: TopicRecord, kafka_topic: str | None) -> Written | None:
+        if kafka_topic and record.pending:
+            await self._kafka_topics.end(kafka_topic, record.pending.kafka_id)
+        return await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
 
     def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
         """Return the Kafka topic that comes and goes with `record`: none that another topic stands for too."""

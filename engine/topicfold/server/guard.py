@@ -91,7 +91,7 @@ class Guard:
             await self._refuse(TopicfoldError(f"the server failed: {type(error).__name__}"), scope, exchange)
         finally:
             if failure is not None or scope["method"] != "GET":
-                write_audit(scope, exchange.request_id, failure)
+                write_audit(scope, exchange, failure)
         if isinstance(failure, ClientDisconnect):
             return
         self._metrics.request(scope, exchange.status, asyncio.get_running_loop().time() - started)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from topicfold.model.differences import Difference
 from topicfold.runtime.history import Entry
 from topicfold.wire.resources import Resource
 
@@ -80,7 +81,7 @@ def history_entry(entry: Entry, *, shows_grants: bool) -> dict[str, Any]:
         "kind": entry.kind,
         "time": _time(entry.time_ms),
         "madeBy": [{"actor": a.actor, "reason": a.reason, "requestId": a.request_id} for a in entry.made_by],
-        "changes": None if changes is None else [{"path": d.path, "old": d.old, "new": d.new} for d in changes],
+        "changes": None if changes is None else [_change(each) for each in changes],
     }
 
 
@@ -89,3 +90,11 @@ def _time(time_ms: int | None) -> str | None:
     if time_ms is None or not 0 <= time_ms <= _MAX_MS:
         return None
     return (_EPOCH + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _change(found: Difference) -> dict[str, Any]:
+    """Return one change; a secret is masked, for history shows for good what was set once."""
+    old, new = found.old, found.new
+    if "Secret" in found.path[-1]:
+        old, new = (None if each is None else "****" for each in (old, new))
+    return {"path": found.path, "old": old, "new": new}

@@ -46,7 +46,7 @@ class Role:
         permission, scope = needs.permission, needs.scope
         if is_about_all_clusters:
             permission, scope = Permission.ADMIN, Scope.NAMESPACE
-        if self.name == "tenant-admin":
+        if self.name == "boss":
             return True
         if self.name in ("beside", "twin"):
             lists = permission is Permission.LIST_TOPICS and scope is Scope.NAMESPACE
@@ -69,7 +69,7 @@ ROLES = (
     Role("nobody"),
     Role("stranger"),
     Role("superuser"),
-    Role("tenant-admin"),
+    Role("boss"),
     Role("admin-of-another-tenant"),
     Role("elsewhere"),
     Role("beside"),
@@ -86,7 +86,7 @@ ROLES = (
 async def settle_in(node: RestNode) -> None:
     """Make what the roles are about, and grant each what it has."""
     root = bearer("superuser")
-    for tenant, admin in (("acme", "tenant-admin"), ("other", "admin-of-another-tenant")):
+    for tenant, admin in (("acme", "boss"), ("other", "admin-of-another-tenant")):
         body = {"adminRoles": [admin], "allowedClusters": ["standalone"]}
         await node.done("PUT", f"/admin/v2/tenants/{tenant}", body, authorization=root)
         for namespace in ("pay", "other"):

@@ -172,12 +172,31 @@ async def test_who_asks_comes_before_what_they_may_and_that_before_what_they_sen
     assert (await acme.send("POST", broken, b"{", authorization=bearer("stranger"))).status_code == 412
 
 
-async def test_a_right_that_is_taken_away_is_gone_at_once(acme: RestNode) -> None:
-    path = f"{ADMIN}/persistent/acme/pay/orders"
-    await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")
-    assert await seen(acme, f"{path}/custom-labels", "app") == {"team": "pay"}
-    await done(acme, "DELETE", f"{path}/permissions/app")
-    assert await seen(acme, f"{path}/custom-labels", "app") == 403
+@pytest.mark.parametrize("place", ["persistent/acme/pay/orders", "namespaces/acme/pay", "tenants/acme"])
+async def test_a_right_that_is_taken_away_is_gone_at_once(acme: RestNode, place: str) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/orders/custom-labels"
+    for _ in range(2):
+        await grant(acme, place, "app", "read-policies")
+        assert [await seen(acme, path, "app") for _ in range(2)] == [{"team": "pay"}] * 2
+        await done(acme, "DELETE", f"{ADMIN}/{place}/permissions/app")
+        assert await seen(acme, path, "app") == 403
+
+
+async def test_rights_in_a_namespace_end_with_it(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/hr", "app", "admin")
+    path = f"{ADMIN}/namespaces/acme/hr"
+    assert (await acme.send("GET", path, authorization=bearer("app"))).status_code == 200
+    await done(acme, "DELETE", f"{path}?force=true")
+    assert await seen(acme, path, "app") == 403
+    await done(acme, "PUT", path)
+    assert await seen(acme, path, "app") == 403
+
+
+async def test_an_admin_who_is_no_longer_named_is_none(acme: RestNode) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/orders/custom-labels"
+    assert await seen(acme, path, "boss") == {"team": "pay"}
+    await done(acme, "POST", f"{ADMIN}/tenants/acme", {"adminRoles": ["other"], "allowedClusters": ["standalone"]})
+    assert await seen(acme, path, "boss") == 403
 
 
 async def test_rights_on_a_topic_end_with_it(acme: RestNode) -> None:

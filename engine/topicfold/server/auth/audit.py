@@ -5,6 +5,7 @@ The target is the path as it was sent, so it is ASCII and on one line. No line h
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -13,6 +14,7 @@ from starlette.types import Scope
 
 from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
 from topicfold.server.auth.principal import actor_of
+from topicfold.server.exchange import Exchange
 
 _log = structlog.get_logger("topicfold.audit")
 
@@ -21,26 +23,26 @@ FAILED = "failed"
 """By a fault of ours, or because the client left: the topic's history says what became of the change."""
 
 
-def write_audit(scope: Scope, request_id: str, failure: Exception | None) -> None:
+def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> None:
     """Write down a request that has ended with `failure`, or none, if it was to change something or was refused."""
     route = scope.get("route")
     said: dict[str, Any] = {
         "actor": actor_of(scope),
         "method": scope["method"],
         "operation": "" if route is None else route.operation.id,
-        "target": scope["path"],
-        "request_id": request_id,
+        "target": scope["raw_path"].decode("ascii", "backslashreplace"),
+        "request_id": exchange.request_id,
     }
     if isinstance(failure, (Forbidden, Unauthenticated)):
         _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
     elif route is not None and scope["method"] != "GET":
-        _log.info("audit", outcome=_outcome(failure), **said)
+        _log.info("audit", outcome=_outcome(failure, exchange.status), **said)
 
 
-def _outcome(failure: Exception | None) -> str:
+def _outcome(failure: Exception | None, status: int) -> str:
     match failure:
         case None:
-            return DONE
+            return DONE if status < HTTPStatus.MULTIPLE_CHOICES else str(status)
         case TopicfoldError():
             return failure.code
         case HTTPException():
