@@ -7,7 +7,7 @@ import pytest
 from topicfold.model import updates
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules
-from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, frozen
+from topicfold.model.records import NamespaceRecord, Pending, Record, Step, TenantRecord, TopicRecord, frozen
 from topicfold.model.updates import Refuse, Updater
 
 TOPIC = TopicRecord(labels=frozen({"team": "pay", "tier": "gold"}))
@@ -129,3 +129,13 @@ def test_properties_are_merged_and_taken_off_one_by_one() -> None:
     assert updates.remove_property("t", "nosuch")(both) == both
     for updater in (updates.set_properties("t", {"a": "1"}), updates.remove_property("t", "a")):
         assert verdict(updater, None) is Verdict.TOPIC_NOT_FOUND
+
+
+def test_a_topic_whose_end_is_decided_is_gone_for_whoever_would_change_it() -> None:
+    update = updates.unless_ending("orders", updates.set_labels("orders", {"tier": "gold"}, LabelRules()))
+    ending = TopicRecord(pending=Pending(Step.END, "id"))
+    refused = update(ending)
+    assert isinstance(refused, Refuse)
+    assert refused.verdict is Verdict.TOPIC_NOT_FOUND
+    for pending in (None, Pending(Step.MAKE)):
+        assert update(TopicRecord(pending=pending)) == TopicRecord(pending=pending, labels={"tier": "gold"})

@@ -100,7 +100,7 @@ class Writing:
         """
         rules = self._engine.options.label_rules
         check_labels(labels, rules)
-        return await self._topic(name, updates.set_labels(str(name), labels, rules), asked)
+        return await self.change_topic(name, updates.set_labels(str(name), labels, rules), asked)
 
     async def remove_labels(self, name: TopicName, keys: Collection[str] | None, asked: Asked) -> Written:
         """Take labels off a topic, all of them where `keys` is None. Absent keys are no error.
@@ -108,15 +108,15 @@ class Writing:
         Raises:
             TopicNotFound, NamespaceNotFound, PreconditionFailed: refused.
         """
-        return await self._topic(name, updates.remove_labels(str(name), keys), asked)
+        return await self.change_topic(name, updates.remove_labels(str(name), keys), asked)
 
     async def change_topic(self, name: TopicName, updater: Updater, asked: Asked) -> Written:
-        """Change a topic's record by a pure function of it.
+        """Change a topic's record by a pure function of it. One whose end is decided counts as gone.
 
         Raises:
             TopicNotFound, NamespaceNotFound, PolicyUnmet, PreconditionFailed: refused.
         """
-        return await self._topic(name, updater, asked)
+        return await self._topic(name, updates.unless_ending(str(name), updater), asked)
 
     async def change_namespace(self, name: str, updater: Updater, asked: Asked) -> Written:
         """Change a namespace's record by a pure function of it.
