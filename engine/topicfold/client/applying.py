@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from topicfold.client.answers import Topic
+from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.client import Client
 from topicfold.client.desired import Desired, Step
 from topicfold.errors import FixRequest, Reread
 from topicfold.model.names import parse_topic
-
-_WRITERS = 8
-_NAMESPACES_A_QUERY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +28,7 @@ def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
         NamespaceNotFound: one of these is missing.
     """
     namespaces = sorted({parse_topic(each.name).namespace for each in desired})
-    starts = range(0, len(namespaces), _NAMESPACES_A_QUERY)
-    pages = (client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY]).topics for start in starts)
-    return {topic.name: topic for page in pages for topic in page}
+    return {topic.name: topic for topic in topics_in(client, namespaces)}
 
 
 def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterator[Applied]:
@@ -45,12 +40,7 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
     Raises:
         Wait, AnswerLost: the server cannot be reached, or not write.
     """
-    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="apply") as writers:
-        try:
-            for future in as_completed([writers.submit(_apply, client, step, reason) for step in steps]):
-                yield future.result()
-        finally:
-            writers.shutdown(wait=False, cancel_futures=True)
+    return each_at_once("apply", lambda step: _apply(client, step, reason), steps)
 
 
 def _apply(client: Client, step: Step, reason: str) -> Applied:

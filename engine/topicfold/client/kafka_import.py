@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from topicfold.client.answers import Topic
+from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.client import Client
 from topicfold.errors import AlreadyExists, FixRequest, Reread
 from topicfold.model.adoption import Failed, New
-
-_WRITERS = 8
-_NAMESPACES_A_QUERY = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +27,7 @@ class Target:
 def read_target(client: Client) -> Target:
     """Return all namespaces and topic records of the server."""
     namespaces = [name for tenant in client.list_tenants() for name in client.list_namespaces(tenant)]
-    starts = range(0, len(namespaces), _NAMESPACES_A_QUERY)
-    pages = (client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY]).topics for start in starts)
-    return Target(frozenset(namespaces), tuple(topic for page in pages for topic in page))
+    return Target(frozenset(namespaces), tuple(topics_in(client, namespaces)))
 
 
 def make_namespaces(client: Client, namespaces: Iterable[str]) -> None:
@@ -56,12 +51,7 @@ def make_records(client: Client, new: Collection[New]) -> Iterator[New | Failed]
     Raises:
         Wait, AnswerLost: the server cannot be reached, or not write.
     """
-    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="import") as writers:
-        try:
-            for future in as_completed([writers.submit(_make, client, topic) for topic in new]):
-                yield future.result()
-        finally:
-            writers.shutdown(wait=False, cancel_futures=True)
+    return each_at_once("import", lambda topic: _make(client, topic), new)
 
 
 def _make(client: Client, topic: New) -> New | Failed:

@@ -14,7 +14,6 @@ from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.names import NON_PERSISTENT, TopicName, is_system_topic, recorded_topic, topic_of_key
 from topicfold.model.policy.resolve import resolve
 from topicfold.model.policy.table import BY_NAME
-from topicfold.model.records import Step
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.policies import TopicPolicies, policies_of
 
@@ -66,7 +65,7 @@ class Wishes:
         except NotFound:
             return None
         record = policies.record
-        if record.pending is not None and record.pending.step is Step.END:
+        if record.is_ending:
             return None
         kafka_topic = stands_for(str(name), record.kafka_name)
         if kafka_topic is None:

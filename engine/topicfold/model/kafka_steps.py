@@ -42,7 +42,7 @@ def grow(name: str, partitions: int, seen: TopicRecord | None, refusal: Refuse |
         if not isinstance(new, TopicRecord):
             return new
         _require_seen(new, seen)
-        if new.pending is not None and new.pending.step is Step.END:
+        if new.is_ending:
             return Refuse(Verdict.TOPIC_NOT_FOUND, f"topic {name} is being deleted")
         if refusal is not None:
             return refusal
@@ -92,8 +92,7 @@ def done(name: str, record: TopicRecord) -> Updater:
             return updates.topic_missing(name)
         if (old.pending, old.partitions, old.kafka_name) != (record.pending, record.partitions, record.kafka_name):
             return old
-        is_end = old.pending is not None and old.pending.step is Step.END
-        return None if is_end else replace(old, pending=None)
+        return None if old.is_ending else replace(old, pending=None)
 
     return update
 

@@ -80,12 +80,14 @@ class TopicRecord:
     grants: Grants = field(default_factory=lambda: NO_GRANTS)
     pending: Pending | None = None
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether its end is decided and only Kafka has not followed yet."""
+        return self.pending is not None and self.pending.step is Step.END
+
     def with_labels(self, labels: Mapping[str, str]) -> TopicRecord:
         """Return this record with just these labels."""
-        return TopicRecord(
-            self.partitions, self.kafka_name, self.properties, frozen(labels), self.local, self.global_, self.grants,
-            self.pending,
-        )  # fmt: skip
+        return replace(self, labels=frozen(labels))
 
     def with_policies(self, policies: Policies | None, *, is_global: bool) -> TopicRecord:
         """Return this record with just these policies of one scope."""

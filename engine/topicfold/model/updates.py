@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many
-from topicfold.model.records import Record, Step, TenantRecord, TopicRecord, UnreadableRecord, frozen
+from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,7 @@ def unless_ending(name: str, updater: Updater) -> Updater:
     """Return `updater`, refused where the topic's end is decided and only Kafka has not followed yet."""
 
     def update(old: Stored) -> Record | Refuse | None:
-        is_ending = isinstance(old, TopicRecord) and old.pending is not None and old.pending.step is Step.END
-        return topic_missing(name) if is_ending else updater(old)
+        return topic_missing(name) if isinstance(old, TopicRecord) and old.is_ending else updater(old)
 
     return update
 
