@@ -6,6 +6,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from topicfold.model.events import Event
+from topicfold.state.aggregate import Etag
+from topicfold.state.label_index import Labels
 from topicfold.state.operations import Settled
 
 
@@ -18,16 +20,59 @@ class Outcome(Enum):
     GARBAGE = "garbage"
 
 
+class TopicRow(NamedTuple):
+    """What finding and watching show of a live topic: `offset` is where the last accepted event about it lies."""
+
+    labels: Labels
+    partitions: int
+    etag: Etag
+    offset: int
+
+
+class TopicDelta(NamedTuple):
+    """One topic before and after an accepted event; None where it is not live.
+
+    `key` is its key in the namespace, `number` its number there.
+    """
+
+    namespace: str
+    key: str
+    number: int
+    before: TopicRow | None
+    after: TopicRow | None
+    offset: int
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the record changed: it began, ended, or has another ETag or other labels."""
+        before, after = self.before, self.after
+        if before is None or after is None:
+            return before is not after
+        return before.etag != after.etag or before.labels != after.labels
+
+
+class NamespaceTurn(NamedTuple):
+    """A namespace's life began, or ended and all of its topics with it."""
+
+    namespace: str
+    is_live: bool
+    offset: int
+
+
+Effect = TopicDelta | NamespaceTurn
+
+
 class Change(NamedTuple):
     """One folded record.
 
     `event` is None for garbage. `settled` has an entry for each operation of an accepted event, in its order; it is
-    empty for everything else.
+    empty for everything else. `effect` is what whoever watches topics would see of it, None for nothing.
     """
 
     outcome: Outcome
     event: Event | None
     settled: tuple[tuple[bytes, Settled], ...] = ()
+    effect: Effect | None = None
 
 
 GARBAGE = Change(Outcome.GARBAGE, None)

@@ -27,7 +27,7 @@ from topicfold.model.events import (
 )
 from topicfold.model.names import is_namespace_shape, split_topic
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
-from topicfold.state.change import GARBAGE, Change, Outcome
+from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicDelta
 from topicfold.state.operations import Operations, Settled
 from topicfold.state.topic_table import DecodeIndexed, TopicTable
 from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
@@ -138,8 +138,11 @@ class PartitionState:
         if table is None or not topic_event_is_accepted(event, namespace, table, key):
             return Change(Outcome.REJECTED, event)
         settled, etag = self._settle(event, table.etag(key))
-        table.put(event.name, key, _after(event, offset, etag))
-        return Change(Outcome.ACCEPTED, event, settled)
+        known = table.numbers.get(key)
+        before = None if known is None else table.shown(known)
+        number = table.put(event.name, key, _after(event, offset, etag))
+        delta = TopicDelta(namespace_name, key, number, before, table.shown(number), offset)
+        return Change(Outcome.ACCEPTED, event, settled, delta if delta.is_seen else None)
 
     def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
         """Fold an event of a namespace or tenant."""
@@ -163,9 +166,10 @@ class PartitionState:
         kind = event.aggregate_kind
         old_hash = 0 if old is ABSENT else hash_of(kind, event.name, old)
         self._digest_sum = add_hashes(self._digest_sum, hash_of(kind, event.name, new), old_hash)
-        if is_namespace and new.incarnation != old.incarnation:
-            self._turn_over(event.name, new.is_live)
-        return Change(Outcome.ACCEPTED, event, settled)
+        if not is_namespace or new.incarnation == old.incarnation:
+            return Change(Outcome.ACCEPTED, event, settled)
+        self._turn_over(event.name, new.is_live)
+        return Change(Outcome.ACCEPTED, event, settled, NamespaceTurn(event.name, new.is_live, offset))
 
     def _turn_over(self, namespace: str, is_live: bool) -> None:
         """Begin or end a namespace's life: its topics and their tombstones go with it."""

@@ -17,6 +17,9 @@ from topicfold.state.postings import Postings
 
 NO_LABELS = b""
 
+Labels = tuple[tuple[str, str], ...]
+"""A topic's labels as pairs (key, value), in the order they were given."""
+
 
 class LabelIndex:
     """Which topics bear which labels.
@@ -63,6 +66,11 @@ class LabelIndex:
         """Return the labels that a topic's pair numbers stand for, in the order they were given."""
         pairs = self._pairs
         return dict([pairs[pair] for pair in array("I", ids)])
+
+    def pairs(self, ids: bytes) -> Labels:
+        """Return the labels that a topic's pair numbers stand for; the pairs are the index's own, not copies."""
+        pairs = self._pairs
+        return tuple([pairs[pair] for pair in array("I", ids)])
 
     def having(self, key: str, value: str) -> Postings | None:
         """Return the topics that bear `key` with `value`, None for none. Not to be changed. Cost: O(1)."""

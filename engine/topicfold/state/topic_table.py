@@ -17,6 +17,7 @@ from pyroaring import BitMap
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
+from topicfold.state.change import TopicRow
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 
 _ROW = struct.Struct("<16s16sHHq16s")
@@ -95,8 +96,16 @@ class TopicTable:
         version, event_id, place, schema, offset, _ = _ROW.unpack_from(self._rows, number * _ROW.size)
         return Aggregate(version, number in self.live, Etag(event_id, place), schema, self._payloads[number], offset)
 
-    def put(self, name: str, key: str, topic: Aggregate) -> None:
-        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it.
+    def shown(self, number: int) -> TopicRow | None:
+        """Return what finding and watching show of the topic of that number, None where it is dead."""
+        if number not in self.live:
+            return None
+        _, event_id, place, _, offset, _ = _ROW.unpack_from(self._rows, number * _ROW.size)
+        labels = self.index.pairs(self._labels[number])
+        return TopicRow(labels, self.partitions.get(number, 0), Etag(event_id, place), offset)
+
+    def put(self, name: str, key: str, topic: Aggregate) -> int:
+        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return its number.
 
         A payload that cannot be read leaves the topic without labels, listed in `undecodable`.
         Cost: O(payload + labels that differ).
@@ -146,6 +155,7 @@ class TopicTable:
             new_hash.to_bytes(16, "big"),
         )  # fmt: skip
         self._payloads[number] = topic.payload
+        return number
 
     def labels(self, number: int) -> dict[str, str]:
         """Return the labels of the topic of that number; none where it is dead or undecodable."""
