@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from topicfold.model.events import Event
+from topicfold.model.records import Grants
 from topicfold.state.aggregate import Etag
 from topicfold.state.label_index import Labels
 from topicfold.state.operations import Settled
@@ -21,16 +22,20 @@ class Outcome(Enum):
 
 
 class TopicRow(NamedTuple):
-    """What finding and watching show of a live topic: `offset` is where the last accepted event about it lies."""
+    """What finding and watching show of a live topic, and the grants that say to whom.
+
+    `offset` is where the last accepted event about it lies.
+    """
 
     labels: Labels
     partitions: int
     etag: Etag
     offset: int
+    grants: Grants
 
 
 class TopicDelta(NamedTuple):
-    """One topic before and after an accepted event; None where it is not live.
+    """One topic before and after an accepted event that changed its record; None where it is not live.
 
     `key` is its key in the namespace, `number` its number there.
     """
@@ -41,14 +46,6 @@ class TopicDelta(NamedTuple):
     before: TopicRow | None
     after: TopicRow | None
     offset: int
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether the record changed: it began, ended, or has another ETag or other labels."""
-        before, after = self.before, self.after
-        if before is None or after is None:
-            return before is not after
-        return before.etag != after.etag or before.labels != after.labels
 
 
 class NamespaceTurn(NamedTuple):

@@ -137,12 +137,15 @@ class PartitionState:
         table = self.topics.get(namespace_name)
         if table is None or not topic_event_is_accepted(event, namespace, table, key):
             return Change(Outcome.REJECTED, event)
-        settled, etag = self._settle(event, table.etag(key))
-        known = table.numbers.get(key)
-        before = None if known is None else table.shown(known)
-        number = table.put(event.name, key, _after(event, offset, etag))
-        delta = TopicDelta(namespace_name, key, number, before, table.shown(number), offset)
-        return Change(Outcome.ACCEPTED, event, settled, delta if delta.is_seen else None)
+        number = table.numbers.get(key)
+        before = None if number is None else table.shown(number)
+        old_etag = table.etag(key) if before is None else before.etag
+        settled, etag = self._settle(event, old_etag)
+        after = table.put(event.name, key, _after(event, offset, etag))
+        if etag is old_etag and (before and before.labels) == (after and after.labels):
+            return Change(Outcome.ACCEPTED, event, settled)
+        delta = TopicDelta(namespace_name, key, table.numbers[key], before, after, offset)
+        return Change(Outcome.ACCEPTED, event, settled, delta)
 
     def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
         """Fold an event of a namespace or tenant."""

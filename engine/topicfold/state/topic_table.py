@@ -102,10 +102,11 @@ class TopicTable:
             return None
         _, event_id, place, _, offset, _ = _ROW.unpack_from(self._rows, number * _ROW.size)
         labels = self.index.pairs(self._labels[number])
-        return TopicRow(labels, self.partitions.get(number, 0), Etag(event_id, place), offset)
+        grants = self.grants.get(number, NO_GRANTS)
+        return TopicRow(labels, self.partitions.get(number, 0), Etag(event_id, place), offset, grants)
 
-    def put(self, name: str, key: str, topic: Aggregate) -> int:
-        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return its number.
+    def put(self, name: str, key: str, topic: Aggregate) -> TopicRow | None:
+        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return what it shows.
 
         A payload that cannot be read leaves the topic without labels, listed in `undecodable`.
         Cost: O(payload + labels that differ).
@@ -155,7 +156,10 @@ class TopicTable:
             new_hash.to_bytes(16, "big"),
         )  # fmt: skip
         self._payloads[number] = topic.payload
-        return number
+        if not topic.is_live:
+            return None
+        labels = self.index.pairs(self._labels[number])
+        return TopicRow(labels, indexed.partitions, topic.etag, topic.offset, indexed.grants)
 
     def labels(self, number: int) -> dict[str, str]:
         """Return the labels of the topic of that number; none where it is dead or undecodable."""
