@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from topicfold.model.policy.limits import Limits
 from topicfold.settings import Settings
+from topicfold.starting import engine_options
 
 QUOTA = {"destination_storage": {"limitSize": 10 << 30, "limitTime": -1, "policy": "producer_request_hold"}}
 
@@ -67,3 +68,21 @@ def test_a_default_that_cannot_hold_is_refused_at_start(defaults: dict[str, Any]
 def test_a_cluster_is_called_like_a_tenant() -> None:
     with pytest.raises(ValidationError, match="cluster"):
         Settings(cluster_name="a/b")
+
+
+@pytest.mark.parametrize("setting", ["request_timeout_seconds", "ready_timeout_seconds"])
+def test_no_request_waits_so_long_that_its_permissions_would_have_to_be_looked_at_again(setting: str) -> None:
+    assert getattr(Settings(**{setting: "30"}), setting) == 30
+    with pytest.raises(ValidationError, match="less than or equal to 30"):
+        Settings(**{setting: "30.1"})
+
+
+@pytest.mark.parametrize("separator", ["__", ".", "-", "::", "]", "~"])
+def test_what_parts_the_segments_of_names_can_be_chosen(separator: str) -> None:
+    assert engine_options(Settings(wildcard_separator=separator)).wildcard_separator == separator
+
+
+@pytest.mark.parametrize("separator", ["", "*", "a*", "/", "\\", " ", "é", "\n", "_" * 9])
+def test_what_could_not_part_them_is_refused(separator: str) -> None:
+    with pytest.raises(ValidationError, match="wildcard_separator"):
+        Settings(wildcard_separator=separator)

@@ -5,9 +5,14 @@
     │   ├── InvalidRequest     malformed query, body or header
     │   ├── InvalidName        a tenant, namespace or topic name that breaks the rules
     │   ├── InvalidLabels      labels that break the rules; carries every violation
+    │   ├── InvalidSelector    a label selector that cannot be read; carries where
+    │   ├── InvalidPattern     a wildcard pattern that breaks the rules; says in which segment
+    │   ├── InvalidRegex       no regular expression of RE2, or one too large
     │   ├── InvalidPolicy      a policy's value that is malformed; carries every violation
     │   ├── PolicyUnmet        a policy's value that cannot hold here, or beside another policy
+    │   │   └── PeerCluster    replication to a cluster and to its peer
     │   ├── PoliciesDisabled   policies of topics are switched off
+    │   ├── WatchesDisabled    watching topics is switched off
     │   ├── ClusterRefused     the Kafka cluster does not take what it is asked for
     │   ├── TooLarge           body, record or header above its limit
     │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, VersionNotFound,
@@ -17,6 +22,7 @@
     │   ├── KeyReused          an Idempotency-Key that was used with another body
     │   ├── Unauthenticated    it does not say, or does not prove, who asks
     │   └── Forbidden          who asks may not do this, or not from there
+    │       └── UnknownCluster replication to a cluster that there is not
     ├── Reread                 somebody else was first; read again and decide anew
     │   ├── PreconditionFailed If-Match does not name the current version
     │   ├── AlreadyExists      there is one of that name
@@ -27,9 +33,10 @@
     │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
     │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or does not let us
     │   ├── KeysUnavailable    the keys that verify tokens cannot be had
-    │   ├── Overloaded         queues are full
+    │   ├── Overloaded         queues are full, or too many watch already
     │   ├── NewerSchema        the record was written by a newer node
     │   └── PositionTimeout    the wanted position was not folded in time
+    │       └── FuturePosition a watch is to go on from beyond the log's end
     ├── OutcomeUnknown         the change may or may not be applied; ask for the operation
     ├── Resync                 a position of another log, or one that no longer exists
     └── OperatorNeeded         a person must act; the engine stops rather than guess
@@ -37,7 +44,10 @@
         ├── UnsafeLog          the log's settings would lose events
         ├── LogGap             offsets are missing between two records
         ├── LevelUnsupported   the log moved to a folding rule this version does not know
-        └── BadSetting         a setting that cannot work
+        ├── SnapshotDamaged    a snapshot's files are not what its commit says
+        ├── WrongSnapshot      the snapshot is of another log, or of a newer version
+        ├── BadSetting         a setting that cannot work
+        └── ListingFailed      the plug-in that lists topics does not work
 
 Each leaf has a stable `code` and carries values, not only text. `hint` says what to do next.
 The HTTP status of each class is in `topicfold.wire.problems`; the client maps codes back to these classes.
@@ -95,6 +105,30 @@ class InvalidLabels(FixRequest):
         super().__init__(first + more, violations=list(violations))
 
 
+class InvalidSelector(FixRequest):
+    """A label selector that cannot be read.
+
+    `values` hold `column`, in characters from 1, where it was a text, else the `path` to what is wrong.
+    """
+
+    code = "invalid_selector"
+
+
+class InvalidPattern(FixRequest):
+    """A wildcard pattern that breaks the rules.
+
+    `values` hold `pattern` and the number of the `segment` that is wrong, from 1; None where it is the whole.
+    """
+
+    code = "invalid_pattern"
+
+
+class InvalidRegex(FixRequest):
+    """A regular expression that RE2 does not take, or that is too large; `values` hold `regex`."""
+
+    code = "invalid_regex"
+
+
 class InvalidPolicy(FixRequest):
     """A policy's value that is malformed.
 
@@ -115,11 +149,23 @@ class PolicyUnmet(FixRequest):
     code = "policy_unmet"
 
 
+class PeerCluster(PolicyUnmet):
+    """A topic that would be copied to a cluster and to a peer of it, which stands for it."""
+
+    code = "peer_cluster"
+
+
 class PoliciesDisabled(FixRequest):
     """Policies of topics are switched off on this node."""
 
     code = "policies_disabled"
     default_hint = "Set TOPICFOLD_TOPIC_LEVEL_POLICIES_ENABLED=true on the server."
+
+
+class WatchesDisabled(FixRequest):
+    """Watching topics is switched off on this node, or would not show what its topic listing does."""
+
+    code = "watches_disabled"
 
 
 class ClusterRefused(FixRequest):
@@ -205,6 +251,12 @@ class Forbidden(FixRequest):
     code = "forbidden"
 
 
+class UnknownCluster(Forbidden):
+    """A policy that names a cluster that there is not; refused with Pulsar's status."""
+
+    code = "unknown_cluster"
+
+
 class Reread(TopicfoldError):
     """Somebody else was first."""
 
@@ -287,6 +339,12 @@ class PositionTimeout(Wait):
     code = "position_timeout"
 
 
+class FuturePosition(PositionTimeout):
+    """A watch is to go on from a position beyond the log's end, and nothing came to be there in time."""
+
+    code = "future"
+
+
 class OutcomeUnknown(TopicfoldError):
     """The change may or may not be applied, now or later; carries `operation`."""
 
@@ -339,7 +397,27 @@ class LevelUnsupported(OperatorNeeded):
     default_hint = "Upgrade this node."
 
 
+class SnapshotDamaged(OperatorNeeded):
+    """A file of a snapshot is missing or is not what its commit says; carries `sequence` and `path`."""
+
+    code = "snapshot_damaged"
+    default_hint = "Use an older commit of the snapshot, or restore the file."
+
+
+class WrongSnapshot(OperatorNeeded):
+    """The snapshot is of another log, of another position, or was written by a newer version."""
+
+    code = "wrong_snapshot"
+
+
 class BadSetting(OperatorNeeded):
     """A setting that cannot work."""
 
     code = "bad_setting"
+
+
+class ListingFailed(OperatorNeeded):
+    """The plug-in that lists topics raised, took too long, or returned what is no list of names; carries `listing`."""
+
+    code = "listing_failed"
+    default_hint = "The server's log has its error. Mend it, or set TOPICFOLD_TOPIC_LISTING=all on the server."

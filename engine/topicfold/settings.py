@@ -14,12 +14,16 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from topicfold.errors import InvalidName, TopicfoldError
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
 from topicfold.model.names import check_cluster, check_tenant, parse_namespace
+from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
 from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.policy.whole import check_changed, read_policies
 from topicfold.model.records import EMPTY
+
+MAX_WAIT_SECONDS = 30.0
+"""The longest that a request may wait in a queue: whether it may do what it asks was looked at before, and once."""
 
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
 
@@ -95,7 +99,24 @@ class Settings(BaseSettings):
     allowed_custom_label_keys: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_words)] = Field(
         default=None, description="Label keys; absent = any."
     )
-    max_custom_label_value_length: int = Field(default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH)
+    max_custom_label_value_length: int = Field(
+        default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH, description="Characters that a label's value may have."
+    )
+    wildcard_separator: str = Field(
+        default=SEPARATOR,
+        pattern=r"^[!-)+-.0-\[\]-~]{1,8}$",
+        description="What parts the segments of topics' names for wildcards; not * / or a backslash.",
+    )
+    topic_listing: str = Field(
+        default="all", description="What lists topics under /admin/v2: all, by-properties, or package.module:Class."
+    )
+    max_topic_list_in_flight_heap_mem_size_mb: int = Field(
+        default=100, ge=1, description="Megabytes of such listings that may be on their way to clients."
+    )
+    enable_broker_topic_list_watcher: bool = Field(default=True, description="Whether topics may be watched.")
+    subscription_pattern_max_length: int = Field(
+        default=50, ge=1, le=256, description="Characters that `topics_pattern` may have."
+    )
     topic_level_policies_enabled: bool = Field(default=True, description="Whether topics have policies of their own.")
     policy_defaults: dict[str, Any] = Field(
         default_factory=dict, description="Policies by name that hold where no topic and no namespace says anything."
@@ -122,6 +143,9 @@ class Settings(BaseSettings):
     auth_issuer: str = Field(default="", description="Who must have issued a token (claim iss); empty = any issuer.")
     auth_audience: str = Field(default="", description="For whom a token must be (claim aud); empty = anyone.")
     auth_role_claim: str = Field(default="sub", min_length=1, description="The claim that names a token's role.")
+    auth_accept_without_nbf: bool = Field(
+        default=False, description="Take tokens without the claim nbf too; `pulsar tokens create` makes such."
+    )
     auth_static_tokens_file: Path | None = Field(
         default=None, description="Lines of TOKEN ROLE, taken as they are; for development only."
     )
@@ -139,10 +163,14 @@ class Settings(BaseSettings):
     )
     owners: dict[Annotated[str, AfterValidator(_owned)], Annotated[str, AfterValidator(_base_url)]] = Field(
         default_factory=dict,
-        description="Which node answers for `tenant/namespace` or `tenant/*` under /admin/v2: its advertised_url.",
+        description="Which node answers for `tenant/namespace` or `tenant/*`: its advertised_url.",
     )
-    request_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
-    ready_timeout_seconds: float = Field(default=5.0, ge=0, description="How long a request waits for its namespace.")
+    request_timeout_seconds: float = Field(
+        default=15.0, gt=0, le=MAX_WAIT_SECONDS, description="How long a request may take."
+    )
+    ready_timeout_seconds: float = Field(
+        default=5.0, ge=0, le=MAX_WAIT_SECONDS, description="How long a request waits for its namespace."
+    )
     stale_after_seconds: float = Field(default=10.0, gt=0, description="Age of the state at which a node is not ready.")
 
     @property
@@ -153,10 +181,11 @@ class Settings(BaseSettings):
     @property
     def has_authentication(self) -> bool:
         """Whether a request has to say and prove who sends it."""
-        return self._takes_jwt or self.auth_static_tokens_file is not None or self.tls_client_ca_file is not None
+        return self.takes_jwt or self.auth_static_tokens_file is not None or self.tls_client_ca_file is not None
 
     @property
-    def _takes_jwt(self) -> bool:
+    def takes_jwt(self) -> bool:
+        """Whether a JSON Web Token proves who sends a request."""
         return self.auth_jwt_key_file is not None or self.auth_jwks_url is not None
 
     @property
@@ -198,8 +227,11 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _security_is_whole(self) -> Self:
         """Refuse half of what would be needed: it would leave a door open that somebody meant to close."""
-        if (self.auth_issuer or self.auth_audience) and not self._takes_jwt:
-            raise ValueError("auth_issuer and auth_audience need auth_jwks_url or auth_jwt_key_file")
+        about_tokens = self.auth_issuer or self.auth_audience or self.auth_accept_without_nbf
+        if about_tokens and not self.takes_jwt:
+            raise ValueError(
+                "auth_issuer, auth_audience and auth_accept_without_nbf need auth_jwks_url or auth_jwt_key_file"
+            )
         if self.superusers and not self.has_authentication:
             raise ValueError("superusers need authentication: auth_jwks_url, auth_jwt_key_file or tls_client_ca_file")
         if self.tls_cert_file is None and (self.tls_key_file or self.tls_client_ca_file):

@@ -5,8 +5,11 @@ Clients of Kafka and SQLite are imported by whoever needs them, and by nobody el
 
 from __future__ import annotations
 
+from topicfold.errors import BadSetting
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.listings import Listings
+from topicfold.runtime.topic_listing import open_topic_listing
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.settings import Settings
 
@@ -33,15 +36,51 @@ async def open_log(settings: Settings) -> Log:
     return await SqliteLog.open(settings.log_file, partitions=settings.partitions)
 
 
+async def require_log(settings: Settings) -> None:
+    """Return if there is the log that is named, for whoever would make an empty one of it and find nothing there.
+
+    Raises:
+        BadSetting: there is none.
+        ClusterUnavailable: Kafka does not answer.
+    """
+    if settings.kafka_bootstrap is None:
+        if not settings.log_file.exists():
+            raise BadSetting(
+                f"there is no log {settings.log_file}", hint="Name the server's: --log FILE or --kafka HOST:PORT"
+            )
+        return
+    from topicfold.cluster.kafka import KafkaCluster
+
+    kafka = KafkaCluster(settings.kafka_bootstrap, settings.kafka_settings)
+    try:
+        if await kafka.topic(settings.kafka_topic) is None:
+            raise BadSetting(
+                f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
+                hint="Name the server's log with --kafka-topic TOPIC.",
+            )
+    finally:
+        await kafka.close()
+
+
 def engine_options(settings: Settings) -> EngineOptions:
     """Return what `settings` tell the engine."""
     return EngineOptions(
         label_rules=settings.label_rules,
         limits=settings.policy_limits,
+        wildcard_separator=settings.wildcard_separator,
         ready_timeout_seconds=settings.ready_timeout_seconds,
         request_timeout_seconds=settings.request_timeout_seconds,
         stale_after_seconds=settings.stale_after_seconds,
     )
+
+
+def open_listings(engine: Engine, settings: Settings) -> Listings:
+    """Return what lists the topics of `engine` as `settings` say, not made ready yet.
+
+    Raises:
+        BadSetting: there is no such topic listing.
+    """
+    return Listings(engine, open_topic_listing(settings.topic_listing), settings.topic_listing)
 
 
 def open_upkeep(engine: Engine, settings: Settings) -> Upkeep | None:

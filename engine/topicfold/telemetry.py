@@ -152,6 +152,13 @@ class _EngineFigures(Collector):
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)
         )
+        watches = engine.watches
+        yield GaugeMetricFamily("topicfold_watchers", "Watches that are open.", value=len(watches.watchers))
+        yield CounterMetricFamily("topicfold_watch_events", "Frames sent to watchers.", value=watches.pump.delivered)
+        resets = CounterMetricFamily("topicfold_watch_resets", "Watches that had to start anew.", labels=("reason",))
+        for cause, count in watches.resets.items():
+            resets.add_metric((cause,), count)
+        yield resets
 
 
 class _ClusterFigures(Collector):

@@ -11,16 +11,19 @@ import json
 from pathlib import Path
 
 from tests.benchmarks import (
+    compaction,
+    consuming,
     fold,
     hot_topic,
-    label_query,
     machine,
     memory,
     policies,
     rest_reads,
     rest_writes,
+    selectors,
     update_latency,
     update_rate,
+    wildcards,
 )
 from tests.benchmarks.report import Row, print_table
 from tests.benchmarks.site import FULL, QUICK, Site
@@ -30,11 +33,14 @@ BENCHMARKS = {
     "update_rate": update_rate.run,
     "hot_topic": hot_topic.run,
     "fold": fold.run,
-    "label_query": label_query.run,
+    "compaction": compaction.run,
+    "selectors": selectors.run,
+    "wildcards": wildcards.run,
     "memory": memory.run,
     "rest_reads": rest_reads.run,
     "rest_writes": rest_writes.run,
     "policies": policies.run,
+    "consuming": consuming.run,
 }
 
 

@@ -31,6 +31,7 @@ def _cpu_model() -> str:
     return next(models, platform.processor() or platform.machine())
 
 
-def resident_bytes() -> int:
-    """Return how much memory this process holds now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes(process: int | None = None) -> int:
+    """Return how much memory a process holds now; this one, unless another is meant."""
+    pages = Path(f"/proc/{process or 'self'}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -34,19 +34,20 @@ async def no_topics() -> AsyncIterator[None]:
 
 async def folded_bytes(_: None, count: int) -> int:
     """Return how much `count` folded topics take."""
-    return _growth(lambda: folded_topics(count))
+    return growth(lambda: folded_topics(count))
 
 
 async def plain_bytes(_: None, count: int) -> int:
     """Return how much the labels of `count` topics take in plain dictionaries."""
-    return _growth(
+    return growth(
         lambda: {
             key_of(number): {key: intern(value) for key, value in labels_of(number).items()} for number in range(count)
         }
     )
 
 
-def _growth(make: Callable[[], object]) -> int:
+def growth(make: Callable[[], object]) -> int:
+    """Return by how many bytes the process grows with what `make` makes."""
     gc.collect()
     before = resident_bytes()
     made = make()

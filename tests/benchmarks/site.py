@@ -25,10 +25,14 @@ class Sizes:
     rate_updates: int
     hot_seconds: float
     fold_events: int
+    compacted_events: int
     topics: int
     rest_seconds: float
     topic_counts: tuple[int, ...]
     diffed_topics: int
+    watches: int
+    watch_seconds: float
+    bulk_changes: int
 
 
 FULL = Sizes(
@@ -37,10 +41,14 @@ FULL = Sizes(
     rate_updates=4_000,
     hot_seconds=10.0,
     fold_events=200_000,
+    compacted_events=2_000_000,
     topics=1_000_000,
     rest_seconds=1.0,
     topic_counts=(10, 10_000, 100_000),
     diffed_topics=10_000,
+    watches=10_000,
+    watch_seconds=10.0,
+    bulk_changes=400,
 )
 QUICK = Sizes(
     pairs=2,
@@ -48,10 +56,14 @@ QUICK = Sizes(
     rate_updates=200,
     hot_seconds=1.0,
     fold_events=2_000,
+    compacted_events=2_000,
     topics=2_000,
     rest_seconds=0.2,
     topic_counts=(10, 100),
     diffed_topics=100,
+    watches=200,
+    watch_seconds=0.5,
+    bulk_changes=2,
 )
 
 

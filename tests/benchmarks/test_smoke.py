@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import fold, label_query, memory
+from tests.benchmarks import compaction, fold, memory, selectors, wildcards
 from tests.benchmarks.report import Goal, Row, percentile, print_table, row
 from tests.benchmarks.site import QUICK, Site
 from tests.brokers.process import KafkaProcess
 
 
-def test_label_query_finds_what_a_scan_finds() -> None:
+def test_selectors_find_what_a_scan_finds() -> None:
     with Site(QUICK) as site:
-        rows = list(label_query.run(site))
-    assert [each.what.partition(",")[0] for each in rows] == ["as a set", "with names"]
+        rows = list(selectors.run(site))
+    assert [each.what.split()[0] for each in rows] == ["as", "names,", "as", "names,", "reading"]
+
+
+def test_wildcards_find_what_a_scan_finds() -> None:
+    with Site(QUICK) as site:
+        rows = list(wildcards.run(site))
+    assert [each.goal is None for each in rows] == [False, True, False, False, False, True]
 
 
 def test_memory_states_bytes_beside_plain_dictionaries() -> None:
@@ -60,3 +66,12 @@ def test_a_site_leaves_nothing_behind() -> None:
         directory: Path = site.directory
         assert directory.is_dir()
     assert not directory.exists()
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_compaction_counts_every_event_of_the_log(own_broker: KafkaProcess) -> None:
+    with Site(QUICK, own_broker) as site:
+        rows = list(compaction.run(site))
+    assert all(each.ours.median >= 0 for each in rows)
+    assert len(rows) == 17

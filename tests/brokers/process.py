@@ -48,13 +48,18 @@ class KafkaProcess:
     def __init__(self, directory: Path) -> None:
         """Choose ports and make the data directory; nothing runs yet."""
         self._directory = directory
-        self._port, self._controller_port = _free_ports(2)
+        self._port, self._controller_port = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def bootstrap(self) -> str:
         """Where clients find it."""
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def properties(self) -> str:
+        """What the broker is told; of a property that is given twice the last counts."""
+        return _PROPERTIES.format(port=self._port, controller_port=self._controller_port, data=self._directory / "data")
 
     @property
     def pid(self) -> int:
@@ -119,8 +124,7 @@ class KafkaProcess:
 
     def _format(self, properties: Path) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        text = _PROPERTIES.format(port=self._port, controller_port=self._controller_port, data=self._directory / "data")
-        properties.write_text(text)
+        properties.write_text(self.properties)
         command = [
             *_java_command("-Xmx128m"),
             "kafka.tools.StorageTool",
@@ -161,7 +165,8 @@ def _java_command(heap: str) -> list[str]:
     return [java(), heap, *options, "-cp", f"{jars()}/*"]
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports on which nothing listens now."""
     probes = [socket.socket() for _ in range(count)]
     for probe in probes:
         probe.bind(("127.0.0.1", 0))

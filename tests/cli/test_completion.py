@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,10 @@ def names(client: Client) -> None:
         ("namespaces delete acme/", ["acme/pay"]),
         ("tenants get a", ["acme"]),
         ("topics get-c", ["get-custom-labels"]),
+        ("clusters get s", ["standalone"]),
+        ("policies export acme/", ["acme/pay"]),
+        ("rollback no-such --to ", []),
+        ("config s", ["server"]),
         ("topicPolicies set-ret", ["set-retention"]),
         ("topics set-max", []),
         ("topicPolicies get-retention or", ["orders"]),
@@ -73,3 +78,22 @@ def test_a_slow_answer_is_not_waited_for_beyond_a_second(bare_run: Run, monkeypa
     assert offered(bare_run, monkeypatch, "topics get o") == []
     assert time.monotonic() - started < 10
     answers.set()
+
+
+def test_versions_are_completed_where_a_topic_has_some(
+    run: Run, monkeypatch: pytest.MonkeyPatch, names: None, client: Client
+) -> None:
+    versions = [str(entry.offset) for entry in client.history("orders").entries]
+    assert offered(run, monkeypatch, "rollback orders --to ") == versions
+    assert offered(run, monkeypatch, "topicPolicies get-retention orders --at ") == versions
+
+
+def test_completion_shows_the_token_that_commands_would_show(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret")
+    shown: list[str | None] = []
+    monkeypatch.setattr("topicfold.client.Client.__init__", lambda self, url, **told: shown.append(told["token"]))
+    offered(run, monkeypatch, f"tenants get --token-file {file} p")
+    assert shown == ["secret"]

@@ -43,7 +43,7 @@ def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monk
         ("colour = 1", "Did you mean 'color'?"),
         ("zzz = 1", "Known keys: url, "),
         ("url = http", "need quotes"),
-        ('output = "yaml"', "expected one of table, json, name"),
+        ('output = "xml"', "expected one of table, json, yaml, name"),
         ("timeout_seconds = -1", "above 0"),
         ("server = 3", "[server]"),
     ],

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
+import topicfold
 from tests.cli.conftest import Run
 from topicfold import errors
 from topicfold.cli import main as entry
 from topicfold.cli.exit_codes import exit_code_of
+from topicfold.cli.next_step import SPOKEN_HERE
 from topicfold.cli.session import Session
 from topicfold.client import AnswerLost, Client, ServerUnreachable
+
+PACKAGE = Path(topicfold.__file__).parent
 
 
 def closed_port() -> str:
@@ -42,6 +47,8 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (errors.PreconditionFailed("x"), 4),
         (errors.Unauthenticated("x"), 5),
         (errors.Forbidden("x"), 5),
+        (errors.UnknownCluster("x"), 3),
+        (errors.PolicyUnmet("x"), 4),
         (errors.LogUnavailable("x"), 6),
         (errors.PositionTimeout("x"), 6),
         (errors.OutcomeUnknown("x", operation="ab"), 6),
@@ -71,7 +78,17 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "create", "x", "--idempotency-key", ""], 2, "Leave it out"),
         (["topics", "create", "x", "--reason", "y" * 513], 2, "Shorten it"),
         (["topcs", "list"], 2, "topicfold --help"),
-        (["topics", "list", "-o", "yaml"], 2, "topicfold topics list --help"),
+        (["clusters", "get", "nosuch"], 3, "topicfold clusters list"),
+        (["clusters", "create", "standalone"], 4, "topicfold clusters get standalone"),
+        (["tenants", "create", "acme", "-c", "nosuch"], 4, "topicfold clusters list"),
+        (["namespaces", "set-clusters", "public/default", "-c", "nosuch"], 3, "topicfold clusters list"),
+        (["history", "missing"], 3, "topicfold topics list public/default"),
+        (["history", "acme/pay/orders"], 3, "topicfold namespaces list acme"),
+        (["operations", "get", "abc"], 3, "copy the operation"),
+        (["topics", "get", "orders", "--at", "x"], 2, "topicfold history orders"),
+        (["topics", "effective", "orders", "--at", "5"], 2, "topicfold topics get orders --at 5 -o yaml"),
+        (["topicPolicies", "get-retention", "orders", "--at", "5", "-ap"], 2, "Leave out --applied, or --at."),
+        (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
     ],
 )
 def test_a_failure_is_one_line_and_a_hint_on_stderr(run: Run, arguments: list[str], code: int, hint: str) -> None:
@@ -211,3 +228,8 @@ def test_every_command_has_a_help_with_an_example(bare_run: Run) -> None:
         shown = bare_run(*words, "--help")
         assert shown.code == 0
         assert f"topicfold {' '.join(words)}".replace("custome", "custom") in shown.out.partition("Example")[2]
+
+
+@pytest.mark.parametrize("hint", SPOKEN_HERE)
+def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: str) -> None:
+    assert any(hint in path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")

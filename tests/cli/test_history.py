@@ -52,7 +52,7 @@ def test_a_history_in_json_has_everything(run: Run, orders: list[str], client: C
     assert len(newest) == 1
     assert newest[0]["etag"] == client.get_topic("orders").etag
     assert newest[0]["changes"] == [{"path": ["labels", "tier"], "old": "gold", "new": "iron"}]
-    assert newest[0]["made_by"][0]["reason"] == "it broke"
+    assert newest[0]["madeBy"][0]["reason"] == "it broke"
 
 
 def test_a_limit_says_that_there_is_more(run: Run, orders: list[str]) -> None:
@@ -113,7 +113,47 @@ def test_without_a_terminal_and_without_yes_nothing_is_rolled_back(
 def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:
     refused = run("rollback", "orders", "--to", "99999", "--yes")
     assert refused.code == 3
-    assert client.get_topic("orders").etag in refused.err
+    assert "hint: topicfold history orders\n" in refused.err
+
+
+def test_going_back_to_what_is_there_says_that_nothing_changed(run: Run, orders: list[str], client: Client) -> None:
+    before = client.get_topic("orders").etag
+    done = run("rollback", "orders", "--to", orders[2], "--yes", "-o", "json")
+    told = json.loads(done.out)
+    assert (done.code, told["changed"], told["etag"]) == (0, False, before)
+    assert done.err == f"unchanged {ORDERS}: it was as in version {orders[2]} before\n"
+
+
+def test_policies_are_shown_as_they_were(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    versions = []
+    for size in (10, 20):
+        retention = {"retentionTimeInMinutes": 10, "retentionSizeInMB": size}
+        client.set_policy("orders", "retentionPolicies", retention)
+        client.set_policy("orders", "subscriptionPolicies", {"dispatchThrottlingRateInMsg": size}, entry="sub")
+        versions.append(str(client.history("orders", limit=1).entries[0].offset))
+    for size, version in zip((10, 20), versions, strict=True):
+        asked = ("orders", "--at", version, "-o", "json")
+        assert json.loads(run("topicPolicies", "get-retention", *asked).out)["retentionSizeInMB"] == size
+        rate = json.loads(run("topicPolicies", "get-subscription-dispatch-rate", "-s", "sub", *asked).out)
+        assert rate["dispatchThrottlingRateInMsg"] == size
+    for words in (("get-retention", "-g"), ("get-message-ttl",), ("get-subscription-dispatch-rate", "-s", "other")):
+        assert run("topicPolicies", *words, "orders", "--at", versions[0]).out == "null\n"
+
+
+@pytest.mark.parametrize("name", ["subscription-types-enabled", "backlog-quota", "offload-policies"])
+def test_what_was_and_still_is_reads_the_same(run: Run, client: Client, name: str) -> None:
+    client.create_topic("orders")
+    client.set_policy("orders", "backLogQuotaMap", {"limitSize": 5, "policy": "producer_exception"})
+    client.set_policy("orders", "offloadPolicies", {"managedLedgerOffloadDriver": "filesystem"})
+    now = str(client.history("orders", limit=1).entries[0].offset)
+    words = ("topicPolicies", f"get-{name}", "orders", "-o", "json")
+    assert run(*words, "--at", now).out == run(*words).out
+
+
+def test_where_it_was_not_yet_the_hint_is_its_history(run: Run, orders: list[str]) -> None:
+    refused = run("topics", "get", "orders", "--at", str(int(orders[0]) - 1))
+    assert (refused.code, refused.err.splitlines()[1]) == (3, "hint: topicfold history orders")
 
 
 @pytest.mark.parametrize("words", [("history", "lost"), ("topics", "get", "lost", "--at", "0")])

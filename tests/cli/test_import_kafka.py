@@ -50,9 +50,9 @@ def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluste
     again = run(*IMPORT, "-o", "json")
     report = json.loads(again.out)
     assert again.code == 0
-    assert [topic["kafka_name"] for topic in report["new"]] == ["c"]
+    assert [topic["kafkaName"] for topic in report["new"]] == ["c"]
     assert report["gone"] == ["persistent://public/default/b"]
-    assert [(t["recorded_partitions"], t["kafka_partitions"]) for t in report["differing"]] == [(3, 6)]
+    assert [(t["recordedPartitions"], t["kafkaPartitions"]) for t in report["differing"]] == [(3, 6)]
 
 
 def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, client: Client, cluster: Cluster) -> None:

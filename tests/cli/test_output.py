@@ -7,10 +7,11 @@ import json
 import sys
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Run
 from topicfold.cli.config import ColorMode, OutputFormat
-from topicfold.cli.output import Output, fitted, is_colored_on, to_json
+from topicfold.cli.output import Output, is_colored_on, to_json
 from topicfold.client import Client
 
 
@@ -47,12 +48,12 @@ def test_a_long_line_is_neither_wrapped_nor_cut(run: Run, client: Client) -> Non
     assert json.loads(run("topics", "list", "-o", "json").out)[0]["labels"] == {"note": "y" * 128}
 
 
-def test_a_name_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert fitted("x" * 90) == "x" * 90
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    assert fitted("x" * 90) == "x" * 49 + "…"
-    assert fitted("x" * 50) == "x" * 50
+def test_yaml_and_json_say_the_same_with_the_names_of_the_rest_api(run: Run, client: Client) -> None:
+    client.create_topic("orders", kafka_name="shop", labels={"since": "2026-01-01", "n": "010"})
+    told = yaml.safe_load(run("topics", "get", "orders", "-o", "yaml").out)
+    assert told == json.loads(run("topics", "get", "orders", "-o", "json").out)
+    assert (told["kafkaName"], told["labels"]) == ("shop", {"since": "2026-01-01", "n": "010"})
+    assert run("topicPolicies", "get-message-ttl", "orders", "-o", "yaml").out == "null\n"
 
 
 def test_labels_in_a_cell_can_be_typed_again(run: Run, client: Client) -> None:

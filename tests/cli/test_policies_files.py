@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Run
-from topicfold.client import Client
+from topicfold.client import Client, ServerUnreachable
+from topicfold.client.applying import Applied, apply_steps
+from topicfold.client.desired import Step
 
 ORDERS = "persistent://public/default/orders"
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
@@ -65,26 +69,83 @@ def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> Non
     shown = run("policies", "diff", "-f", str(changed))
     assert shown.code == 1
     assert shown.out.splitlines() == [
-        "TOPIC                               FIELD                    OLD → NEW",
-        f"{ORDERS}  labels.tier              gold → iron",
-        " " * 36 + 'local.retentionPolicies  {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10} → '
-        '{"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}',
+        "TOPIC                               FIELD                                               OLD → NEW",
+        f"{ORDERS}  labels.tier                                         gold → iron",
+        " " * 36 + "policies.local.retentionPolicies.retentionSizeInMB  10 → 20",
     ]
+    assert shown.err == "1 topic of 2 differ: 2 changed\n"
 
 
 def test_a_difference_in_json_has_the_values_themselves(run: Run, changed: Path) -> None:
     shown = run("policies", "diff", "-f", str(changed), "-o", "json")
     (topic,) = json.loads(shown.out)
     assert (shown.code, topic["topic"], topic["new"], topic["problem"]) == (1, ORDERS, False, "")
-    assert {"field": "labels.tier", "old": "gold", "new": "iron"} in topic["differences"]
-    assert topic["differences"][1]["new"] == {**RETENTION, "retentionSizeInMB": 20}
+    assert topic["changes"] == [
+        {"path": ["labels", "tier"], "old": "gold", "new": "iron"},
+        {"path": ["policies", "local", "retentionPolicies", "retentionSizeInMB"], "old": 10, "new": 20},
+    ]
+
+
+def test_a_difference_has_the_names_and_values_that_the_history_will_have(
+    run: Run, client: Client, changed: Path
+) -> None:
+    (topic,) = json.loads(run("policies", "diff", "-f", str(changed), "-o", "json").out)
+    run("policies", "apply", "-f", str(changed))
+    (newest,) = json.loads(run("history", "orders", "--limit", "1", "-o", "json").out)
+    assert newest["changes"] == topic["changes"]
+
+
+def test_what_would_be_taken_away_is_marked_and_counted(run: Run, exported: Path) -> None:
+    exported.write_text(exported.read_text().replace(", tier: gold", "").replace("messageTTLInSeconds: 60", ""))
+    shown = run("policies", "diff", "-f", str(exported))
+    assert "labels.tier                          gold → – (removed)" in shown.out
+    assert "policies.global.messageTTLInSeconds  60 → – (removed)" in shown.out
+    assert shown.err == "1 topic of 2 differ: 2 removed\n"
+
+
+def test_secrets_are_masked_in_differences(run: Run, client: Client, tmp_path: Path) -> None:
+    client.create_topic("orders")
+    file = tmp_path / "secret.yaml"
+    policy = "{managedLedgerOffloadDriver: filesystem, s3ManagedLedgerOffloadCredentialSecret: abc}"
+    file.write_text(f"topics: [{{name: orders, policies: {{local: {{offloadPolicies: {policy}}}}}}}]")
+    for form in ("table", "json"):
+        shown = run("policies", "diff", "-f", str(file), "-o", form).out
+        assert ("****" in shown, "abc" in shown) == (True, False)
+
+
+def test_an_export_in_json_is_a_file_too(run: Run, exported: Path) -> None:
+    told = run("policies", "export", "public/default", "-o", "json")
+    assert yaml.safe_load(exported.read_text()) == json.loads(told.out)
+    exported.write_text(told.out)
+    assert run("policies", "diff", "-f", str(exported)).code == 0
 
 
 def test_a_dry_run_changes_nothing(run: Run, client: Client, changed: Path) -> None:
     before = client.get_topic("orders")
     tried = run("policies", "apply", "-f", str(changed), "--dry-run")
-    assert (tried.code, tried.err) == (0, "would change 1 topic, prune 0\n")
+    assert tried.code == 0
+    assert tried.err.endswith("would change 1 topic, prune 0: 2 changed; 0 would be refused\n")
     assert client.get_topic("orders") == before
+
+
+def test_a_dry_run_says_what_the_server_would_refuse(run: Run, client: Client, changed: Path) -> None:
+    versions = len(client.history("orders").entries)
+    text = changed.read_text().replace("InMB: 20", "InMB: 0").replace("{team: pay}", "{team: ship}")
+    changed.write_text(text + "- {name: new, policies: {local: {shadowTopics: [persistent://public/default/no]}}}\n")
+    tried = run("policies", "apply", "-f", str(changed), "--dry-run")
+    done = run("policies", "apply", "-f", str(changed), "--no-progress")
+    assert (tried.code, done.code) == (7, 7)
+    assert "2 would be refused" in tried.err
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert [line for line in tried.err.splitlines() if line.startswith("error: ")] == errors
+    assert len(client.history("orders").entries) == versions
+
+
+def test_a_dry_run_does_nothing_even_for_new_topics(run: Run, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "new.yaml"
+    file.write_text("topics: [{name: orders, labels: {team: pay}}]")
+    assert run("policies", "apply", "-f", str(file), "--dry-run").code == 0
+    assert client.find_topics().topics == ()
 
 
 def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
@@ -103,6 +164,14 @@ def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
     again = run("policies", "apply", "-f", str(changed))
     assert (again.code, again.err) == (0, "changed 0 topics, 0 failed\n")
     assert client.get_topic("orders") == topic
+
+
+def test_in_json_an_application_tells_what_became_of_each_topic(run: Run, changed: Path) -> None:
+    changed.write_text(changed.read_text().replace("InMB: 20", "InMB: 0").replace("{team: pay}", "{team: ship}"))
+    done = run("policies", "apply", "-f", str(changed), "-o", "json")
+    old, orders = json.loads(done.out)
+    assert (done.code, old["problem"]) == (7, "")
+    assert "retention" in orders["problem"]
 
 
 def test_another_kafka_topic_is_an_error_of_its_topic_and_the_others_are_done(
@@ -150,9 +219,29 @@ def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Cl
     file = tmp_path / "some.yaml"
     file.write_text("topics: [{name: orders, labels: {team: pay}}]")
     words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay")
-    assert run(*words, "--dry-run").err == "would change 1 topic, prune 1\n"
+    assert "would change 1 topic, prune 1: " in run(*words, "--dry-run").err
     assert run(*words, "--confirm-count", "1").code == 0
     assert [client.get_labels(name) for name in ("orders", "old", "other")] == [{"team": "pay"}, {}, {"team": "ship"}]
+
+
+def test_stdin_is_a_file_called_dash(run: Run, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(exported.read_text()))
+    assert run("policies", "diff", "-f", "-").err == "0 topics of 2 differ\n"
+
+
+def test_each_thing_that_is_wrong_with_a_file_is_a_line(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text("topics: [{name: orders, lables: {}}, {name: pay, partitions: x}]")
+    lines = run("policies", "diff", "-f", str(file)).err.splitlines()
+    assert [line.partition(": topic ")[2][:10] for line in lines] == ["1 (orders)", "2 (pay): p"]
+
+
+def test_a_missing_namespace_is_found_before_anything_is_changed(run: Run, tmp_path: Path, client: Client) -> None:
+    file = tmp_path / "some.yaml"
+    file.write_text("topics: [{name: orders}, {name: no/where/orders}]")
+    refused = run("policies", "apply", "-f", str(file))
+    assert (refused.code, client.find_topics().topics) == (3, ())
+    assert "hint: topicfold namespaces create no/where\n" in refused.err
 
 
 def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:
@@ -161,3 +250,23 @@ def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Pa
     refused = run("policies", "apply", "-f", str(file))
     assert refused.code == 2
     assert "topic 1 (orders): labels.1: a name must be text" in refused.err
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (ServerUnreachable("gone"), 6)])
+def test_what_ends_an_application_half_way_is_told_with_how_to_go_on(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    file = tmp_path / "some.yaml"
+    file.write_text(f"topics: [{', '.join(f'{{name: t{number}}}' for number in range(5))}]")
+
+    def stopping(client: Client, steps: Sequence[Step], reason: str) -> Iterator[Applied]:
+        yield from apply_steps(client, steps[:2], reason)
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr("topicfold.client.applying.apply_steps", stopping)
+        stopped = run("policies", "apply", "-f", str(file))
+    assert stopped.code == code
+    assert "apply policies: stopped after 2 topics of 5; run it again, it goes on from there" in stopped.err
+    assert run("policies", "apply", "-f", str(file)).err.endswith("changed 3 topics, 0 failed\n")
+    assert len(client.find_topics().topics) == 5

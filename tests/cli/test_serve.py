@@ -112,11 +112,12 @@ def test_an_empty_variable_is_as_good_as_none(
 @pytest.mark.parametrize(
     ("variable", "text", "said"),
     [
-        ("PORT", "x", "port: 'x' is not a whole number"),
-        ("PORT", "70000", "port: '70000' should be less than or equal to 65535"),
-        ("STALE_AFTER_SECONDS", "soon", "stale_after_seconds: 'soon' is not a number"),
-        ("ALLOWED_HOSTS", "[a", "allowed_hosts: neither words parted by commas nor a JSON list"),
+        ("PORT", "x", "TOPICFOLD_PORT: 'x' is not a whole number"),
+        ("PORT", "70000", "TOPICFOLD_PORT: '70000' should be less than or equal to 65535"),
+        ("STALE_AFTER_SECONDS", "soon", "TOPICFOLD_STALE_AFTER_SECONDS: 'soon' is not a number"),
+        ("ALLOWED_HOSTS", "[a", "TOPICFOLD_ALLOWED_HOSTS: neither words parted by commas nor a JSON list"),
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
+        ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is no JSON object"),
     ],
 )
 def test_a_value_that_cannot_work_is_told_in_plain_words(
@@ -135,6 +136,12 @@ def test_entries_of_a_table_are_not_repeated_for_they_may_be_secret(
     failed = bare_run("serve")
     assert "kafka_settings.sasl.password: " in failed.err
     assert "4711" not in failed.err
+
+
+def test_a_flag_that_cannot_work_is_named_as_it_was_typed(bare_run: Run, served: list[Any]) -> None:
+    failed = bare_run("serve", "--auth-role-claim", "")
+    assert (failed.code, served) == (2, [])
+    assert failed.err.startswith("error: --auth-role-claim: ")
 
 
 def test_the_command_line_knows_all_settings_of_the_server() -> None:

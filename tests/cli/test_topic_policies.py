@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -157,10 +158,10 @@ def test_what_takes_effect_is_shown_with_where_it_comes_from(run: Run) -> None:
     run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
     run("topicPolicies", "set-max-producers", "orders", "-p", "3", "-g")
     lines = [line.split() for line in run("topics", "effective", "orders").out.splitlines()]
-    assert lines[0] == ["POLICY", "VALUE", "ORIGIN", "ENFORCED", "BY"]
-    assert ["maxProducerPerTopic", "3", "global", "nothing"] in lines
-    assert ["retentionPolicies", "retentionTimeInMinutes=10080,retentionSizeInMB=-1", "topic", "kafka"] in lines
-    assert ["messageTTLInSeconds", "0", "broker", "nothing"] in lines
+    assert lines[0] == ["POLICY", "ORIGIN", "ENFORCED", "BY", "VALUE"]
+    assert ["maxProducerPerTopic", "global", "nothing", "3"] in lines
+    assert ["retentionPolicies", "topic", "kafka", "retentionTimeInMinutes=10080,retentionSizeInMB=-1"] in lines
+    assert ["messageTTLInSeconds", "broker", "nothing", "0"] in lines
     chain = json.loads(run("topics", "effective", "orders", "-o", "json").out)["policies"]["maxProducerPerTopic"][
         "chain"
     ]
@@ -173,10 +174,29 @@ def test_the_parts_of_a_merged_policy_are_shown_each_with_its_level(run: Run) ->
     run("namespaces", offload[0], "public/default", *offload[1:], "-r", "eu")
     run("topicPolicies", offload[0], "orders", *offload[1:])
     lines = [line.split() for line in run("topics", "effective", "orders").out.splitlines()]
-    assert ["offloadPolicies.managedLedgerOffloadBucket", "cold", "topic", "nothing"] in lines
-    assert ["offloadPolicies.managedLedgerOffloadRegion", "eu", "namespace", "nothing"] in lines
+    assert ["offloadPolicies.managedLedgerOffloadBucket", "topic", "nothing", "cold"] in lines
+    assert ["offloadPolicies.managedLedgerOffloadRegion", "namespace", "nothing", "eu"] in lines
     run("topicPolicies", "delete", "orders")
     run("namespaces", "remove-offload-policies", "public/default")
+
+
+def test_what_takes_effect_fits_a_terminal_of_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+    lines = run("topics", "effective", "orders", "--color", "never").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["POLICY", "ORIGIN", "VALUE"]
+
+
+def test_a_change_that_changes_nothing_says_so(run: Run) -> None:
+    retention = ("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
+    said = "retentionTimeInMinutes=10080,retentionSizeInMB=-1"
+    assert run(*retention).err == f"set retention to {said} on {TOPIC}\n"
+    assert run(*retention).err == f"unchanged {TOPIC}: its retention was {said} before\n"
+    assert run("topicPolicies", "remove-retention", "orders").err == f"removed retention from {TOPIC}\n"
+    again = run("topicPolicies", "remove-retention", "orders", "-o", "json")
+    assert (again.code, json.loads(again.out)["changed"]) == (0, False)
+    assert again.err == f"unchanged {TOPIC}: its retention was not set\n"
 
 
 def test_the_group_has_a_second_spelling(run: Run) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from topicfold.client import Client
+from topicfold.errors import Forbidden
 
 ORDERS = "persistent://public/default/orders"
 
@@ -62,9 +63,9 @@ def test_removing_a_label_by_key_and_value_is_refused(run: Run, client: Client, 
 def test_removing_labels_says_which_of_them_were_not_set(run: Run, client: Client) -> None:
     client.create_topic("orders", labels={"team": "pay"})
     done = run("topics", "remove-custom-labels", "orders", "--labels", "team,nothere")
-    assert (done.code, done.err) == (0, f"nothere was not set\nremoved team from {ORDERS}\n")
+    assert (done.code, done.err) == (0, f"removed team from {ORDERS}\nit had no nothere\n")
     again = run("topics", "remove-custom-labels", "orders", "--labels", "team")
-    assert (again.code, again.err) == (0, f"team was not set\nremoved nothing from {ORDERS}\n")
+    assert (again.code, again.err) == (0, f"unchanged {ORDERS}: it had no team\n")
 
 
 @pytest.mark.parametrize(
@@ -161,3 +162,57 @@ def test_shared_options_may_stand_before_the_command(run: Run, client: Client) -
     client.create_topic("orders")
     assert run("-o", "name", "topics", "list").out == f"{ORDERS}\n"
     assert json.loads(run("-o", "name", "topics", "list", "-o", "json").out)[0]["name"] == ORDERS
+
+
+def test_labels_are_removed_by_who_may_not_read_them(run: Run, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.create_topic("orders", labels={"team": "pay", "tier": "gold"})
+
+    def refuse(*_: object) -> None:
+        raise Forbidden("no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "get_labels", refuse)
+        done = run("topics", "remove-custom-labels", "orders", "--labels", "team")
+        again = run("topics", "remove-custom-labels", "orders", "--labels", "team")
+    assert (done.err, again.err) == (f"removed team from {ORDERS}\n", f"unchanged {ORDERS}: it had no team\n")
+    assert client.get_labels("orders") == {"tier": "gold"}
+
+
+def test_pulsars_own_topics_are_listed_only_if_asked_for(run: Run, client: Client) -> None:
+    for topic in ("orders", "__change_events", "__orders"):
+        client.create_topic(topic)
+    names = [f"persistent://public/default/{name}" for name in ("__change_events", "__orders", "orders")]
+    assert run("topics", "list", "-o", "name").out.split() == names[1:]
+    for flag in ("-ist", "--include-system-topic"):
+        assert run("topics", "list", "-o", "name", flag).out.split() == names
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("set-custom-labels", "-l", "team=pay"), "it had team=pay before"),
+        (("remove-custom-labels", "-l", "tier"), "it had no tier"),
+        (("update-properties", "-p", "owner=ann"), "it had these properties before"),
+        (("remove-properties", "-k", "runbook"), "it had no property runbook"),
+        (("grant-permission", "--role", "ann", "--actions", "admin"), "ann had admin before"),
+        (("revoke-permission", "--role", "bob"), "bob had nothing granted on it"),
+    ],
+)
+def test_what_was_so_before_is_unchanged(run: Run, client: Client, words: tuple[str, ...], said: str) -> None:
+    client.create_topic("orders", labels={"team": "pay"}, properties={"owner": "ann"})
+    client.grant_on_topic("orders", "ann", ["admin"])
+    before = client.get_topic("orders").etag
+    command, *options = words
+    done = run("topics", command, "orders", *options)
+    assert (done.code, done.err) == (0, f"unchanged {ORDERS}: {said}\n")
+    assert client.get_topic("orders").etag == before
+
+
+@pytest.mark.parametrize("command", ["get-custom-labels", "get-properties", "permissions"])
+def test_where_there_is_nothing_to_show_a_note_says_so_and_json_is_empty(
+    run: Run, client: Client, command: str
+) -> None:
+    client.create_topic("orders")
+    assert run("topics", command, "orders").out == ""
+    assert run("topics", command, "orders").err != ""
+    assert run("topics", command, "orders", "-o", "json").out == "{}\n"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from topicfold.client.answers import Topic
-from topicfold.client.desired import Desired, Difference, pruning, steps
-from topicfold.client.desired_files import files_under, read_files, write_topics
+from topicfold.client.desired import Desired, pruning, steps
+from topicfold.client.desired_files import entries_of, files_under, read_files, write_entries
 from topicfold.errors import Forbidden, InvalidRequest
+from topicfold.model.differences import Difference
 
 ORDERS = "persistent://public/default/orders"
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
@@ -28,6 +30,11 @@ def file_with(directory: Path, text: str) -> Path:
     return path
 
 
+def written(topics: Iterable[Topic]) -> str:
+    """Return these topics as a file."""
+    return write_entries(entries_of(topics))
+
+
 def problems_of(directory: Path, text: str) -> str:
     """Return what reading a file with this text is refused with."""
     with pytest.raises(InvalidRequest) as refused:
@@ -42,7 +49,7 @@ def test_what_is_exported_is_what_is_read(tmp_path: Path) -> None:
         partitions=3,
         policies={"local": {"retentionPolicies": RETENTION}, "global": {"messageTTLInSeconds": 60}},
     )
-    desired = read_files([file_with(tmp_path, write_topics([there]))])
+    desired = read_files([file_with(tmp_path, written([there]))])
     assert list(steps(desired, {ORDERS: there})) == []
     assert desired[0].partitions == 3
     assert set(desired[0].parts) == {"labels", "properties", "local", "global"}
@@ -55,7 +62,7 @@ def test_only_the_parts_that_differ_are_sent(tmp_path: Path) -> None:
     there = topic(labels={"tier": "silver"}, policies={"local": {"retentionPolicies": RETENTION}, "global": None})
     (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: there})
     assert step.body == {"labels": {"tier": "gold"}}
-    assert step.differences == (Difference(ORDERS, "labels.tier", "silver", "gold"),)
+    assert step.differences == (Difference(("labels", "tier"), "silver", "gold"),)
     assert step.etag == "e1"
 
 
@@ -142,18 +149,18 @@ def test_numbers_and_booleans_become_text_as_pulsar_takes_them(tmp_path: Path) -
 
 
 def test_the_kafka_topic_counts_where_a_topic_is_made_and_cannot_be_changed_after(tmp_path: Path) -> None:
-    desired = read_files([file_with(tmp_path, write_topics([topic(kafkaName="shop", labels={"tier": "gold"})]))])
+    desired = read_files([file_with(tmp_path, written([topic(kafkaName="shop", labels={"tier": "gold"})]))])
     (made,) = steps(desired, {})
-    assert made.body["kafka_name"] == "shop"
+    assert made.body["kafkaName"] == "shop"
     (step,) = steps(desired, {ORDERS: topic()})
-    assert (step.body, step.differences[0]) == ({}, Difference(ORDERS, "kafkaName", "orders", "shop"))
+    assert (step.body, step.differences[0]) == ({}, Difference(("kafkaName",), "orders", "shop"))
     assert ", not shop" in step.problem
 
 
 def test_policies_that_may_not_be_read_are_neither_left_out_nor_compared(tmp_path: Path) -> None:
     hidden = topic(policies=None, labels={"tier": "gold"})
     with pytest.raises(Forbidden, match="orders may not be read"):
-        write_topics([hidden])
+        written([hidden])
     desired = read_files([file_with(tmp_path, "topics: [{name: orders, policies: {local: {}}}]")])
     with pytest.raises(Forbidden):
         list(steps(desired, {ORDERS: hidden}))

@@ -51,12 +51,26 @@ def test_a_setting_that_librdkafka_does_not_take_is_a_bad_setting() -> None:
         KafkaCluster("127.0.0.1:1", {"no.such.setting": "1"})
 
 
-@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.TOPIC_DELETION_DISABLED])
-def test_what_kafka_does_not_allow_names_the_topic_and_what_to_do(code: int) -> None:
-    error = translated(KafkaException(KafkaError(code)), "kafka:9092", "orders")
+@pytest.mark.parametrize(
+    ("code", "topic", "reason"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "orders", "does not allow us AlterConfigs on topic orders"),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "", "does not allow us AlterConfigs on the cluster"),
+        (KafkaError.TOPIC_DELETION_DISABLED, "orders", "deletes no topics, orders neither"),
+    ],
+)
+def test_what_kafka_does_not_allow_names_the_right_the_topic_and_what_to_do(code: int, topic: str, reason: str) -> None:
+    error = translated(KafkaException(KafkaError(code)), "kafka:9092", topic, "AlterConfigs")
     assert isinstance(error, ClusterUnavailable)
-    assert "orders" in error.reason
-    assert "Allow" in error.hint
+    assert (error.reason, error.values["is_denied"]) == (f"Kafka at kafka:9092 {reason}", True)
+    assert error.hint
+
+
+def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
+    error = translated(KafkaException(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED)), "kafka:9092", "a", "Describe")
+    assert isinstance(error, ClusterUnavailable)
+    assert "does not let us in" in error.reason
+    assert "is_denied" not in error.values
 
 
 @pytest.mark.kafka

@@ -9,9 +9,10 @@ import pytest
 
 from tests.contracts.conftest import OpenLog
 from topicfold.model.names import parse_topic
+from topicfold.model.policy.limits import Limits
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Asked
-from topicfold.runtime.engine import Engine
+from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.policy_news import News
 from topicfold.runtime.policy_service import TopicPoliciesService
 from topicfold.runtime.writing import Writing
@@ -22,7 +23,9 @@ TTL, SIZE, CLUSTERS = "messageTTLInSeconds", "maxMessageSize", "replicationClust
 @pytest.fixture
 async def engines(open_log: OpenLog) -> AsyncIterator[list[Engine]]:
     """Two engines on one log."""
-    made = [await Engine.start(await open_log()) for _ in range(2)]
+    known = frozenset(f"c{round_}" for round_ in range(10))
+    options = EngineOptions(limits=Limits(clusters=known))
+    made = [await Engine.start(await open_log(), options) for _ in range(2)]
     for engine in made:
         await engine.readiness.wait(engine.states, 20)
     yield made
@@ -43,13 +46,13 @@ async def test_updates_at_once_of_many_topics_are_all_read_back(engines: list[En
     for topic in topics:
         await make(engines[0], topic, partitions)
     for round_ in range(10):
-        wanted = {TTL: round_, SIZE: round_ + 1, CLUSTERS: [f"c{round_}"]}
+        wanted = {TTL: round_, SIZE: round_ + 1, CLUSTERS: ["standalone", f"c{round_}"]}
         await asyncio.gather(*(
             service.update(topic, lambda old, name=name, value=value: old.update({name: value}))
             for topic in topics for name, value in wanted.items()
         ))  # fmt: skip
         for topic in topics:
-            assert await service.get(topic) == {**wanted, CLUSTERS: (f"c{round_}",)}
+            assert await service.get(topic) == {**wanted, CLUSTERS: ("standalone", f"c{round_}")}
 
 
 async def test_two_nodes_that_count_at_once_lose_nothing_and_a_listener_ends_with_the_sum(

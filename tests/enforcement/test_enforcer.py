@@ -51,10 +51,10 @@ async def test_a_topics_policies_are_written_with_old_and_new_told(site: Site) -
         f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)",
         f"changed {ORDERS}: retention.bytes -1 -> 20971520 (topic policy)",
         f"changed {ORDERS}: max.message.bytes 1048588 -> 2000 (topic policy)",
-        f"changed {ORDERS}: cleanup.policy delete -> compact (topic policy)",
+        f"changed {ORDERS}: cleanup.policy delete -> compact,delete (topic policy)",
     ]
     assert await site.own("orders") == {
-        **TEN_MINUTES_IN_KAFKA, "max.message.bytes": "2000", "cleanup.policy": "compact"
+        **TEN_MINUTES_IN_KAFKA, "max.message.bytes": "2000", "cleanup.policy": "compact,delete"
     }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ async def test_what_another_enforcer_set_meanwhile_is_known_by_the_history_too(s
 
 
 async def test_what_it_set_itself_it_knows_without_a_history(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(self: FormerSayings, name: TopicName) -> frozenset[tuple[str, str]]:
+    async def nothing(self: FormerSayings, name: TopicName, clean: int) -> frozenset[tuple[str, str]]:
         return frozenset()
 
     monkeypatch.setattr(FormerSayings, "of", nothing)
@@ -243,11 +243,26 @@ async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_e
     assert await site.own("orders") == {"max.message.bytes": "1"}
 
 
-async def test_a_topic_that_is_compacted_and_trimmed_too_is_compacted(site: Site) -> None:
+async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(site: Site) -> None:
     await site.make("orders")
-    await site.cluster.alter("orders", {"cleanup.policy": "compact,delete"})
     await site.set("orders", "compactionThreshold", 1)
-    assert await site.once() == []
+    await site.once()
+    assert await site.own("orders") == {"cleanup.policy": "compact"}
+    await site.set_namespace(RETENTION, HOUR)
+    assert f"changed {ORDERS}: cleanup.policy compact -> compact,delete (topic policy)" in await site.once()
+    await site.remove_namespace(RETENTION)
+    assert f"changed {ORDERS}: cleanup.policy compact,delete -> compact (topic policy)" in await site.once()
+    await site.remove("orders", "compactionThreshold")
+    await site.once()
+    assert await site.own("orders") == {}
+
+
+async def test_the_order_of_clean_up_policies_is_left_as_it_is(site: Site) -> None:
+    await site.make("orders")
+    await site.cluster.alter("orders", {"cleanup.policy": "delete,compact"})
+    await site.set("orders", "compactionThreshold", 1)
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    assert not any("cleanup.policy" in line for line in await site.once())
 
 
 async def test_a_topic_that_is_being_ended_is_left_alone(site: Site) -> None:

@@ -48,7 +48,7 @@ def test_what_is_left_to_do_in_kafka_comes_back_and_is_indexed(pending: Pending)
     payload = encode_record(record)
     assert payloads.payload_schema_of(record) == 2
     assert payloads.decode_topic(2, payload) == record
-    assert payloads.decode_indexed(2, payload) == Indexed(labels={}, partitions=3, is_pending=True)
+    assert payloads.decode_indexed(2, payload) == Indexed(labels={}, partitions=3, pending=pending.step)
 
 
 @given(pairs, texts, texts)

@@ -128,7 +128,7 @@ def test_policies_arrive_in_kafka_and_each_removal_uncovers_what_lay_below(site:
         site.reaches(topic, RETENTION_IN_KAFKA)
         site.set("orders", "maxMessageSize", 4096)
         site.set("orders", "compactionThreshold", 1)
-        site.reaches(topic, {**RETENTION_IN_KAFKA, "max.message.bytes": "4096", "cleanup.policy": "compact"})
+        site.reaches(topic, {**RETENTION_IN_KAFKA, "max.message.bytes": "4096", "cleanup.policy": "compact,delete"})
         site.set_namespace("retention", HOUR)
         site.remove("orders", "retention")
         site.remove("orders", "maxMessageSize")
@@ -151,6 +151,44 @@ def test_a_removal_while_no_enforcer_ran_is_found_in_the_history_and_what_is_for
     reports = map(json.loads, done.stdout.splitlines())
     assert {(each["setting"], each["new"]) for each in reports} == {("retention.ms", None), ("retention.bytes", None)}
     assert site.kafka.own(topic) == {"max.message.bytes": "777"}
+
+
+def test_an_override_by_hand_that_equals_a_policy_of_before_stays(site: Site) -> None:
+    topic = site.make("orders")
+    site.set("orders", "maxMessageSize", 777)
+    assert site.enforce("--once").returncode == 0
+    site.remove("orders", "maxMessageSize")
+    assert site.enforce("--once").returncode == 0
+    assert site.kafka.own(topic) == {}
+    site.kafka.set(topic, "max.message.bytes", "777")
+    assert site.enforce("--once").returncode == 0
+    assert site.kafka.own(topic) == {"max.message.bytes": "777"}
+
+
+def test_a_default_that_went_while_no_enforcer_ran_is_uncovered_by_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = site.make("orders")
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", '{"maxMessageSize": 777}')
+    assert site.enforce("--once").returncode == 0
+    assert site.kafka.own(topic) == {"max.message.bytes": "777"}
+    monkeypatch.delenv("TOPICFOLD_POLICY_DEFAULTS")
+    done = site.enforce("--once", "-o", "json")
+    assert [json.loads(line)["old"] for line in done.stdout.splitlines()] == ["777"]
+    assert site.kafka.own(topic) == {}
+
+
+def test_a_compacted_topic_is_trimmed_only_while_a_retention_takes_effect(site: Site) -> None:
+    topic = site.make("orders")
+    site.set("orders", "compactionThreshold", 1)
+    site.enforce("--once")
+    assert site.kafka.own(topic) == {"cleanup.policy": "compact"}
+    site.set_namespace("retention", HOUR)
+    done = site.enforce("--once", "-o", "json")
+    told = {each["setting"]: (each["old"], each["new"]) for each in map(json.loads, done.stdout.splitlines())}
+    assert told["cleanup.policy"] == ("compact", "compact,delete")
+    assert site.kafka.own(topic) == {"retention.ms": "3600000", "cleanup.policy": "compact,delete"}
+    assert site.enforce("--once", "-o", "json").stdout == ""
 
 
 def test_a_dry_run_shows_old_and_new_ends_with_1_and_changes_nothing(site: Site) -> None:

@@ -1,6 +1,7 @@
 """Fuzzing over the whole OpenAPI document: whatever fits it, or nearly, a running server answers without a 5xx.
 
-`FUZZ_REQUESTS` is how many requests are sent at least; 100,000 is the nightly size.
+With authentication, nor does it do anything for who was granted nothing. `FUZZ_REQUESTS` is how many requests are sent
+at least, a tenth of them with authentication; 100,000 is the nightly size.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ KNOWN = {
 }
 """Names that exist, or might: most requests go to these, for beyond an unknown name nothing is reached."""
 
+TOKENS = {"root": "t-root", "editor": "t-editor", "stranger": "t-stranger"}
+"""Roles, and the tokens they bring: `root` may do everything, `editor` something, `stranger` nothing."""
+NOBODY = {"Authorization": "Bearer t-unknown"}
+
 SWITCHES = frozenset({"isGlobal", "applied", "authoritative", "force", "all", "includeSystemTopic"})
 """Parameters that are `true` or `false`; any other text is refused before anything else is looked at."""
 
@@ -48,9 +53,28 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     node.stop()
 
 
-def make_what_is_known(server: Node) -> None:
+@pytest.fixture(scope="module")
+def closed_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """Give a node of its own that wants to know who asks."""
+    directory = tmp_path_factory.mktemp("closed")
+    tokens = directory / "tokens"
+    tokens.write_text("".join(f"{token} {role}\n" for role, token in TOKENS.items()))
+    tokens.chmod(0o600)
+    who = ["--auth-static-tokens-file", str(tokens), "--superusers", "root"]
+    node = Node(["--log", str(directory / "log.db"), *who], directory / "node.txt")
+    node.start()
+    yield node
+    node.stop()
+
+
+def as_role(role: str) -> dict[str, str]:
+    """Return the header of a request of `role`."""
+    return {"Authorization": f"Bearer {TOKENS[role]}"}
+
+
+def make_what_is_known(server: Node, headers: dict[str, str] | None = None) -> None:
     """Make the tenants, namespaces and topics of `KNOWN` that an earlier request may have ended; `gone` never is."""
-    with httpx2.Client(base_url=f"{server.url}/admin/v2") as admin:
+    with httpx2.Client(base_url=f"{server.url}/admin/v2", headers=headers) as admin:
         admin.put("/tenants/acme", json={})
         for namespace in product(KNOWN["tenant"], KNOWN["namespace"]):
             admin.put("/namespaces/" + "/".join(namespace))
@@ -73,9 +97,15 @@ def document_with_names() -> OpenApiSchema:
 
     @schema.hook
     def map_query(context: Any, query: dict[str, Any] | None) -> dict[str, Any] | None:
-        return query and {name: _switched(name, value) for name, value in query.items()}
+        return {name: _switched(name, value) for name, value in (query or {}).items()} | _bounded(context.operation)
 
     return schema
+
+
+def _bounded(operation: Any) -> dict[str, str]:
+    """Return what makes a stream end, which would else go on for a day."""
+    names = {each["name"] for each in operation.definition.raw.get("parameters", ())}
+    return {"timeoutSeconds": "1"} if "timeoutSeconds" in names else {}
 
 
 def _known(name: str, value: Any) -> Any:
@@ -116,3 +146,38 @@ def test_no_request_that_the_document_suggests_makes_the_server_fail(server: Nod
     assert sent >= REQUESTS / SHARDS * 0.9
     assert succeeded >= sent / 10, "the requests reach nothing"
     assert httpx2.get(f"{server.url}/readyz").status_code == 200
+
+
+def answered_by(case: schemathesis.Case) -> set[str]:
+    """Return the roles that may have an answer, by what the document says of the operation."""
+    access = case.operation.definition.raw["x-topicfold-permission"].get("access")
+    strangers = {"public": {"nobody", "stranger"}, "anyone": {"stranger"}}
+    return {"root", "editor"} | strangers.get(access, set())
+
+
+@pytest.mark.slow
+def test_nobody_makes_a_closed_server_fail_and_who_was_granted_nothing_gets_nothing(closed_server: Node) -> None:
+    operations = [found.ok() for found in document_with_names().get_all_operations()]
+    examples = math.ceil(REQUESTS / 10 / len(operations) / (len(TOKENS) + 1))
+    succeeded = dict.fromkeys([*TOKENS, "nobody"], 0)
+    for operation in operations:
+        make_what_is_known(closed_server, as_role("root"))
+        for namespace in ("public/default", "acme/pay"):
+            grant = f"{closed_server.url}/admin/v2/namespaces/{namespace}/permissions/editor"
+            httpx2.post(grant, json=["read-policies", "update-policies", "produce"], headers=as_role("root"))
+
+        @settings(max_examples=examples, deadline=None, database=None, phases=(Phase.explicit, Phase.generate),
+                  suppress_health_check=list(HealthCheck))  # fmt: skip
+        @given(case=operation.as_strategy())
+        def fuzz(case: schemathesis.Case) -> None:
+            for role in ("nobody", "stranger", "editor", "root"):
+                headers = NOBODY if role == "nobody" else as_role(role)
+                answer = case.call(base_url=closed_server.url, timeout=20, headers=headers)
+                said = f"{role}: {answer.status_code} {case.as_curl_command()}\n{answer.text}"
+                assert answer.status_code < 500, said
+                assert answer.status_code >= 300 or role in answered_by(case), said
+                succeeded[role] += answer.status_code < 300
+
+        fuzz()
+    assert succeeded["root"] > succeeded["editor"] > succeeded["stranger"] > succeeded["nobody"] > 0
+    assert httpx2.get(f"{closed_server.url}/readyz").status_code == 200

@@ -238,7 +238,7 @@ async def test_a_loop_that_stands_still_holds_up_replaying(log: SqliteLog) -> No
     await log.end_offsets()
     following = Following(log)
     time.sleep(0.3)  # noqa: ASYNC251 -- the loop is to stand still while the thread reads ahead
-    assert 8_000_000 < log._worker._handed_out_bytes < 16_000_000
+    assert 8_000_000 < log._worker._delivery._handed_out_bytes < 16_000_000
     await following.seen(2_000)
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS, Node, running
 from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
@@ -29,3 +30,10 @@ async def orders(node: Node) -> Node:
     """The same node, with the topic `orders`."""
     await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
     return node
+
+
+@pytest.fixture
+async def kafka_node(store: MemoryStore) -> AsyncIterator[KafkaNode]:
+    """A ready node over `store` that is told of a cluster in memory."""
+    async with attached(store, WilfulCluster()) as node:
+        yield node

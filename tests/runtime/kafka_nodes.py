@@ -95,3 +95,10 @@ async def attached(store: MemoryStore, cluster: WilfulCluster, first_id: int = 0
     async with running(store, first_id) as node:
         writing = KafkaWriting(node.engine, KafkaTopics(cluster, {LOG_TOPIC}))
         yield KafkaNode(node.engine, node.log, writing, node.reading, cluster)
+
+
+async def id_of(node: KafkaNode, kafka_topic: str) -> str:
+    """Return Kafka's own id of a topic that is there."""
+    found = await node.cluster.topic(kafka_topic)
+    assert found is not None
+    return found.id

@@ -39,7 +39,7 @@ class WilfulLog(MemoryLog):
         self.answers = asyncio.Event()
         self.answers.set()
         self.is_cut = False
-        self._is_paused = False
+        self.is_paused = False
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
         self.tries += 1
@@ -84,15 +84,15 @@ class WilfulLog(MemoryLog):
 
     def pause(self) -> None:
         """Deliver nothing for now."""
-        self._is_paused = True
+        self.is_paused = True
 
     def resume(self) -> None:
         """Deliver again."""
-        self._is_paused = False
+        self.is_paused = False
         self.wake()
 
     def _deliver_next(self) -> None:
-        if self._is_paused:
+        if self.is_paused:
             self._is_woken = False
         else:
             super()._deliver_next()

@@ -45,6 +45,12 @@ async def test_what_was_deleted_is_not_made_again_at_the_next_start(store: Memor
         assert node.reading.tenants() == []
 
 
+async def test_topics_are_found_by_the_segments_that_the_node_is_told_of(store: MemoryStore) -> None:
+    async with running(store, wildcard_separator=".") as node:
+        (table,) = (topics for state in node.engine.states.values() for topics in state.topics.values())
+        assert table.names.separator == "."
+
+
 async def test_nodes_that_start_at_once_agree_on_one_log(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore(partitions=4)
     engines = await asyncio.gather(*(Engine.start(WilfulLog(store)) for _ in range(3)))
@@ -162,7 +168,7 @@ async def test_a_node_whose_part_has_failed_stops_and_closes_its_log(
 ) -> None:
     async with running(store) as node:
         monkeypatch.setattr(node.engine.updates, "tick", lambda: 1 / 0)
-        await asyncio.wait(node.engine._tasks)
+        await asyncio.wait(node.engine._tasks, return_when=asyncio.FIRST_EXCEPTION)
         await asyncio.sleep(0)
         assert "ZeroDivisionError" in node.engine.reader.faults[0].reason
         await node.engine.stop()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, operation
-from topicfold.errors import NewerSchema
+from topicfold.errors import NewerSchema, PolicyUnmet
 from topicfold.log.payload import MAX_PAYLOAD_BYTES, PAYLOAD_SCHEMA, decode_topic, encode_record
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Audit, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
-from topicfold.model.updates import Updater
+from topicfold.model.updates import Postponed, Updater
 from topicfold.runtime.group import MAX_GROUP, Group, Target, Update, run_group
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 
@@ -119,6 +119,37 @@ async def test_an_update_that_fails_fails_alone() -> None:
     assert (group.updates, record_of(group).labels["a"]) == ([good], "1")
     with pytest.raises(ZeroDivisionError):
         bad.settled.result()
+
+
+def unmet(old: Record | None) -> Record:
+    """Refuse by an error, as an update does that meets what it cannot know before."""
+    raise PolicyUnmet("not beside this")
+
+
+@pytest.mark.parametrize(
+    ("updater", "flags"),
+    [(failing, {"in_attempt": True}), (unmet, {"in_attempt": True}), (unmet, {"by_client": True})],
+    ids=["a defect in flight", "an error in flight", "an error under a key"],
+)
+async def test_an_update_that_fails_is_refused_by_an_event_where_an_earlier_one_may_be_accepted(
+    updater: Updater, flags: dict[str, bool]
+) -> None:
+    bad, good = update(updater, **flags), update(labels(a="1"))
+    group = run(bad, good)
+    assert group.must_be_logged
+    assert (group.verdicts, record_of(group).labels["a"]) == ([Verdict.FAILED, Verdict.CHANGED], "1")
+    assert not bad.settled.done()
+    assert isinstance(bad.failure, ZeroDivisionError | PolicyUnmet)
+
+
+async def test_what_cannot_be_told_yet_is_left_waiting_while_an_earlier_attempt_is_undecided() -> None:
+    def postponed(old: Record | None) -> Record:
+        raise Postponed
+
+    sent, new = update(postponed, in_attempt=True), update(postponed, by_client=True)
+    assert run(sent, new).updates == []
+    assert (sent.settled.done(), new.settled.done()) == (False, True)
+    new.settled.exception()
 
 
 @pytest.mark.parametrize("properties", [{"p": "\ud800"}, {"p": 3}], ids=["not utf-8", "no text"])

@@ -62,8 +62,8 @@ def telling() -> int:
 
 
 def listening(node: Node) -> int:
-    """Return how many are told of every change by the reader."""
-    return len(node.engine.reader._listeners)
+    """Return how many are told of every change by the reader, the node's own updates among them."""
+    return len(node.engine.reader._listeners) - 1  # the watches
 
 
 async def all_told(service: TopicPoliciesService) -> None:

@@ -21,6 +21,7 @@ from topicfold.errors import (
 )
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
+from topicfold.model.clusters import CLUSTERS, create_cluster
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import TopicRecord
@@ -82,11 +83,11 @@ async def test_what_a_mutator_keeps_of_what_it_saw_changes_nothing(service: Topi
 
 
 async def test_what_a_mutator_gave_back_changes_nothing_later(service: TopicPoliciesService) -> None:
-    given = {"replicationClusters": ["east"], "retentionPolicies": dict(RETENTION)}
+    given = {"replicationClusters": ["standalone"], "retentionPolicies": dict(RETENTION)}
     await service.update("orders", lambda old: given)
     given["replicationClusters"].append("west")
     given["retentionPolicies"]["retentionTimeInMinutes"] = 99
-    assert await service.get("orders") == {"replicationClusters": ("east",), "retentionPolicies": RETENTION}
+    assert await service.get("orders") == {"replicationClusters": ("standalone",), "retentionPolicies": RETENTION}
 
 
 async def test_what_was_read_cannot_be_changed(service: TopicPoliciesService) -> None:
@@ -223,19 +224,21 @@ async def test_of_a_retention_and_a_quota_that_contradict_each_other_one_is_refu
 @pytest.mark.parametrize("partitions", [0, 4])
 async def test_three_updates_at_once_of_ten_topics_in_ten_rounds_are_all_read_back(node: Node, partitions: int) -> None:
     """Upstream's TopicPoliciesUpdateTest.testMultipleUpdates."""
+    for round_ in range(10):
+        await node.writing.change_tenant(CLUSTERS, create_cluster(f"c{round_}", {}, "standalone"), node.asked())
     service = TopicPoliciesService(node.engine)
     topics = [f"topic{number}" for number in range(10)]
     for topic in topics:
         await node.writing.create_topic(parse_topic(topic), TopicRecord(partitions), node.asked())
     for round_ in range(10):
         rate = {"dispatchThrottlingRateInMsg": round_ + 1, "ratePeriodInSecond": 1}
-        wanted = {TTL: round_, "replicatorDispatchRate": rate, "replicationClusters": [f"c{round_}"]}
+        wanted = {TTL: round_, "replicatorDispatchRate": rate, "replicationClusters": ["standalone", f"c{round_}"]}
         await asyncio.gather(*(
             service.update(topic, putting(**{name: value})) for topic in topics for name, value in wanted.items()
         ))  # fmt: skip
         for topic in topics:
             found = await service.get(topic)
-            assert (found[TTL], found["replicationClusters"]) == (round_, (f"c{round_}",))
+            assert (found[TTL], found["replicationClusters"]) == (round_, ("standalone", f"c{round_}"))
             assert found["replicatorDispatchRate"]["dispatchThrottlingRateInMsg"] == round_ + 1
     await turns()
     assert len(node.engine.updates) == 0

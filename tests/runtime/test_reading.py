@@ -167,6 +167,7 @@ async def test_a_linearizable_read_appends_a_barrier_and_fails_without_one(node:
 async def test_an_operation_is_found_while_the_ring_knows_it(orders: Node) -> None:
     written = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
     partition, _, operation = written.operation.partition("-")
-    settled = orders.reading.operation(int(partition), bytes.fromhex(operation))
+    settled = orders.reading.operation(int(partition), "", bytes.fromhex(operation))
     assert str(settled.etag) == written.etag
-    assert orders.reading.operation(0, bytes(16)) is None
+    assert orders.reading.operation(0, "", bytes(16)) is None
+    assert orders.reading.operation(int(partition), "another", bytes.fromhex(operation)) is None

@@ -168,11 +168,11 @@ async def test_an_unknown_update_that_lands_later_is_found_by_its_key(orders: No
     with pytest.raises(OutcomeUnknown) as caught:
         await orders.writing.set_labels(ORDERS, {"team": "pay"}, asked)
     operation = bytes.fromhex(caught.value.values["operation"][2:])
-    assert orders.reading.operation(0, operation) is None
+    assert orders.reading.operation(0, "", operation) is None
     orders.log.release()
     again = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k", method="POST"))
     assert (again.changed, orders.labels()) == (True, {"team": "pay"})
-    assert orders.reading.operation(0, operation).verdict == Verdict.CHANGED
+    assert orders.reading.operation(0, "", operation).verdict == Verdict.CHANGED
 
 
 async def test_a_key_used_twice_has_one_effect_and_one_answer(orders: Node) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 
@@ -17,8 +17,10 @@ from topicfold.model.events import AggregateKind, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime import tenancy
 from topicfold.runtime.asking import Asked
-from topicfold.runtime.writing import refusal
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.refusals import refusal
 
 
 @pytest.fixture
@@ -213,8 +215,8 @@ async def test_a_tenant_is_made_changed_and_deleted(wide: Node) -> None:
     await wide.writing.create_tenant("acme", TenantRecord(("root",)), wide.asked())
     with pytest.raises(errors.AlreadyExists):
         await wide.writing.create_tenant("acme", TenantRecord(), wide.asked())
-    await wide.writing.update_tenant("acme", TenantRecord(("ann",), ("west",)), wide.asked())
-    assert wide.reading.tenant("acme")[0] == TenantRecord(("ann",), ("west",))
+    await wide.writing.update_tenant("acme", TenantRecord(("ann",), ("standalone",)), wide.asked())
+    assert wide.reading.tenant("acme")[0] == TenantRecord(("ann",), ("standalone",))
     await wide.writing.delete_tenant("acme", wide.asked())
     for missing in (wide.writing.delete_tenant("acme", wide.asked()),
                     wide.writing.update_tenant("acme", TenantRecord(), wide.asked())):  # fmt: skip
@@ -235,16 +237,16 @@ async def test_a_tenant_with_namespaces_stays(wide: Node) -> None:
 async def test_a_tenant_that_is_made_between_the_two_looks_is_found(
     wide: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, looks = wide.writing._pass_everywhere, []
+    look, looks = tenancy.look_at, []
 
-    async def made_after_the_first(asked: Asked) -> None:
-        await look(asked)
+    async def made_after_the_first(engine: Engine, partitions: Collection[int], asked: Asked) -> None:
+        await look(engine, partitions, asked)
         looks.append(asked)
         if len(looks) == 1:
             partition = wide.engine.partition("acme")
             wide.log.store.append(partition, encode_event(tenant_put(7, name="acme")))
 
-    monkeypatch.setattr(wide.writing, "_pass_everywhere", made_after_the_first)
+    monkeypatch.setattr(tenancy, "look_at", made_after_the_first)
     await wide.writing.create_namespace("acme/pay", NamespaceRecord(), wide.asked())
     assert len(looks) == 2
 

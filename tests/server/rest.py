@@ -14,6 +14,7 @@ from uvicorn.server import ServerState
 
 from tests.runtime.nodes import Node, running
 from topicfold.log.memory import MemoryStore
+from topicfold.runtime.window import SIZE
 from topicfold.server.app import Application, create_app
 from topicfold.server.connection import Connection
 from topicfold.server.run import listen, server_of
@@ -61,10 +62,13 @@ class RestNode:
 
 
 @asynccontextmanager
-async def rest_node(store: MemoryStore, first_id: int = 0, **settings: Any) -> AsyncIterator[RestNode]:
+async def rest_node(
+    store: MemoryStore, first_id: int = 0, *, window_size: int = SIZE, **settings: Any
+) -> AsyncIterator[RestNode]:
     """Run a ready node over `store` behind REST."""
     told = Settings(port=0, **settings)
-    async with running(store, first_id, label_rules=told.label_rules, limits=told.policy_limits) as node:
+    options = {"label_rules": told.label_rules, "limits": told.policy_limits, "window_size": window_size}
+    async with running(store, first_id, **options) as node:
         app = create_app(node.engine, told)
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:

@@ -127,3 +127,36 @@ async def test_a_tenant_may_be_allowed_known_clusters_only(rest: RestNode) -> No
     await rest.done("PUT", "/admin/v2/tenants/acme", {"allowedClusters": ["standalone"]})
     assert await rest.problem("POST", "/admin/v2/tenants/acme", {"allowedClusters": ["mars"]}) == (412, "policy_unmet")
     assert await rest.problem("POST", "/admin/v2/tenants/acme", {"adminRoles": [" ann"]}) == (412, "policy_unmet")
+
+
+async def test_clusters_have_peers_that_are_clusters_too(rest: RestNode) -> None:
+    for name in ("eu", "us"):
+        await rest.done("PUT", f"/admin/v2/clusters/{name}", ADDRESSES)
+    peers = f"{EU}/peers"
+    assert await rest.get(peers) == []
+    await rest.done("POST", peers, ["us", "standalone", "us"])
+    assert await rest.get(peers) == ["us", "standalone"]
+    assert await rest.get(EU) == {**ADDRESSES, "peerClusterNames": ["us", "standalone"]}
+    for wrong, reason in (
+        (["eu"], "eu itself can't be part of peer-list"),
+        (["mars"], "Peer cluster mars does not exist"),
+    ):
+        answer = await rest.send("POST", peers, wrong)
+        assert (answer.status_code, answer.json()["reason"]) == (412, reason)
+    assert await rest.problem("POST", peers, "us") == (400, "invalid_request")
+    assert await rest.problem("POST", "/admin/v2/clusters/mars/peers", []) == (404, "not_found")
+    assert await rest.problem("GET", "/admin/v2/clusters/mars/peers") == (404, "not_found")
+    await rest.done("POST", peers, b"")
+    assert await rest.get(EU) == ADDRESSES
+
+
+async def test_replication_to_a_cluster_and_its_peer_is_409_in_pulsars_words(rest: RestNode) -> None:
+    await rest.done("PUT", "/admin/v2/clusters/us", ADDRESSES)
+    await rest.done("PUT", EU, {**ADDRESSES, "peerClusterNames": ["us"]})
+    await rest.done("PUT", "/admin/v2/persistent/public/default/orders")
+    for path in ("persistent/public/default/orders/replication", "namespaces/public/default/replication"):
+        answer = await rest.send("POST", f"/admin/v2/{path}", ["standalone", "eu", "us"])
+        assert (answer.status_code, answer.json()["code"]) == (409, "peer_cluster")
+        assert answer.json()["reason"] == (
+            "eu's peer-clusters [us] can't be part of replication-clusters [standalone, eu, us]"
+        )

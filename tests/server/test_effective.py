@@ -34,11 +34,34 @@ async def test_every_policy_is_there_with_who_enforces_it(orders: RestNode) -> N
     EffectiveTopic.model_validate(found)
     assert found["labels"] == {"team": "pay", "tier": "gold"}
     assert list(found["policies"]) == list(BY_NAME)
-    assert {name for name, each in found["policies"].items() if each["enforcedBy"] == "kafka"} == {
-        "retentionPolicies",
-        "compactionThreshold",
-        "maxMessageSize",
-    }
+    assert {each["enforcedBy"] for each in found["policies"].values()} == {"nothing"}
+
+
+async def enforced_by_kafka(rest: RestNode, path: str = EFFECTIVE) -> set[str]:
+    """Return the policies that are said to be enforced by Kafka."""
+    policies = (await rest.get(path))["policies"]
+    return {name for name, each in policies.items() if each["enforcedBy"] == "kafka"}
+
+
+async def test_kafka_enforces_what_it_is_told_and_no_built_in_default(orders: RestNode) -> None:
+    assert await enforced_by_kafka(orders) == set()
+    await orders.done("POST", f"{ORDERS}/maxMessageSize", 7)
+    await orders.done("POST", f"{ORDERS}/compactionThreshold", 0)
+    await orders.done("POST", f"{ORDERS}/retention", {"retentionTimeInMinutes": 0, "retentionSizeInMB": 0})
+    assert await enforced_by_kafka(orders) == {"maxMessageSize", "compactionThreshold"}
+
+
+async def test_kafka_enforces_nothing_of_a_topic_that_it_does_not_have(rest: RestNode) -> None:
+    await rest.done("PUT", "/admin/v2/non-persistent/public/default/calls")
+    await rest.done("POST", "/admin/v2/non-persistent/public/default/calls/maxMessageSize", 7)
+    path = "/api/v1/topics/public/default/calls/effective?domain=non-persistent"
+    assert await enforced_by_kafka(rest, path) == set()
+
+
+async def test_kafka_enforces_defaults_by_settings(store: MemoryStore) -> None:
+    async with rest_node(store, policy_defaults={"maxMessageSize": 7}) as rest:
+        await rest.done("PUT", ORDERS)
+        assert await enforced_by_kafka(rest) == {"maxMessageSize"}
 
 
 async def test_removing_a_value_uncovers_what_lies_below(orders: RestNode) -> None:

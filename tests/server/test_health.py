@@ -46,6 +46,7 @@ async def test_the_report_has_every_partition_and_every_kind_of_record(orders: R
     assert report["records"] == {"accepted": 4, "rejected": 0, "no_op": 8, "garbage": 2}
     assert report["partitions"]["3"] | {"ageSeconds": 0} == {
         "ready": True, "reason": "", "position": 4, "level": 1, "ageSeconds": 0, "topics": 1, "undecodableTopics": 0,
+        "endingTopics": 0,
     }  # fmt: skip
 
 

@@ -129,3 +129,23 @@ async def test_a_node_without_a_cluster_says_so() -> None:
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             assert (await client.get("/readyz?verbose")).json()["cluster"] is None
             assert "topicfold_cluster" not in (await client.get("/metrics")).text
+
+
+async def test_a_topic_whose_end_is_decided_is_shown_to_nobody_and_counted_until_kafka_follows(
+    cluster: WilfulCluster,
+) -> None:
+    listing, labels = "/admin/v2/persistent/public/default", "/admin/v2/namespaces/public/default/topicCustomLabels"
+    async with told_of(cluster) as (rest, upkeep):
+        await rest.done("PUT", NATIVE, {"labels": {"team": "pay"}})
+        cluster.goes_away_at.add("delete")
+        assert await rest.problem("DELETE", NATIVE) == (504, "outcome_unknown")
+        assert [await rest.get(path) for path in (listing, labels)] == [[], {}]
+        assert (await rest.get("/api/v1/topics"))["items"] == []
+        for method, path in (("GET", NATIVE), ("GET", f"{ADMIN}/retention"), ("GET", f"{ADMIN}/partitions")):
+            assert await rest.problem(method, path) == (404, "topic_not_found")
+        assert (await rest.get("/readyz?verbose"))["partitions"]["0"]["endingTopics"] == 1
+        cluster.heal()
+        for _ in range(2):
+            await upkeep.run_once()
+        assert (await rest.get("/readyz?verbose"))["partitions"]["0"]["endingTopics"] == 0
+        assert cluster.partitions() == {}

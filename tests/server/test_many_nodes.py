@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from tests.server.rest import LABELS, ORDERS, RestNode
+from topicfold.model.events import operation_of
+from topicfold.server.auth.principal import ANONYMOUS
 
 
 async def test_three_changes_in_a_row_each_on_the_next_node_are_all_there(nodes: list[RestNode]) -> None:
@@ -30,9 +32,10 @@ async def test_no_change_of_eight_clients_on_three_nodes_is_lost(nodes: list[Res
 
     with nodes[0].node.events() as events:
         acknowledged = set[str]().union(*await asyncio.gather(*map(client, range(8))))
-    accepted = [operation.id.hex() for event in events for operation in event.operations]
+    accepted = {operation.id for event in events for operation in event.operations}
     assert len(acknowledged) == 1_000
-    assert {operation.partition("-")[2] for operation in acknowledged} <= set(accepted)
+    handles = (bytes.fromhex(operation.partition("-")[2]) for operation in acknowledged)
+    assert {operation_of(ANONYMOUS, handle) for handle in handles} <= accepted
     assert await nodes[1].get(LABELS) == {f"client-{number}": "124" for number in range(8)}
     for each in nodes:
         await each.node.caught_up()

@@ -6,6 +6,7 @@ import pytest
 
 from tests.server.rest import LABELS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
+from topicfold.model.events import handle_of_key
 from topicfold.wire.resources import OperationState
 
 UNKNOWN = f"3-{'ab' * 16}"
@@ -18,11 +19,17 @@ async def test_an_applied_change_has_its_etag(orders: RestNode) -> None:
     assert (state["state"], state["etag"]) == ("applied", written.headers["etag"].strip('"'))
 
 
+async def test_an_applied_change_says_whether_it_changed_anything(orders: RestNode) -> None:
+    for is_changed in (True, False):
+        written = await orders.done("POST", LABELS, {"labels": {"a": "b"}}, idempotency_key=str(is_changed))
+        state = await orders.get(f"/api/v1/operations/{written.headers['x-operation-id']}")
+        assert (state["state"], state["changed"]) == ("applied", is_changed)
+
+
 async def test_a_refused_change_has_its_code(rest: RestNode) -> None:
-    with rest.node.events() as events:
-        await rest.send("POST", LABELS, {"labels": {"a": "b"}}, idempotency_key="k")
-    operation = events[0].operations[0].id.hex()
-    state = await rest.get(f"/api/v1/operations/3-{operation}")
+    await rest.send("POST", LABELS, {"labels": {"a": "b"}}, idempotency_key="k")
+    handle = handle_of_key("anonymous", "POST", "persistent://public/default/orders", "k").hex()
+    state = await rest.get(f"/api/v1/operations/3-{handle}")
     assert (state["state"], state["code"]) == ("refused", "topic_not_found")
 
 

@@ -38,9 +38,9 @@ async def follow(nodes: dict[str, RestNode], url: str, method: str, path: str, b
             assert answer.status_code in (200, 204), answer.text
             return came_to
         assert answer.content == b""
-        base, slash, rest = answer.headers["location"].partition("/admin")
-        came_to.append(base)
-        path = slash + rest
+        to = httpx2.URL(answer.headers["location"])
+        came_to.append(f"{to.scheme}://{to.netloc.decode()}")
+        path = to.raw_path.decode()
         assert len(came_to) < 5, "redirected in circles"
 
 
@@ -57,6 +57,9 @@ async def test_a_request_comes_to_the_owner_wherever_it_was_sent(owners: dict[st
         ("PUT", "/admin/v2/namespaces/public/nobodys", url),
         ("GET", "/admin/v2/tenants", url),
         ("GET", "/api/v1/topics?namespace=public/pay", url),
+        ("GET", "/api/v1/topics/public/pay/orders", ADDRESSES[1]),
+        ("GET", "/api/v1/topics/public/pay/orders/history?limit=1", ADDRESSES[1]),
+        ("PATCH", "/api/v1/topics/public/pay/orders?domain=persistent", ADDRESSES[1]),
     ):
         assert await follow(owners, url, method, path) == ([url] if url == owner else [url, owner]), path
 
@@ -147,6 +150,32 @@ async def test_a_body_that_was_not_read_does_not_keep_the_redirect_back(owners: 
         request = f"PUT {PAY}/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n".encode()
         status, headers, _ = await raw(port, request)
     assert (status, headers["location"]) == (307, f"http://two:8080{PAY}/orders?authoritative=true")
+
+
+async def test_a_page_in_a_browser_is_answered_by_its_own_node(owners: dict[str, RestNode]) -> None:
+    node = owners[ADDRESSES[0]]
+    await node.done("PUT", "/admin/v2/namespaces/public/pay", sec_fetch_site="same-origin")
+    await node.done("PUT", f"{PAY}/orders", sec_fetch_site="same-origin")
+    item = await node.get("/api/v1/topics/public/pay/orders", sec_fetch_site="same-origin")
+    assert item["name"] == "persistent://public/pay/orders"
+
+
+async def test_just_the_operations_that_may_be_redirected_are_so_in_the_document(owners: dict[str, RestNode]) -> None:
+    node, shown = owners[ADDRESSES[0]], {}
+    document = (await node.send("GET", "/openapi.json")).json()
+    names = {"tenant": "acme", "namespace": "any", "topic": "t", "domain": "persistent"}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            answer = await node.send(method.upper(), path.format_map(_Named(names)))
+            shown[operation["operationId"]] = "307" in operation["responses"]
+            assert shown[operation["operationId"]] == (answer.status_code == 307 and "location" in answer.headers), path
+    assert shown["getTopicRecord"]
+    assert not shown["findTopics"]
+
+
+class _Named(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return f"some-{key}"
 
 
 async def test_without_owners_nothing_is_redirected(rest: RestNode) -> None:

@@ -244,7 +244,9 @@ async def test_replication_is_refused_in_pulsars_order(orders: RestNode) -> None
     assert (await refused(orders, "POST", REPLICATION, ["nosuch"]))[0] == 412
     assert (await refused(orders, "POST", f"{REPLICATION}?isGlobal=true", ["nosuch"]))[0] == 412
     assert (await refused(orders, "POST", f"{REPLICATION}?isGlobal=true", ["standalone"]))[0] == 412
+    await orders.done("PUT", "/admin/v2/clusters/gone", {})
     await say_of_namespace(orders, "replicationClusters", ("standalone", "gone"))
+    await orders.done("DELETE", "/admin/v2/clusters/gone")
     assert (await refused(orders, "POST", f"{REPLICATION}?isGlobal=true", ["nosuch"]))[0] == 412
     assert (await refused(orders, "POST", f"{REPLICATION}?isGlobal=true", ["gone"]))[0] == 403
     await orders.done("POST", f"{REPLICATION}?isGlobal=true", ["standalone"])

@@ -59,8 +59,8 @@ async def test_a_tenant_that_exists_by_a_namespace_alone_can_be_ended(rest: Rest
     engine = rest.node.engine
     asked = Asked(asyncio.get_running_loop().time() + 5)
     writing = Writing(engine)
-    await writing._submit(engine.target(AggregateKind.NAMESPACE, "acme/x"), create, asked)
-    await writing._submit(engine.target(AggregateKind.TENANT, "acme"), delete, asked)
+    await writing._submit_once(engine.target(AggregateKind.NAMESPACE, "acme/x"), create, asked)
+    await writing._submit_once(engine.target(AggregateKind.TENANT, "acme"), delete, asked)
     assert await rest.problem("DELETE", ACME) == (409, "not_empty")
     await rest.done("DELETE", f"{ACME}?force=true")
     assert await rest.problem("GET", ACME) == (404, "tenant_not_found")

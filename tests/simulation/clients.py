@@ -15,7 +15,7 @@ from tests.simulation.operations import Operation
 from tests.simulation.requests import Requests
 from tests.simulation.setup import Setup
 from topicfold.errors import NotReady, OutcomeUnknown, TopicfoldError, Wait
-from topicfold.model.events import partition_of
+from topicfold.model.events import operation_of, partition_of
 from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked, Consistency, Written
 from topicfold.runtime.reading import BARRIER_SECONDS
@@ -157,13 +157,14 @@ class Clients:
 
     async def _ask_for_outcome(self, unknown: OutcomeUnknown) -> None:
         """Ask some node, as `GET /operations/{id}` does, what became of an operation."""
-        partition_text, _, id_text = unknown.values["operation"].partition("-")
-        partition, operation_id, node = int(partition_text), bytes.fromhex(id_text), self._any_node()
+        partition_text, _, handle_text = unknown.values["operation"].partition("-")
+        partition, node = int(partition_text), self._any_node()
+        handle = bytes.fromhex(handle_text)
         if node.engine is not None:
-            settled = node.reading.operation(partition, operation_id)
+            settled = node.reading.operation(partition, ACTOR, handle)
             position = node.engine.states[partition].position
             verdict = None if settled is None else settled.verdict
-            self._history.statuses.append(Status(node.name, partition, operation_id, position, verdict))
+            self._history.statuses.append(Status(node.name, partition, operation_of(ACTOR, handle), position, verdict))
 
     async def read(self, node: Node, topic: Operation) -> Read:
         """Read a topic's labels, and who has them; note what was seen, and return it."""

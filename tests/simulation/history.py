@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.operations import Operation
 from topicfold.errors import TopicfoldError
-from topicfold.model.events import operation_of_key
+from topicfold.model.events import handle_of_key, operation_of
 from topicfold.model.policy.resolve import Policies
 from topicfold.runtime.asking import Consistency, Written
 
@@ -61,7 +61,8 @@ class Call:
         """The operation id of its key; every call with the key has it."""
         if self.key is None:
             return None
-        return operation_of_key(ACTOR, self.operation.method.value, self.operation.name, self.key)
+        handle = handle_of_key(ACTOR, self.operation.method.value, self.operation.name, self.key)
+        return operation_of(ACTOR, handle)
 
     @property
     def was_refused_a_connection(self) -> bool:

@@ -264,7 +264,7 @@ def _unknown_is_said_as_no(patch: pytest.MonkeyPatch) -> None:
 
     def expired(updates: Updates, update: Update) -> LogUnavailable:
         updates.pending.remove(update)
-        return LogUnavailable(operation_text(update.target.partition, update.operation.id))
+        return LogUnavailable(operation_text(update.target.partition, update.handle))
 
     patch.setattr(Updates, "_expired", expired)
 

@@ -127,6 +127,15 @@ def test_a_topic_that_waits_for_nothing_and_is_said_to_is_found(state: Partition
     assert says(state, "names in Kafka")
 
 
+def test_a_topic_that_the_name_index_lost_or_kept_is_found(state: PartitionState, table: TopicTable) -> None:
+    table.names.discard(0)
+    assert says(state, "the name index differs")
+    table.names.add(0)
+    assert check(state) == []
+    table.names.add(2)
+    assert says(state, "the name index differs")
+
+
 def test_grants_that_no_record_has_are_found(state: PartitionState, table: TopicTable) -> None:
     table.grants[0] = {"stranger": ("admin",)}
     assert says(state, "the grants are not those of the records")

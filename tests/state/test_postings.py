@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pyroaring import BitMap
@@ -71,3 +71,13 @@ def test_the_form_changes_above_the_limit_and_back_only_below_half_of_it() -> No
     assert form_after(SMALL_LIMIT + 1, 0) is BitMap
     assert form_after(SMALL_LIMIT + 1, SMALL_LIMIT // 2) is BitMap
     assert form_after(SMALL_LIMIT + 1, SMALL_LIMIT // 2 + 2) is array
+
+
+@given(st.lists(st.sets(st.integers(0, 400), max_size=200), min_size=1, max_size=5))
+def test_a_union_holds_the_members_of_all_and_changes_none(members: list[set[int]]) -> None:
+    sets = [Postings() for _ in members]
+    for postings, numbers_in_it in zip(sets, members, strict=True):
+        for number in numbers_in_it:
+            postings.add(number)
+    assert list(Postings.union(sets)) == sorted(set().union(*members))
+    assert [set(postings) for postings in sets] == members

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from pyroaring import BitMap
+
 from tests.builders import an_id
 from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import GENESIS
+from topicfold.model.pattern import parse_pattern
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
 from topicfold.state.topic_table import TopicTable
@@ -85,6 +89,25 @@ def test_the_digest_sum_does_not_depend_on_the_order_in_which_topics_came() -> N
 
 def test_keys_are_sorted_by_text_not_by_number() -> None:
     assert table(("b", live(1)), ("a", live(2))).sorted_keys([0, 1]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("left_out", [set(), {0}, {99}, {3, 4, 50}, set(range(0, 100, 2)), set(range(100))])
+def test_keys_come_in_the_order_of_numbers_however_many_are_left_out(left_out: set[int]) -> None:
+    topics = table(*((f"t{number}", live(1)) for number in range(100)))
+    numbers = [number for number in range(100) if number not in left_out]
+    assert topics.keys_of(BitMap(numbers)) == [f"t{number}" for number in numbers]
+
+
+def test_a_topic_is_found_by_its_name_while_it_lives() -> None:
+    rows = [("pay__a", live(1)), ("pay__b", live(2)), ("pay__a", live(3)), ("pay__b", dead(4)), ("pay.c", dead(5))]
+    assert list(table(*rows).names.matching(parse_pattern("pay__*"))) == [0]
+    assert list(table(*rows, ("pay__b", live(6))).names.matching(parse_pattern("**"))) == [0, 1]
+
+
+def test_a_table_has_its_own_separator_and_so_has_an_emptied_one() -> None:
+    topics = TopicTable(decode_indexed, ".").emptied()
+    topics.put("persistent://public/default/pay.a", "pay.a", live(1))
+    assert list(topics.names.matching(parse_pattern("pay.*", "."))) == [0]
 
 
 def test_partitions_are_indexed_of_partitioned_topics_and_of_no_other() -> None:

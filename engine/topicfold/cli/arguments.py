@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from topicfold.cli.completion import complete_namespaces, complete_tenants, complete_topics
+from topicfold.cli.completion import complete_namespaces, complete_tenants, complete_topics, complete_versions
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
 
@@ -24,6 +24,15 @@ Namespace = Annotated[
     str, typer.Argument(metavar="NAMESPACE", help="tenant/namespace.", autocompletion=complete_namespaces)
 ]
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="A tenant.", autocompletion=complete_tenants)]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="VERSION",
+        help="As it was then: a VERSION of 'topicfold history', or a position.",
+        autocompletion=complete_versions,
+    ),
+]
 Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
 KafkaSettings = Annotated[

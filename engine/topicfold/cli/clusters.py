@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.completion import complete_clusters
 from topicfold.cli.session import Session
 
 app = new_app()
 
-Cluster = Annotated[str, typer.Argument(metavar="CLUSTER", help="A cluster.")]
+Cluster = Annotated[str, typer.Argument(metavar="CLUSTER", help="A cluster.", autocompletion=complete_clusters)]
 
 
 def _address(flag: str, example: str) -> typer.models.OptionInfo:

@@ -53,11 +53,16 @@ def shared_options(
     """Hold the options that every command takes; `debug` is looked at in `main`."""
 
 
-def creation_options(
+def reason_option(
     reason: Annotated[str | None, typer.Option(help="Why; kept in the log with the change.", metavar="TEXT")] = None,
+) -> None:
+    """Hold the option of commands that make many changes, or have a key of their own for each."""
+
+
+def key_option(
     idempotency_key: Annotated[str | None, typer.Option(help="Applied once for a key.", metavar="KEY")] = None,
 ) -> None:
-    """Hold the options that every command which makes or changes something takes."""
+    """Hold the option of commands that make one change."""
 
 
 def precondition_option(
@@ -67,7 +72,8 @@ def precondition_option(
 
 
 SHARED_OPTIONS = _keyword_only(shared_options)
-CREATION_OPTIONS = _keyword_only(creation_options)
+REASON_OPTION = _keyword_only(reason_option)
+CREATION_OPTIONS = [*REASON_OPTION, *_keyword_only(key_option)]
 CHANGE_OPTIONS = [*CREATION_OPTIONS, *_keyword_only(precondition_option)]
 
 
@@ -97,8 +103,8 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a function of a Session and own parameters to `app`; its docstring is the help.
 
-    `options` are `CREATION_OPTIONS` or `CHANGE_OPTIONS`, which the function finds in `Session.changes`. A parameter
-    of its own takes the place of a shared option of the same name.
+    `options` are `REASON_OPTION`, `CREATION_OPTIONS` or `CHANGE_OPTIONS`, which the function finds in
+    `Session.changes`. A parameter of its own takes the place of a shared option of the same name.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -173,8 +179,10 @@ def _run(function: Callable[..., None], ctx: typer.Context, flags: Mapping[str, 
 
 def _changes(flags: Mapping[str, Any]) -> ChangeOptions:
     """Return the options of a change, nothing for a read. The key is made up here, so that an interrupt can name it."""
-    if "idempotency_key" not in flags:
+    if "reason" not in flags:
         return {}
+    if "idempotency_key" not in flags:
+        return {"reason": flags["reason"]}
     key = flags["idempotency_key"]
     return {
         "reason": flags["reason"],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from topicfold.cli.config import resolve_config
+from topicfold.cli.session import open_client
 from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
 
 if TYPE_CHECKING:
@@ -17,11 +18,28 @@ if TYPE_CHECKING:
 _SECONDS = 1.0
 _MAX_NAMES = 200
 _MAX_QUESTIONS = 20
+_MAX_VERSIONS = 50
+_CONNECTING = ("url", "token", "token_file", "tls_ca_file", "client_cert_file", "client_key_file")
 
 
 def complete_tenants(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the tenants that begin so."""
     return _answered(ctx, lambda client: _beginning(client.list_tenants(), incomplete))
+
+
+def complete_clusters(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the clusters that begin so."""
+    return _answered(ctx, lambda client: _beginning(client.list_clusters(), incomplete))
+
+
+def complete_versions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the last versions of the topic that was named, the newest first."""
+
+    def ask(client: Client) -> list[str]:
+        entries = client.history(_named(ctx, "topic"), limit=_MAX_VERSIONS).entries
+        return _beginning((str(entry.offset) for entry in entries), incomplete)
+
+    return _answered(ctx, ask)
 
 
 def complete_namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -70,7 +88,7 @@ def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _named(ctx: typer.Context, argument: str) -> str:
     """Return the command's first argument. While an option still lacks its value, arguments are not parsed."""
-    return str(ctx.args[0] if ctx.args else ctx.params[argument])
+    return str((ctx.args[0] if ctx.args else ctx.params[argument]) or DEFAULT_NAMESPACE)
 
 
 def _pairs(client: Client, namespace: str, separator: str, begun: str) -> list[str]:
@@ -97,15 +115,12 @@ def _beginning(names: Iterable[str], begun: str) -> list[str]:
 def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[str]:
     """Return what `ask` finds out within the time, or nothing."""
     found: list[str] = []
-    url = ctx.params.get("url") or ctx.find_root().params.get("url")
+    given = ctx.find_root().params | {name: value for name, value in ctx.params.items() if value is not None}
+    flags = {name: given.get(name) for name in _CONNECTING}
 
     def run() -> None:
-        from topicfold.client import Client, RetryRule
-
         try:
-            config = resolve_config({"url": url})
-            retry = RetryRule(max_attempts=1)
-            with Client(config["url"], timeout_seconds=_SECONDS, retry=retry, token=config["token"]) as client:
+            with open_client(resolve_config(flags), _SECONDS, max_attempts=1) as client:
                 found.extend(ask(client))
         except Exception:  # noqa: BLE001, S110 - a boundary: the shell shows nothing rather than an error
             pass

@@ -32,6 +32,7 @@ class OutputFormat(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
     NAME = "name"
 
 
@@ -112,6 +113,11 @@ SERVER_SETTINGS = (
     "allowed_hosts",
     "allowed_custom_label_keys",
     "max_custom_label_value_length",
+    "wildcard_separator",
+    "topic_listing",
+    "max_topic_list_in_flight_heap_mem_size_mb",
+    "enable_broker_topic_list_watcher",
+    "subscription_pattern_max_length",
     "topic_level_policies_enabled",
     "policy_defaults",
     "http_requests_fail_on_unknown_properties_enabled",
@@ -128,6 +134,7 @@ SERVER_SETTINGS = (
     "auth_issuer",
     "auth_audience",
     "auth_role_claim",
+    "auth_accept_without_nbf",
     "auth_static_tokens_file",
     "superusers",
     "insecure",
@@ -231,7 +238,8 @@ def _resolve(
         return Setting(key.read(raw), origin)
     except (TypeError, ValueError) as error:
         expected = f"expected one of {', '.join(key.read)}" if isinstance(key.read, EnumType) else str(error)
-        raise BadSetting(f"{name} = {raw!r} (from {origin}): {expected}") from error
+        told = f"--{name.replace('_', '-')} {raw}" if origin == FLAG else f"{name} = {raw!r} (from {origin})"
+        raise BadSetting(f"{told}: {expected}") from error
 
 
 def _file_path(environment: Mapping[str, str]) -> Path:

@@ -1,21 +1,20 @@
-"""`topicfold config`: which settings are in force, and where each comes from."""
+"""`topicfold config`: which settings are in force, and where each comes from; those of a server in `config_server`."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 import typer
 
+from topicfold.cli import config_server
 from topicfold.cli.command import command, new_app
+from topicfold.cli.masking import masked
+from topicfold.cli.output import value_text
 from topicfold.cli.session import Session
 
 app = new_app()
 
 ShowOrigin = Annotated[bool, typer.Option("--show-origin", help="Say where each value comes from.")]
-
-_SECRET = re.compile("password|secret|token|credential|jaas|private", re.IGNORECASE)
-_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
 
 
 @command(app, "view")
@@ -29,9 +28,9 @@ def view(session: Session, show_origin: ShowOrigin = False) -> None:
     config = session.config
     found = {name: (setting.value, setting.origin) for name, setting in config.settings.items()}
     found |= {f"server.{name}": (value, str(config.file)) for name, value in _flattened(config.server).items()}
-    shown = {name: (_masked(name, value), origin) for name, (value, origin) in found.items()}
+    shown = {name: (masked(name, value), origin) for name, (value, origin) in found.items()}
     header = ("SETTING", "VALUE", "ORIGIN") if show_origin else ("SETTING", "VALUE")
-    rows = [(name, str(value), origin)[: len(header)] for name, (value, origin) in shown.items()]
+    rows = [(name, value_text(value), origin)[: len(header)] for name, (value, origin) in shown.items()]
     data = {
         name: {"value": value, "origin": origin} if show_origin else value for name, (value, origin) in shown.items()
     }
@@ -46,7 +45,4 @@ def _flattened(table: dict[str, Any] | Any, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _masked(name: str, value: Any) -> Any:
-    if value and _SECRET.search(name):
-        return "****"
-    return _USER_IN_URL.sub("****@", value) if isinstance(value, str) else value
+command(app, "server")(config_server.server)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
 
-from topicfold.cli.arguments import Topic
+from topicfold.cli.arguments import At, Topic
 from topicfold.cli.command import command
 from topicfold.cli.policy_output import value_line
 from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
 
-_HEADER = ("POLICY", "VALUE", "ORIGIN", "ENFORCED BY")
+_HEADER = ("POLICY", "ORIGIN", "ENFORCED BY", "VALUE")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,20 +22,26 @@ def add_to(app: typer.Typer) -> None:
     command(app, "effective")(effective)
 
 
-def effective(session: Session, topic: Topic) -> None:
+def effective(session: Session, topic: Topic, at: At = None) -> None:
     """Show what takes effect on a topic, and why. With -o json what each level says, too.
 
     A value set on the topic holds before one for all clusters, that before the namespace's, that before the broker's.
+    Only what takes effect now can be told: with --at the command says how to see what the topic itself said then.
 
     \b
     Examples:
       topicfold topics effective orders
       topicfold topics effective orders -o json
     """
+    if at is not None:
+        raise InvalidRequest(
+            f"what took effect at {at} cannot be told: of then only the topic itself is known, not what lay below it",
+            hint=f"topicfold topics get {shlex.quote(topic)} --at {shlex.quote(at)} -o yaml",
+        )
     found = session.client.effective(topic)
     policies = found["policies"]
     rows = [row for name, policy in policies.items() for row in _rows(name, policy)]
-    session.output.show(found, list(policies), _HEADER, rows)
+    session.output.show(found, list(policies), _HEADER, rows, spare=("ENFORCED BY",))
 
 
 def _rows(name: str, policy: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -41,7 +49,7 @@ def _rows(name: str, policy: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     value, enforcer = policy["value"], policy["enforcedBy"]
     origins: Mapping[str, str] = policy["origins"]
     if len(set(origins.values())) < 2:
-        yield name, value_line(value), policy["origin"] or "", enforcer
+        yield name, policy["origin"] or "–", enforcer, value_line(value)
         return
     for member, origin in origins.items():
-        yield f"{name}.{member}", value_line(value[member]), origin, enforcer
+        yield f"{name}.{member}", origin, enforcer, value_line(value[member])

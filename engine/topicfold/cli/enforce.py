@@ -5,8 +5,6 @@ What it does is in `topicfold.enforcement`; here is what it is told, and how it 
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -55,11 +53,12 @@ def enforce(
 
     It reads the server's log itself; the server need not run. Retention becomes retention.ms and retention.bytes (of
     each partition), the maximum message size max.message.bytes, the compaction threshold cleanup.policy (above 0:
-    compact). Touched is what a topic, a namespace or policy_defaults say something of, and nothing else; once they
-    say nothing any more, what was set for them is taken away again. Retention 0 and 0 says nothing to Kafka.
+    compact, with a retention compact,delete). Touched is what a topic, a namespace or policy_defaults say something of,
+    and nothing else; once they say nothing any more, what was set for them is taken away again. Retention 0 and 0 says
+    nothing to Kafka.
 
     \b
-    With --dry-run it ends with 1 if there are differences.
+    With --dry-run it ends with 1 if there are differences. -o json prints one object a line, as things happen.
 
     \b
     Examples:
@@ -85,15 +84,8 @@ def enforce(
 
 
 def _tell(session: Session, report: Report) -> None:
-    """Print one report at once, on a line of its own."""
-    match session.output.format:
-        case OutputFormat.JSON:
-            sys.stdout.write(json.dumps(report.data) + "\n")
-        case OutputFormat.NAME:
-            sys.stdout.write(f"{report.name}\n")
-        case OutputFormat.TABLE:
-            session.output.show_line(report.data, report.line)
-    sys.stdout.flush()
+    """Print one report at once."""
+    session.output.show_event(report.data, report.name, report.line)
 
 
 def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from topicfold.cli.arguments import Topic
 from topicfold.cli.command import CHANGE_OPTIONS, command
+from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import value_text
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from topicfold.client.history_answers import FieldChange, HistoryEntry
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many changes at most.")]
-To = Annotated[str, typer.Option("--to", metavar="VERSION", help="A VERSION of the history, or an ETag.")]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to", metavar="VERSION", help="A VERSION of the history, or an ETag.", autocompletion=complete_versions
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 _HEADER = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
@@ -44,7 +49,7 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     """
     entries, gap, has_more = _entries(session, topic, limit)
     rows = [row for entry in entries for row in _rows(entry)]
-    session.output.show([asdict(entry) for entry in entries], [entry.etag for entry in entries], _HEADER, rows)
+    session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
         session.output.warning(f"what happened before cannot be told: {gap}")
     if has_more:
@@ -64,7 +69,7 @@ def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
     if not yes:
         changes["if_match"] = changes.get("if_match") or _confirm(session, topic, to)
     written = session.client.roll_back(topic, to, **changes)
-    session.show_change("rolled back", name, written)
+    session.show_change("rolled back", name, written, f"it was as in version {to} before")
 
 
 def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntry], str, bool]:

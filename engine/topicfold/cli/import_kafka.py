@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -116,12 +115,12 @@ def _show(
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]
     data = {
-        "new": [asdict(topic) for topic in made],
+        "new": made,
         "namespaces": list(namespaces),
         "present": [topic.name for topic in plan.present],
-        "differing": [asdict(topic) for topic in differing],
+        "differing": differing,
         "gone": list(plan.gone),
-        "failed": [asdict(failure) for failure in failed],
+        "failed": failed,
         "leftOut": [topic.kafka_name for topic in plan.left_out],
     }
     session.output.show(data, [topic.name for topic in made], ("STATE", "TOPIC", "KAFKA TOPIC", "DETAIL"), rows)

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import enforce, history, serve, version
+from topicfold.cli import compact, consume, enforce, explain, history, serve, version, watch
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
@@ -36,7 +36,7 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "policies": ("topicfold.cli.policies_files", "Keep labels and policies in files: export, diff, apply."),
     "operations": ("topicfold.cli.operations", "See what became of a change."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
-    "config": ("topicfold.cli.config_view", "See the settings in force."),
+    "config": ("topicfold.cli.config_view", "See the settings in force, the server's too."),
 }
 
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
@@ -107,8 +107,12 @@ def _new_app() -> typer.Typer:
     root.callback(cls=_LazyGroup)(_root)
     serve.add_to(root)
     enforce.add_to(root)
+    compact.add_to(root)
     version.add_to(root)
     history.add_to(root)
+    watch.add_to(root)
+    explain.add_to(root)
+    consume.add_to(root)
     for name, (_, summary) in _GROUPS.items():
         root.add_typer(new_app(summary), name=name)
     return root
@@ -118,7 +122,8 @@ def _usage(error: typer.TyperException) -> int:
     """Say what was wrong with the command line, and where its help is."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else PROGRAM
-    _plain_output().failure(error.format_message(), f"{path} --help")
+    # Typer shows what pydantic calls the kind of the error, too.
+    _plain_output().failure(error.format_message().replace("Value error, ", ""), f"{path} --help")
     return error.exit_code
 
 

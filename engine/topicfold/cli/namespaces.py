@@ -35,6 +35,8 @@ def list_namespaces(session: Session, tenant: Tenant = DEFAULT_TENANT) -> None:
     """
     names = session.client.list_namespaces(tenant)
     session.output.show(list(names), names, ("NAMESPACE",), [(name,) for name in names])
+    if not names:
+        session.output.note(f"tenant {tenant} has no namespaces")
 
 
 @command(app, "delete", CHANGE_OPTIONS)
@@ -70,6 +72,8 @@ def list_topic_custom_labels(session: Session, namespace: Namespace) -> None:
     labels = session.client.namespace_labels(namespace)
     rows = [(key, ",".join(values)) for key, values in labels.items()]
     session.output.show({key: list(values) for key, values in labels.items()}, list(labels), ("KEY", "VALUES"), rows)
+    if not labels:
+        session.output.note(f"no topic in {namespace} has labels")
 
 
 command(app, "list-topic-custom-labels")(list_topic_custom_labels)

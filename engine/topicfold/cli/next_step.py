@@ -23,23 +23,52 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("tenant_not_found", "namespaces create"): "topicfold tenants create {tenant}",
     ("namespace_not_found", "topics create"): _CREATE_NAMESPACE,
     ("namespace_not_found", "topics create-partitioned-topic"): _CREATE_NAMESPACE,
+    ("namespace_not_found", "policies apply"): _CREATE_NAMESPACE,
+    ("namespace_not_found", "policies diff"): _CREATE_NAMESPACE,
     ("not_empty", "tenants delete"): "topicfold tenants delete {tenant} --force deletes its namespaces and topics, too",
     ("not_empty", "namespaces delete"): "topicfold namespaces delete {namespace} --force deletes its topics, too",
+    ("policy_unmet", "tenants create"): "topicfold clusters list",
+    ("policy_unmet", "tenants update"): "topicfold clusters list",
+    ("answer_lost", "policies apply"): "run it again; what is done already does not differ any more",
+    ("outcome_unknown", "policies apply"): "run it again; what is done already does not differ any more",
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
     ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,
+    ("not_found", "clusters get"): "topicfold clusters list",
+    ("not_found", "clusters delete"): "topicfold clusters list",
+    ("already_exists", "topics create"): "topicfold topics get {topic}",
+    ("already_exists", "topics create-partitioned-topic"): "topicfold topics get {topic}",
+    ("already_exists", "clusters create"): "topicfold clusters get {cluster}",
+    ("already_exists", "tenants create"): "topicfold tenants update {tenant} --help says how to change it",
+    ("precondition_failed", "tenants update"): "topicfold tenants get {tenant}, then try again with its ETag",
+    ("precondition_failed", "rollback"): "topicfold history {topic}, then try again",
 }
 _NEXT_STEP: Mapping[str, str] = {
     "tenant_not_found": "topicfold tenants list",
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
-    "operation_not_found": "",
-    "unauthenticated": "say who asks with --token-file FILE, TOPICFOLD_TOKEN or --client-cert-file FILE",
+    "version_not_found": "topicfold history {topic}",
+    "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
+    "unknown_cluster": "topicfold clusters list",
+    "unauthenticated": "say who asks with --token-file FILE or --client-cert-file FILE",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
     "outcome_unknown": "topicfold operations get {operation}",
     "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
     "precondition_failed": "topicfold topics get {topic}, then try again with its ETag",
+    "idempotency_key_reused": "leave out --idempotency-key, or give another one: this one stands for another change",
+    "resync": "topicfold history {topic} shows how far back one can look",
 }
+SPOKEN_HERE: Mapping[str, str] = {
+    "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
+    "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
+    "The history shows both.": "topicfold history {topic}",
+    "The history shows offsets.": "topicfold history {topic}",
+    "GET /readyz?verbose tells more.": "try again in a moment",
+    'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.': (
+        "give -l, --match or --regex; --match '**' means every topic"
+    ),
+}
+"""Hints that speak of requests or of Python, and what means the same here."""
 
 
 def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> str:
@@ -48,23 +77,28 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     It is the error's own where we have no better.
     """
     template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code))
+    template = template or SPOKEN_HERE.get(error.hint)
+    if error.code == "topic_not_found" and given.get("at"):
+        template = "topicfold history {topic}"
     if template is None or (isinstance(error, Wait) and error.hint != error.default_hint):
         return error.hint
-    words = {key: shlex.quote(str(value)) for key, value in _words(given, error.values).items() if value}
+    words = {key: shlex.quote(str(value)) for key, value in _words(given, error).items() if value}
     try:
         return template.format_map(words)
     except KeyError:
         return error.hint
 
 
-def _words(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _words(given: Mapping[str, Any], error: TopicfoldError) -> dict[str, Any]:
     """Return what a hint may name: what the command was given, and what follows from it."""
-    words = {**values, **given}
+    words = {**error.values, **given}
     if topic := given.get("topic"):
         try:
             words["namespace"] = parse_topic(topic).namespace
         except InvalidName:
             words["namespace"] = DEFAULT_NAMESPACE
+    elif error.code == "namespace_not_found":
+        words.setdefault("namespace", error.values.get("name"))
     if namespace := words.get("namespace"):
         words.setdefault("tenant", str(namespace).split("/")[0])
     return words

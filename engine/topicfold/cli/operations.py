@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from topicfold.cli.command import command, new_app
+from topicfold.cli.output import data_of, value_text
 from topicfold.cli.session import Session
 
 app = new_app()
@@ -24,5 +24,5 @@ def get(session: Session, operation: OperationId) -> None:
       topicfold operations get 0f3c5a7e9b1d4f608a2c4e6f80a1b3c5
     """
     found = session.client.get_operation(operation)
-    rows = [(field, str(value)) for field, value in asdict(found).items() if value is not None]
-    session.output.show(asdict(found), [found.state], ("FIELD", "VALUE"), rows)
+    rows = [(member, value_text(value)) for member, value in data_of(found).items() if value is not None]
+    session.output.show(found, [found.state], ("FIELD", "VALUE"), rows)

@@ -1,25 +1,22 @@
 """Printing: data on stdout in the wanted format, everything else on stderr.
 
-Machine formats are written plainly: never coloured, wrapped or cut, whatever stdout is. Tables line up and keep their
-lines whole, but for names that are `fitted` to a terminal; characters that would steer a terminal are shown escaped.
+Machine formats are written plainly: never coloured, wrapped or cut, whatever stdout is. Tables line up, fitted to a
+terminal by `tables`; characters that would steer a terminal are shown escaped.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, TextIO
 
 from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.tables import Row, table_lines
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
-_COLUMN_GAP = "  "
-_ROOM_BESIDE_NAME = 30
-
-Row = Sequence[str]
 
 
 class Output:
@@ -30,19 +27,53 @@ class Output:
         self.is_quiet = is_quiet
         self._color = color
 
-    def show(self, data: Any, names: Sequence[str], header: Row, rows: Sequence[Row]) -> None:
-        """Print `data` as JSON, or `names` one a line, or `rows` under `header`, whichever is wanted."""
+    def show(
+        self, data: Any, names: Sequence[str], header: Row, rows: Sequence[Row], *, spare: Collection[str] = ()
+    ) -> None:
+        """Print `data` as JSON or YAML, or `names` one a line, or `rows` under `header`, whichever is wanted.
+
+        `spare` are columns that a narrow terminal is not shown.
+        """
         match self.format:
-            case OutputFormat.JSON:
-                self._write(to_json(data))
+            case OutputFormat.JSON | OutputFormat.YAML:
+                self.show_data(data)
             case OutputFormat.NAME:
                 self._write("".join(f"{name}\n" for name in names))
             case OutputFormat.TABLE:
-                self._write(self._table(header, rows))
+                self._write(self._table(header, rows, spare))
 
     def show_line(self, data: Any, text: str) -> None:
-        """Print `data` as JSON, or `text` on a line of its own."""
-        self._write(to_json(data) if self.format is OutputFormat.JSON else f"{_shown(text)}\n")
+        """Print `data` as JSON or YAML, or `text` on a line of its own."""
+        if self.is_for_machines:
+            self.show_data(data)
+        else:
+            self._write(f"{_shown(text)}\n")
+
+    def show_event(self, data: Any, name: str, text: str) -> None:
+        """Print one of many things that happen, at once: a line of JSON, a document of YAML, a name, or a line of text.
+
+        Of what has no name or no text there, nothing.
+        """
+        match self.format:
+            case OutputFormat.JSON:
+                self._write(json.dumps(data_of(data), ensure_ascii=not _is_unicode()) + "\n")
+            case OutputFormat.YAML:
+                self._write(f"---\n{to_yaml(data_of(data))}")
+            case OutputFormat.NAME:
+                self._write(f"{name}\n" if name else "")
+            case OutputFormat.TABLE:
+                self._write(f"{_shown(text)}\n" if text else "")
+        sys.stdout.flush()
+
+    def show_data(self, data: Any) -> None:
+        """Print `data` as one value: YAML if that is wanted, else JSON."""
+        told = data_of(data)
+        self._write(to_yaml(told) if self.format is OutputFormat.YAML else to_json(told))
+
+    @property
+    def is_for_machines(self) -> bool:
+        """Whether values are wanted, and not text for people."""
+        return self.format in (OutputFormat.JSON, OutputFormat.YAML)
 
     def note(self, text: str) -> None:
         """Tell people something on stderr, unless they want quiet."""
@@ -54,30 +85,45 @@ class Output:
         sys.stderr.write(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}\n")
 
     def failure(self, reason: str, hint: str) -> None:
-        """Say on stderr in one line what was wrong, and in a second what to do next."""
+        """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
-        sys.stderr.write(_styled("error:", _RED, is_colored) + f" {_shown(reason)}\n")
+        for line in reason.split("\n"):
+            sys.stderr.write(_styled("error:", _RED, is_colored) + f" {_shown(line)}\n")
         if hint:
             sys.stderr.write(_styled("hint:", _DIM, is_colored) + f" {_shown(hint)}\n")
 
-    def _table(self, header: Row, rows: Sequence[Row]) -> str:
+    def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
         if not rows:
             return ""
-        lines = [[_shown(cell) for cell in row] for row in (header, *rows)]
-        widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-        texts = [_COLUMN_GAP.join(_padded(*cell) for cell in zip(line, widths, strict=True)).rstrip() for line in lines]
-        texts[0] = _styled(texts[0], _BOLD, is_colored_on(sys.stdout, self._color))
-        return "\n".join(texts) + "\n"
+        lines = table_lines(header, [[_shown(cell) for cell in row] for row in rows], spare)
+        lines[0] = _styled(lines[0], _BOLD, is_colored_on(sys.stdout, self._color))
+        return "\n".join(lines) + "\n"
 
     @staticmethod
     def _write(text: str) -> None:
         sys.stdout.write(text)
 
 
+def data_of(value: Any) -> Any:
+    """Return what JSON says of a value: the members of records under the names that the REST API gives them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {_camel(each.name): data_of(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: data_of(each) for name, each in value.items()}
+    return [data_of(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def to_yaml(data: Any) -> str:
+    """Return `data` as YAML, its members in their order."""
+    import yaml
+
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return text.removesuffix("...\n")
+
+
 def to_json(data: Any) -> str:
     """Return `data` as indented JSON, in ASCII where stdout cannot take more."""
-    is_unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    return json.dumps(data, indent=2, ensure_ascii=not is_unicode) + "\n"
+    return json.dumps(data, indent=2, ensure_ascii=not _is_unicode()) + "\n"
 
 
 def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
@@ -108,12 +154,14 @@ def counted(partitions: int) -> str:
     return f"{partitions} partition{'' if partitions == 1 else 's'}"
 
 
-def fitted(name: str) -> str:
-    """Return `name`, on a terminal cut so that further columns have room beside it."""
-    if not sys.stdout.isatty():
-        return name
-    columns = max(shutil.get_terminal_size().columns - _ROOM_BESIDE_NAME, _ROOM_BESIDE_NAME)
-    return name if len(name) <= columns else f"{name[: columns - 1]}…"
+def _is_unicode() -> bool:
+    """Return whether stdout can take every character."""
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def _escaped(value: str) -> str:
@@ -126,16 +174,3 @@ def _styled(text: str, style: str, is_colored: bool) -> str:
 
 def _shown(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _width(text: str) -> int:
-    """Return how many columns a terminal gives `text`."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)

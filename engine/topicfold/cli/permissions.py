@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from topicfold.cli.arguments import read_words
 from topicfold.cli.command import CHANGE_OPTIONS, command, with_parameters
 from topicfold.cli.session import Session
+from topicfold.model.names import parse_topic
 from topicfold.model.permissions import Permission
 
 _HEADER = ("ROLE", "ACTIONS")
@@ -27,20 +29,26 @@ def add_to(app: typer.Typer, noun: str, argument: Any, sample: str) -> None:
     The client has methods of the same names, each with the noun in it.
     """
 
+    def shown_name(given: Mapping[str, Any]) -> str:
+        return str(parse_topic(given[noun])) if noun == "topic" else str(given[noun])
+
     def permissions(session: Session, **given: Any) -> None:
         found = getattr(session.client, f"{noun}_permissions")(given[noun])
         rows = [(role, ",".join(actions)) for role, actions in sorted(found.items())]
         session.output.show({role: list(actions) for role, actions in found.items()}, sorted(found), _HEADER, rows)
+        if not rows:
+            session.output.note(f"no role has anything granted on {shown_name(given)}")
 
     def grant(session: Session, **given: Any) -> None:
-        name, role, actions = given[noun], given["role"], read_words(given["actions"])
+        name, role, actions = shown_name(given), given["role"], read_words(given["actions"])
         written = getattr(session.client, f"grant_on_{noun}")(name, role, actions, **session.changes)
-        session.show_change(f"granted {','.join(actions)} to {role} on", name, written)
+        granted = ",".join(actions)
+        session.show_change(f"granted {granted} to {role} on", name, written, f"{role} had {granted} before")
 
     def revoke(session: Session, **given: Any) -> None:
-        name, role = given[noun], given["role"]
+        name, role = shown_name(given), given["role"]
         written = getattr(session.client, f"revoke_on_{noun}")(name, role, **session.changes)
-        session.show_change(f"revoked all from {role} on", name, written)
+        session.show_change(f"revoked all from {role} on", name, written, f"{role} had nothing granted on it")
 
     which, role = _parameter(noun, argument), _parameter("role", _ROLE)
     group = f"{noun}s"

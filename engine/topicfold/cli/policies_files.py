@@ -6,18 +6,20 @@ Each topic is changed by one update, on the condition that it is still as it was
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.command import CREATION_OPTIONS, command, new_app
+from topicfold.cli.command import REASON_OPTION, command, new_app
+from topicfold.cli.completion import complete_namespaces
+from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
-from topicfold.model.labels import parse_pairs
+from topicfold.cli.steps import counted_topics, show_steps, summed_up
+from topicfold.errors import InvalidRequest, TopicfoldError
 from topicfold.model.names import parse_topic
 
 if TYPE_CHECKING:
@@ -28,12 +30,18 @@ app = new_app()
 
 SAMPLE = 10
 
-Namespaces = Annotated[list[str], typer.Argument(metavar="NAMESPACE…", help="tenant/namespace, one or several.")]
+Namespaces = Annotated[
+    list[str],
+    typer.Argument(metavar="NAMESPACE…", help="tenant/namespace, one or several.", autocompletion=complete_namespaces),
+]
 Target = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Write here instead of stdout.")]
 Files = Annotated[
-    list[Path], typer.Option("--file", "-f", metavar="FILE|DIR", help="YAML or JSON files, or folders of them.")
+    list[Path],
+    typer.Option("--file", "-f", metavar="FILE|DIR|-", help="YAML or JSON files, folders of them, or stdin."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, do nothing.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done, and what the server would refuse; do nothing.")
+]
 Prune = Annotated[
     bool,
     typer.Option(
@@ -41,7 +49,7 @@ Prune = Annotated[
     ),
 ]
 Selector = Annotated[
-    str | None, typer.Option("--selector", "-l", metavar="K=V,K=V", help="Labels of the topics to prune.")
+    str | None, typer.Option("--selector", "-l", metavar="SELECTOR", help="Label selector of the topics to prune.")
 ]
 ConfirmCount = Annotated[
     int | None, typer.Option("--confirm-count", metavar="N", help="How many topics will be pruned: no question then.")
@@ -52,24 +60,30 @@ ConfirmCount = Annotated[
 def export(session: Session, namespaces: Namespaces, file: Target = None) -> None:
     """Write topics to a file. Labels, properties and policies of all topics of some namespaces, as YAML.
 
+    With -o json on stdout it is JSON, which 'diff' and 'apply' take as well.
+
     \b
     Examples:
       topicfold policies export public/default > policies.yaml
       topicfold policies export acme/pay acme/ship -f policies.yaml
     """
-    from topicfold.client.desired_files import write_topics
+    from topicfold.client.desired_files import entries_of, write_entries
 
-    text = write_topics(session.client.find_topics(namespaces).topics)
-    if file is None:
-        sys.stdout.write(text)
+    entries = entries_of(session.client.find_topics(namespaces).topics)
+    if file is not None:
+        _write(file, write_entries(entries))
+        session.output.note(f"wrote {counted_topics(len(entries))} to {file}")
+    elif session.output.format is OutputFormat.TABLE:
+        sys.stdout.write(write_entries(entries))
     else:
-        _write(file, text)
-        session.output.note(f"wrote {file}")
+        session.output.show({"topics": entries}, [entry["name"] for entry in entries], (), ())
 
 
 @command(app, "diff")
 def diff(session: Session, file: Files) -> None:
     """Show where topics differ from files. Field by field, old → new; exit code 1 if any does.
+
+    Fields have the names that they have in the file and in 'topicfold history'. What would be taken away is marked.
 
     \b
     Example:
@@ -80,13 +94,13 @@ def diff(session: Session, file: Files) -> None:
 
     desired = _read(file)
     found = list(steps(desired, topics_of(session.client, desired)))
-    _show(session, found)
-    session.output.note(f"{_topics(len(found))} of {len(desired)} differ")
+    show_steps(session.output, found)
+    session.output.note(f"{counted_topics(len(found))} of {len(desired)} differ{summed_up(found)}")
     if found:
         raise typer.Exit(ExitCode.FAILED)
 
 
-@command(app, "apply", CREATION_OPTIONS)
+@command(app, "apply", REASON_OPTION)
 def apply(
     session: Session,
     file: Files,
@@ -105,9 +119,9 @@ def apply(
     Examples:
       topicfold policies apply -f policies.yaml --dry-run
       topicfold policies apply -f policies/ --reason "quarterly review"
-      topicfold policies apply -f policies.yaml --prune -l team=payments
+      topicfold policies apply -f policies.yaml --prune -l 'team=payments,tier notin (gold)'
     """
-    from topicfold.client.applying import topics_of
+    from topicfold.client.applying import apply_steps, topics_of, try_steps
     from topicfold.client.desired import steps
 
     if prune != (selector is not None):
@@ -118,13 +132,24 @@ def apply(
     desired = _read(file)
     found = list(steps(desired, topics_of(session.client, desired)))
     pruned = _pruning(session, desired, selector) if selector is not None else []
-    _show(session, [*found, *pruned])
+    planned = [*found, *pruned]
+    # People are shown first what they will be asked about, machines last what became of it.
+    if not session.output.is_for_machines:
+        show_steps(session.output, planned)
     if dry_run:
-        session.output.note(f"would change {_topics(len(found))}, prune {len(pruned)}")
-        return
-    if pruned:
-        _confirm(session, pruned, confirm_count)
-    _apply(session, [*found, *pruned])
+        outcomes = _done(session, "try policies", planned, try_steps(session.client, planned))
+        session.output.note(
+            f"would change {counted_topics(len(found))}, prune {len(pruned)}{summed_up(planned)}; "
+            f"{sum(bool(each.problem) for each in outcomes)} would be refused"
+        )
+    else:
+        if pruned:
+            _confirm(pruned, confirm_count)
+        reason = session.changes.get("reason") or "topicfold policies apply"
+        outcomes = _done(session, "apply policies", planned, apply_steps(session.client, planned, reason))
+        failed = sum(bool(each.problem) for each in outcomes)
+        session.output.note(f"changed {counted_topics(len(outcomes) - failed)}, {failed} failed")
+    _end(session, planned, outcomes)
 
 
 def _read(files: Sequence[Path]) -> list[Desired]:
@@ -137,16 +162,16 @@ def _read(files: Sequence[Path]) -> list[Desired]:
 
 
 def _pruning(session: Session, desired: Sequence[Desired], selector: str) -> list[Step]:
+    from topicfold.client.bulk import topics_in
     from topicfold.client.desired import pruning
 
-    labels = parse_pairs([selector], "--selector")
-    if not labels:
+    if not selector.strip(" ,"):
         raise InvalidRequest("--selector: an empty one would mean every topic", hint="Name a label, say team=payments.")
     namespaces = sorted({parse_topic(each.name).namespace for each in desired})
-    return list(pruning(session.client.find_topics(namespaces, labels=labels).topics, desired))
+    return list(pruning(topics_in(session.client, namespaces, selector=selector), desired))
 
 
-def _confirm(session: Session, pruned: Sequence[Step], confirm_count: int | None) -> None:
+def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
     """Return if whoever runs this knows how many topics lose their labels and policies.
 
     Raises:
@@ -155,7 +180,7 @@ def _confirm(session: Session, pruned: Sequence[Step], confirm_count: int | None
     if confirm_count is None:
         if not sys.stdin.isatty():
             raise InvalidRequest(
-                f"{_topics(len(pruned))} would be pruned, and nobody is there to ask",
+                f"{counted_topics(len(pruned))} would be pruned, and nobody is there to ask",
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:
@@ -167,61 +192,44 @@ def _confirm(session: Session, pruned: Sequence[Step], confirm_count: int | None
         confirm_count = int(typed) if typed.isdecimal() else -1
     if confirm_count != len(pruned):
         raise InvalidRequest(
-            f"not confirmed: {_topics(len(pruned))} would be pruned; nothing was changed",
+            f"not confirmed: {counted_topics(len(pruned))} would be pruned; nothing was changed",
             hint="Look at --dry-run, then say that number.",
         )
 
 
-def _apply(session: Session, found: Sequence[Step]) -> None:
-    from topicfold.client.applying import apply_steps
-
+def _done(session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied]) -> list[Applied]:
+    """Return all outcomes, showing how far it is; whatever ends it before is told with how much was done."""
     is_shown = session.config["progress"] and not session.output.is_quiet
-    outcomes: list[Applied] = []
-    reason = session.changes.get("reason")
+    found: list[Applied] = []
     try:
-        with progress("apply policies", len(found), is_shown) as step:
-            for outcome in apply_steps(session.client, found, reason or "topicfold policies apply"):
-                outcomes.append(outcome)
+        with progress(job, len(planned), is_shown) as step:
+            for outcome in outcomes:
+                found.append(outcome)
                 step()
-    except KeyboardInterrupt:
-        session.output.note(f"interrupted after {_topics(len(outcomes))}; run it again, it goes on from there")
+    except (KeyboardInterrupt, TopicfoldError):
+        count = f"{counted_topics(len(found))} of {len(planned)}"
+        session.output.note(f"{job}: stopped after {count}; run it again, it goes on from there")
         raise
-    failed = [outcome for outcome in outcomes if outcome.problem]
-    for outcome in sorted(failed, key=lambda each: each.topic):
-        session.output.failure(f"{outcome.topic}: {outcome.problem}", "")
-    session.output.note(f"changed {_topics(len(outcomes) - len(failed))}, {len(failed)} failed")
-    if failed:
+    return found
+
+
+def _end(session: Session, planned: Sequence[Step], outcomes: Sequence[Applied]) -> None:
+    """Say which topics were refused.
+
+    Raises:
+        Exit: some were.
+    """
+    problems = {each.topic: each.problem for each in outcomes if each.problem}
+    for topic in sorted(problems):
+        session.output.failure(f"{topic}: {problems[topic]}", "")
+    if session.output.is_for_machines:
+        show_steps(session.output, planned, problems)
+    if problems:
         raise typer.Exit(ExitCode.PARTLY_FAILED)
-
-
-def _show(session: Session, found: Sequence[Step]) -> None:
-    data = [
-        {
-            "topic": step.topic,
-            "new": step.etag is None,
-            "problem": step.problem,
-            "differences": [{"field": each.field, "old": each.old, "new": each.new} for each in step.differences],
-        }
-        for step in found
-    ]
-    session.output.show(data, [step.topic for step in found], ("TOPIC", "FIELD", "OLD → NEW"), list(_rows(found)))
-
-
-def _rows(found: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
-    from topicfold.cli.output import value_text
-
-    for step in found:
-        for number, each in enumerate(step.differences):
-            change = str(each.new) if not each.field else f"{value_text(each.old)} → {value_text(each.new)}"
-            yield step.topic if number == 0 else "", each.field or "(topic)", change
 
 
 def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be written: {error.strerror}") from None
-
-
-def _topics(count: int) -> str:
-    return f"{count} topic{'' if count == 1 else 's'}"

@@ -99,7 +99,8 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
         meant, entry = _meant(policy, command, given)
         value = stated_value(command.options, policy.kind, given) if command.options else command.fixed
         written = place.set(session, meant, entry, given, value)
-        session.show_change(f"set {_what(meant, entry, given)} to {change_line(value)} on", place.name(given), written)
+        what, said = _what(meant, entry, given), change_line(value)
+        session.show_change(f"set {what} to {said} on", place.name(given), written, f"its {what} was {said} before")
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
@@ -112,7 +113,8 @@ def _removing(place: Place, policy: Policy, command: Command) -> Made:
     def remove(session: Session, **given: Any) -> None:
         meant, entry = _meant(policy, command, given)
         written = place.remove(session, meant, entry, given)
-        session.show_change(f"removed {_what(meant, entry, given)} from", place.name(given), written)
+        what = _what(meant, entry, given)
+        session.show_change(f"removed {what} from", place.name(given), written, f"its {what} was not set")
 
     parameters = [*place.which(policy, reads=False), *_entry(command)]
     help_text = f"Remove the {policy.title} of a {place.noun}. What lies below holds again."

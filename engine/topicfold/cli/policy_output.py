@@ -7,9 +7,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.output import Output
+from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER, Policy
+from topicfold.model.policy.values import MapOf, shown_value
+
+if TYPE_CHECKING:
+    from topicfold.client import Topic
+
+
+def stored_policy(topic: Topic, policy: Policy, entry: str | None, *, is_global: bool) -> Any:
+    """Return what a topic's record says of a policy, as reading just that policy answers; None where it is unset.
+
+    `entry` names one entry of a policy that is a map.
+    """
+    said = (topic.policies or {}).get("global" if is_global else "local")
+    value = (said or {}).get(policy.name)
+    if value is None:
+        unset = policy.topic.absent if said is None and policy.topic.absent is not None else policy.topic.unset
+        return None if entry or unset in (EMPTY_ANSWER, NO_ANSWER) else unset
+    shown = shown_value(policy.kind, value)
+    if entry and isinstance(policy.kind, MapOf):
+        return (shown.get(entry) or {}).get(policy.topic.path.rpartition("/")[2])
+    return shown
 
 
 def show_policy(output: Output, value: Any) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from topicfold.cli.arguments import Namespace, Topic
+from topicfold.cli.arguments import At, Namespace, Topic
 from topicfold.cli.policy_options import Given
+from topicfold.cli.policy_output import stored_policy
 from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_namespace, parse_topic
 from topicfold.model.policy.description import Policy
 
@@ -39,6 +41,8 @@ class OnTopics:
             asked.append(_flag("is_global", "The value for all clusters.", "--global", "-g"))
         if reads and policy.topic.has_applied:
             asked.append(_flag("applied", "The namespace's or broker's if unset.", *_APPLIED))
+        if reads:
+            asked.append(inspect.Parameter("at", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=At))
         return asked
 
     def name(self, given: Given) -> str:
@@ -46,14 +50,22 @@ class OnTopics:
         return str(parse_topic(given["topic"]))
 
     def get(self, session: Session, policy: Policy, entry: str | None, given: Given) -> Any:
-        """Return the topic's value."""
-        return session.client.get_policy(
-            given["topic"],
-            policy.name,
-            entry=entry,
-            is_global=given.get("is_global", False),
-            applied=given.get("applied", False),
-        )
+        """Return the topic's value, with `at` as it was then.
+
+        Raises:
+            InvalidRequest: what lay below the topic then is asked for, too.
+        """
+        is_global, applied, at = given.get("is_global", False), given.get("applied", False), given["at"]
+        if at is None:
+            return session.client.get_policy(
+                given["topic"], policy.name, entry=entry, is_global=is_global, applied=applied
+            )
+        if applied:
+            raise InvalidRequest(
+                f"what applied at {at} cannot be told: of then only the topic itself is known, not what lay below it",
+                hint="Leave out --applied, or --at.",
+            )
+        return stored_policy(session.client.get_topic_at(given["topic"], at), policy, entry, is_global=is_global)
 
     def set(self, session: Session, policy: Policy, entry: str | None, given: Given, value: Any) -> Written:
         """Set the topic's value."""

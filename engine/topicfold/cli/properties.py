@@ -33,6 +33,8 @@ def get_properties(session: Session, topic: Topic) -> None:
     """
     found = session.client.get_properties(topic)
     session.output.show(found, sorted(found), ("PROPERTY", "VALUE"), sorted(found.items()))
+    if not found:
+        session.output.note("it has no properties")
 
 
 def update_properties(session: Session, topic: Topic, property: Pairs) -> None:  # noqa: A002 - the option's name
@@ -44,7 +46,7 @@ def update_properties(session: Session, topic: Topic, property: Pairs) -> None: 
     """
     pairs = read_settings(property, "--property")
     written = session.client.update_properties(topic, pairs, **session.changes)
-    session.show_change(f"set {','.join(pairs)} on", str(parse_topic(topic)), written)
+    session.show_change(f"set {','.join(pairs)} on", str(parse_topic(topic)), written, "it had these properties before")
 
 
 def remove_properties(session: Session, topic: Topic, key: Key) -> None:
@@ -55,4 +57,4 @@ def remove_properties(session: Session, topic: Topic, key: Key) -> None:
       topicfold topics remove-properties orders -k owner
     """
     written = session.client.remove_property(topic, key, **session.changes)
-    session.show_change(f"removed {key} from", str(parse_topic(topic)), written)
+    session.show_change(f"removed {key} from", str(parse_topic(topic)), written, f"it had no property {key}")

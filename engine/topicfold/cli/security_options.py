@@ -13,6 +13,9 @@ Audience = Annotated[str | None, typer.Option(metavar="TEXT", help="For whom a t
 RoleClaim = Annotated[str | None, typer.Option(metavar="CLAIM", help="Claim of a token that is a role (default sub).")]
 JwksUrl = Annotated[str | None, typer.Option(metavar="URL", help="Key set that tokens are verified with, by https.")]
 JwtKeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same in a file, or public keys in PEM.")]
+AcceptWithoutNbf = Annotated[
+    bool | None, typer.Option("--auth-accept-without-nbf", help="Take tokens without the claim nbf, such as Pulsar's.")
+]
 StaticTokensFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="Lines of TOKEN ROLE, taken as they are. For development only.")
 ]
@@ -33,6 +36,7 @@ def security_options(
     auth_issuer: Issuer = None,
     auth_audience: Audience = None,
     auth_role_claim: RoleClaim = None,
+    auth_accept_without_nbf: AcceptWithoutNbf = None,
     auth_static_tokens_file: StaticTokensFile = None,
     superusers: Superusers = None,
     tls_cert_file: TlsCertFile = None,

@@ -71,9 +71,9 @@ def serve(
     Told of a cluster, by --kafka or --cluster-bootstrap, topics are made, grown and deleted in Kafka too, with all
     that is in them; with --adopt-only they never are.
 
-    More settings: TOPICFOLD_PARTITIONS, _ALLOWED_HOSTS, _ALLOWED_CUSTOM_LABEL_KEYS,
-    _MAX_CUSTOM_LABEL_VALUE_LENGTH, _REQUEST_TIMEOUT_SECONDS, or the same in lower case under [server] in the
-    configuration file.
+    There are more settings than flags, about policies, labels, clusters and time: 'topicfold config server' lists
+    all, each with what it means, its value, and where that is from. They are given as TOPICFOLD_ and their name in
+    capitals, or under [server] in the configuration file.
 
     Told who may come in, by --auth-… or --tls-client-ca-file, it asks everybody, and may serve any address.
 

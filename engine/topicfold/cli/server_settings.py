@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     from topicfold.settings import Settings
 
 
+_FLAGS: Mapping[str, str] = {
+    "log_file": "--log",
+    "kafka_bootstrap": "--kafka",
+    "kafka_settings": "--kafka-setting",
+    "cluster_settings": "--cluster-setting",
+}
+"""Flags that are not called like their settings."""
+_EXAMPLES: Mapping[str, str] = {
+    "POLICY_DEFAULTS": '{"messageTTLInSeconds": 3600}',
+    "OWNERS": '{"public/default": "http://node1:8080"}',
+}
+
+
 @contextmanager
-def needed_packages(doing: str, given: Mapping[str, Any]) -> Iterator[None]:
-    """Import in this block what is needed for `doing` something.
+def needed_packages(doing: str, given: Mapping[str, Any], *extras: str) -> Iterator[None]:
+    """Import in this block what is needed for `doing` something: a server's packages, and those of `extras`.
 
     Raises:
         ExtraMissing: a package is not installed.
@@ -34,7 +47,7 @@ def needed_packages(doing: str, given: Mapping[str, Any]) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "topicfold":
             raise
-        raise _extra_missing(doing, is_on_kafka="kafka_bootstrap" in given) from error
+        raise _extra_missing(doing, *extras, is_on_kafka="kafka_bootstrap" in given) from error
 
 
 def given_settings(
@@ -87,19 +100,28 @@ def _validated(settings_class: type[Settings], config: Config, given: Mapping[st
     try:
         return settings_class(**{**from_file, **given})
     except ValidationError as error:
-        raise BadSetting("; ".join(map(_reason, error.errors()))) from None
+        raise BadSetting("; ".join(_reason(each, config, given) for each in error.errors())) from None
     except SettingsError as error:
         # Only tables come this far as text; pydantic quotes the name of the one it cannot read.
         name = str(error).split('"')[1].upper()
-        raise BadSetting(
-            f"{ENVIRONMENT_PREFIX}{name} is no JSON object",
-            hint="""Write it like '{"security.protocol": "SSL"}'.""",
-        ) from None
+        example = _EXAMPLES.get(name, '{"security.protocol": "SSL"}')
+        raise BadSetting(f"{ENVIRONMENT_PREFIX}{name} is no JSON object", hint=f"Write it like '{example}'.") from None
 
 
-def _reason(error: ErrorDetails) -> str:
+def _spoken(name: str, config: Config, given: Mapping[str, Any]) -> str:
+    """Return what a setting is called where its value is said: by a flag, a variable or the file."""
+    if name in given:
+        return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    if os.environ.get(variable):
+        return variable
+    return f"{config.file}: {name}" if name in config.server else name
+
+
+def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> str:
     """Return in our words what pydantic has against a setting; what is in a table may be secret and is not shown."""
-    name = ".".join(map(str, error["loc"]))
+    setting, *entry = map(str, error["loc"]) if error["loc"] else [""]
+    name = ".".join([_spoken(setting, config, given), *entry])
     shown = f"{error['input']!r} " if len(error["loc"]) == 1 else ""
     match error["type"]:
         case "int_parsing" | "int_from_float" | "int_type":
@@ -112,7 +134,7 @@ def _reason(error: ErrorDetails) -> str:
             return f"{name}: {shown}{error['msg'].replace('Input should', 'should', 1)}"
 
 
-def _extra_missing(doing: str, *, is_on_kafka: bool) -> Exception:
+def _extra_missing(doing: str, *extras: str, is_on_kafka: bool) -> Exception:
     from topicfold.client.errors import ExtraMissing
 
-    return ExtraMissing(doing, "server", *(["kafka"] if is_on_kafka else []))
+    return ExtraMissing(doing, "server", *extras, *(["kafka"] if is_on_kafka else []))

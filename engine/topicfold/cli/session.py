@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from topicfold.cli.config import Config, token_of
-from topicfold.cli.output import Output
+from topicfold.cli.output import Output, data_of
+from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.client import Client, Written
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
 _ATTEMPTS = 3
 # A server hears from its log several times a second.
 _STALE_AFTER_SECONDS = 2.0
+
+
+def open_client(config: Config, timeout_seconds: float, max_attempts: int) -> Client:
+    """Return a client of the server that the settings name.
+
+    Raises:
+        TopicfoldError: the settings contradict each other, or name files that cannot be read.
+    """
+    # The HTTP library costs more than all else here; --help never comes this far.
+    from topicfold.client import Client, RetryRule
+
+    return Client(
+        config["url"],
+        timeout_seconds=timeout_seconds,
+        retry=RetryRule(max_attempts=max_attempts),
+        token=token_of(config),
+        tls_ca_file=config["tls_ca_file"],
+        client_cert_file=config["client_cert_file"],
+        client_key_file=config["client_key_file"],
+    )
 
 
 @dataclass(slots=True)
@@ -31,20 +52,7 @@ class Session:
     def client(self) -> Client:
         """The client of the server that the settings name."""
         if self._client is None:
-            # The HTTP library costs more than all else here; --help never comes this far.
-            from topicfold.client import Client, RetryRule
-
-            seconds = self.config["timeout_seconds"]
-            retry = RetryRule(max_attempts=_ATTEMPTS)
-            self._client = Client(
-                self.config["url"],
-                timeout_seconds=seconds,
-                retry=retry,
-                token=token_of(self.config),
-                tls_ca_file=self.config["tls_ca_file"],
-                client_cert_file=self.config["client_cert_file"],
-                client_key_file=self.config["client_key_file"],
-            )
+            self._client = open_client(self.config, self.config["timeout_seconds"], _ATTEMPTS)
         return self._client
 
     def warn_if_stale(self) -> None:
@@ -58,7 +66,18 @@ class Session:
         if self._client is not None:
             self._client.close()
 
-    def show_change(self, done: str, name: str, written: Written) -> None:
-        """Say that `name` was `done`: as data in JSON or as a name, else as a note."""
-        self.output.show({"name": name, "done": done, **asdict(written)}, [name], (), ())
-        self.output.note(f"{done} {name}")
+    def show_change(self, done: str, name: str, written: Written, already: str = "it was so before") -> None:
+        """Say that `name` was `done`, or that it stayed as it was and why: as data or a name, and as a note."""
+        is_changed = self._is_changed(written)
+        told = {"name": name, "changed": is_changed, "done": done if is_changed else "", **data_of(written)}
+        self.output.show(told, [name], (), ())
+        self.output.note(f"{done} {name}" if is_changed else f"unchanged {name}: {already}")
+
+    def _is_changed(self, written: Written) -> bool:
+        """Return whether a change that was applied changed anything; it did where the server cannot tell."""
+        if not written.operation:
+            return True
+        try:
+            return self.client.get_operation(written.operation).changed is not False
+        except TopicfoldError:
+            return True

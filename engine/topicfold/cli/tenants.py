@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -69,7 +68,7 @@ def get(session: Session, tenant: Tenant) -> None:
         ("allowed clusters", ",".join(found.allowed_clusters)),
         ("etag", found.etag),
     ]
-    session.output.show(asdict(found), [found.name], ("FIELD", "VALUE"), rows)
+    session.output.show(found, [found.name], ("FIELD", "VALUE"), rows)
 
 
 @command(app, "list")
@@ -82,6 +81,8 @@ def list_tenants(session: Session) -> None:
     """
     names = session.client.list_tenants()
     session.output.show(list(names), names, ("TENANT",), [(name,) for name in names])
+    if not names:
+        session.output.note("there are no tenants, or none that you may know of")
 
 
 @command(app, "delete", CHANGE_OPTIONS)

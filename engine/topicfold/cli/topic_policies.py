@@ -20,6 +20,5 @@ def delete(session: Session, topic: Topic) -> None:
     Example:
       topicfold topicPolicies delete orders --reason "back to the namespace's"
     """
-    session.show_change(
-        "removed all policies from", str(parse_topic(topic)), session.client.remove_policies(topic, **session.changes)
-    )
+    written = session.client.remove_policies(topic, **session.changes)
+    session.show_change("removed all policies from", str(parse_topic(topic)), written, "it had no policies of its own")

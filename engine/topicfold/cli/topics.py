@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli import effective, permissions, properties
-from topicfold.cli.arguments import Namespace, Partitions, Topic, read_keys, read_labels
+from topicfold.cli import effective, permissions, properties, topic_list
+from topicfold.cli.arguments import At, Partitions, Topic, read_keys, read_labels
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
-from topicfold.cli.completion import complete_filter, complete_keys, complete_new_labels
-from topicfold.cli.output import fitted, labels_text
+from topicfold.cli.completion import complete_keys, complete_new_labels
+from topicfold.cli.output import labels_text
 from topicfold.cli.policy_commands import older_topic_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidName, InvalidRequest
+from topicfold.errors import Forbidden, InvalidName, InvalidRequest
 from topicfold.model.names import (
-    DEFAULT_NAMESPACE,
     PERSISTENT,
     is_kafka_name,
     kafka_name,
-    parse_namespace,
     parse_topic,
 )
 
@@ -30,21 +28,6 @@ if TYPE_CHECKING:
 
 app = new_app(group=policy_group(*older_topic_policies()))
 
-Filter = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--custom-labels",
-        metavar="K1:V1,K2:V2",
-        help="Only topics that bear all of these labels; repeat it for values that hold commas.",
-        autocompletion=complete_filter,
-    ),
-]
-# PIP-451 spells it so.
-MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
-At = Annotated[
-    str | None,
-    typer.Option("--at", metavar="VERSION", help="As it was then: a VERSION of `topicfold history`, or a position."),
-]
 NewLabels = Annotated[
     list[str],
     typer.Option(
@@ -96,33 +79,7 @@ def update_partitioned_topic(session: Session, topic: Topic, partitions: Partiti
     session.show_change("updated", str(parse_topic(topic)), written)
 
 
-@command(app, "list")
-def list_topics(
-    session: Session,
-    namespace: Namespace = DEFAULT_NAMESPACE,
-    custom_labels: Filter = None,
-    custome_labels: MisspeltFilter = None,
-) -> None:
-    """List the topics of a namespace. Each with its labels; a partitioned one is listed once.
-
-    \b
-    Examples:
-      topicfold topics list
-      topicfold topics list acme/pay --custom-labels team:pay,tier:gold
-      topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
-    """
-    labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
-    # Under /admin/v2 a read waits for a barrier, and the client carries its position on.
-    session.client.list_partitioned_topics(parse_namespace(namespace))
-    topics = session.client.find_topics([namespace], labels=labels).topics
-    session.output.show(
-        [asdict(topic) for topic in topics],
-        [topic.name for topic in topics],
-        ("TOPIC", "PARTITIONS", "LABELS"),
-        [(fitted(topic.name), str(topic.partitions), labels_text(topic.labels)) for topic in topics],
-    )
-    if not topics:
-        session.output.note("no topics match" if labels else f"no topics in {namespace}")
+topic_list.add_to(app)
 
 
 @command(app, "get")
@@ -143,7 +100,7 @@ def get(session: Session, topic: Topic, at: At = None) -> None:
         ("properties", labels_text(found.properties)),
         ("etag", found.etag),
     ]
-    session.output.show(asdict(found), [found.name], ("FIELD", "VALUE"), rows)
+    session.output.show(found, [found.name], ("FIELD", "VALUE"), rows)
 
 
 @command(app, "delete", CHANGE_OPTIONS)
@@ -182,7 +139,8 @@ def set_custom_labels(session: Session, topic: Topic, labels: NewLabels) -> None
     """
     pairs = read_labels(labels, "--labels")
     written = session.client.set_labels(topic, pairs, **session.changes)
-    session.show_change(f"set {labels_text(pairs)} on", str(parse_topic(topic)), written)
+    said = labels_text(pairs)
+    session.show_change(f"set {said} on", str(parse_topic(topic)), written, f"it had {said} before")
 
 
 @command(app, "get-custom-labels")
@@ -196,6 +154,8 @@ def get_custom_labels(session: Session, topic: Topic, at: At = None) -> None:
     """
     labels = session.client.get_labels(topic) if at is None else session.client.get_topic_at(topic, at).labels
     session.output.show(labels, sorted(labels), ("KEY", "VALUE"), sorted(labels.items()))
+    if not labels:
+        session.output.note("it has no labels" if at is None else f"it had no labels at {at}")
 
 
 @command(app, "remove-custom-labels", CHANGE_OPTIONS)
@@ -215,19 +175,29 @@ def remove_custom_labels(
     name = str(parse_topic(topic))
     if (keys := _keys_or_all(labels, all_labels)) is None:
         written = session.client.remove_all_labels(topic, **session.changes)
-        session.show_change("removed all labels from", name, written)
+        session.show_change("removed all labels from", name, written, "it had no labels")
         return
-    before = session.client.get_labels(topic)
+    before = _labels_before(session, topic, keys)
     written = session.client.remove_labels(topic, keys, **session.changes)
-    for key in (key for key in keys if key not in before):
-        session.output.note(f"{key} was not set")
-    removed = ",".join(key for key in keys if key in before) or "nothing"
-    session.show_change(f"removed {removed} from", name, written)
+    missing = [key for key in keys if key not in before]
+    removed = [key for key in keys if key in before]
+    unchanged = f"it had no {','.join(missing or keys)}"
+    session.show_change(f"removed {','.join(removed or keys)} from", name, written, unchanged)
+    if removed and missing:
+        session.output.note(f"it had no {','.join(missing)}")
 
 
 effective.add_to(app)
 properties.add_to(app)
 permissions.add_to(app, "topic", Topic, "orders")
+
+
+def _labels_before(session: Session, topic: str, keys: Collection[str]) -> Collection[str]:
+    """Return the keys of a topic's labels; all of `keys` where who asks may change labels and not read them."""
+    try:
+        return session.client.get_labels(topic)
+    except Forbidden:
+        return keys
 
 
 def _keys_or_all(texts: list[str] | None, all_labels: bool) -> list[str] | None:
@@ -267,5 +237,5 @@ def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
 
 def _create(session: Session, topic: str, partitions: int) -> None:
     created = session.client.create_topic(topic, partitions=partitions, **session.changes)
-    session.output.show(asdict(created), [created.name], (), ())
+    session.output.show(created, [created.name], (), ())
     session.output.note(f"created {created.name}")

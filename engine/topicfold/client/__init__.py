@@ -1,22 +1,70 @@
-"""The Python client: `Client`, what it answers with, and the errors that only a client can meet."""
+"""The Python client: `Client` and `AsyncClient`, what they answer with, and the errors that only a client can meet."""
+
+from typing import TYPE_CHECKING, Any
 
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.client import Client
 from topicfold.client.conversation import RetryRule
-from topicfold.client.errors import AnswerLost, ExtraMissing, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.errors import AnswerLost, ExtraMissing, QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.find_answers import Explanation, Match, Page
+from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified, Reset
+from topicfold.client.live_set import NetChange
+from topicfold.client.pages import AsyncPager, Pager
+from topicfold.client.watch import Watch
+
+if TYPE_CHECKING:
+    from topicfold.client.async_client import AsyncClient
+    from topicfold.client.async_watch import AsyncWatch
+    from topicfold.client.label_consumer import LabelConsumer
 
 __all__ = [
+    "Added",
     "AnswerLost",
+    "AsyncClient",
+    "AsyncPager",
+    "AsyncWatch",
+    "Bookmark",
     "Client",
+    "Deleted",
+    "Explanation",
     "ExtraMissing",
     "Found",
+    "Frame",
+    "LabelConsumer",
+    "Match",
+    "Modified",
+    "NetChange",
     "Operation",
+    "Page",
+    "Pager",
+    "QueryUnconfirmed",
     "Readiness",
+    "Reset",
     "RetryRule",
     "ServerUnreachable",
     "ServerVersion",
     "Tenant",
     "Topic",
     "UnexpectedAnswer",
+    "Watch",
     "Written",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs asyncio, or is for few, when it is first asked for: a command line starts sooner without it."""
+    match name:
+        case "AsyncClient":
+            from topicfold.client.async_client import AsyncClient
+
+            return AsyncClient
+        case "AsyncWatch":
+            from topicfold.client.async_watch import AsyncWatch
+
+            return AsyncWatch
+        case "LabelConsumer":
+            from topicfold.client.label_consumer import LabelConsumer
+
+            return LabelConsumer
+        case _:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

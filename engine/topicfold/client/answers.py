@@ -81,7 +81,7 @@ class Found:
 class Operation:
     """What became of a change. `applied` and `refused` are final, `not_seen` holds as of position `as_of` only.
 
-    `code` is that of the refusal.
+    `changed` says of one that is applied whether it found anything to change. `code` is that of the refusal.
     """
 
     id: str
@@ -89,11 +89,14 @@ class Operation:
     etag: str | None
     code: str | None
     as_of: str
+    changed: bool | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Return the operation that `body` describes."""
-        return cls(body["operation"], body["state"], body.get("etag"), body.get("code"), body["asOf"])
+        return cls(
+            body["operation"], body["state"], body.get("etag"), body.get("code"), body["asOf"], body.get("changed")
+        )
 
 
 @dataclass(frozen=True, slots=True)

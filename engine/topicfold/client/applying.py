@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from topicfold.client.answers import Topic
+from topicfold.client import calls
+from topicfold.client.answers import Topic, Written
 from topicfold.client.bulk import each_at_once, topics_in
+from topicfold.client.call import Call
 from topicfold.client.client import Client
 from topicfold.client.desired import Desired, Step
 from topicfold.errors import FixRequest, Reread
@@ -43,14 +45,38 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
     return each_at_once("apply", lambda step: _apply(client, step, reason), steps)
 
 
+def try_steps(client: Client, steps: Collection[Step]) -> Iterator[Applied]:
+    """Have the server say of all steps what it would refuse, and do none; yield each as it is answered.
+
+    Of a new topic Kafka is not asked whether it would make it.
+
+    Raises:
+        Wait, AnswerLost: the server cannot be reached.
+    """
+    return each_at_once("try", lambda step: _try(client, step), steps)
+
+
 def _apply(client: Client, step: Step, reason: str) -> Applied:
+    return _outcome(step, lambda: client.perform(_call(step, reason)))
+
+
+def _try(client: Client, step: Step) -> Applied:
+    call = _call(step, "")
+    tried = Call(call.method, call.path, lambda _: None, (*call.query, ("dryRun", "All")), call.body, call.headers)
+    return _outcome(step, lambda: client.perform(tried))
+
+
+def _call(step: Step, reason: str) -> Call[Topic] | Call[Written]:
+    if step.etag is None:
+        return calls.put_topic(step.topic, step.body, {"reason": reason})
+    return calls.patch_topic(step.topic, step.body, {"if_match": step.etag, "reason": reason})
+
+
+def _outcome(step: Step, do: Callable[[], object]) -> Applied:
     if step.problem:
         return Applied(step.topic, step.problem)
     try:
-        if step.etag is None:
-            client.create_topic(step.topic, **step.body, reason=reason)
-        else:
-            client.patch_topic(step.topic, step.body, if_match=step.etag, reason=reason)
+        do()
     except (FixRequest, Reread) as error:
         return Applied(step.topic, error.reason)
     return Applied(step.topic)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from topicfold.client.answers import Topic
 from topicfold.client.client import Client
@@ -16,14 +16,29 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def topics_in(client: Client, namespaces: Sequence[str]) -> Iterator[Topic]:
+class Wanted(TypedDict, total=False):
+    """Which topics, as `Client.find_topics` has it."""
+
+    selector: str | None
+    labels: Mapping[str, str]
+    match: Sequence[str]
+    regex: str | None
+    limit: int | None
+
+
+def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted]) -> Iterator[Topic]:
     """Yield the topics of any number of namespaces, some namespaces a query.
 
     Raises:
         NamespaceNotFound: one of these is missing.
     """
     for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
-        yield from client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY]).topics
+        yield from client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY], **wanted).topics
+
+
+def all_namespaces(client: Client) -> list[str]:
+    """Return the names of all namespaces of all tenants that one may see."""
+    return [name for tenant in client.list_tenants() for name in client.list_namespaces(tenant)]
 
 
 def each_at_once(name: str, call: Callable[[T], R], things: Collection[T]) -> Iterator[R]:

@@ -17,7 +17,7 @@ from topicfold.client.answers import Written
 from topicfold.errors import InvalidRequest
 from topicfold.wire import headers
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Query = tuple[tuple[str, str], ...]
 
 _PLAIN_IN_REASON = " " + string.punctuation.replace("%", "")
@@ -33,12 +33,12 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors."""
 
     method: str
     path: str
-    read: Callable[[Answer], T]
+    read: Callable[[Answer], T_co]
     query: Query = ()
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)

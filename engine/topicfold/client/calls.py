@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote_plus
 
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import (
@@ -18,6 +19,7 @@ from topicfold.client.call import (
     mapping_in,
     names_in,
 )
+from topicfold.client.find_calls import Asked, pairs
 from topicfold.client.paths import (
     domain_query,
     namespace_path,
@@ -91,16 +93,23 @@ def namespace_labels(namespace: str) -> Call[dict[str, tuple[str, ...]]]:
     return Call("GET", f"{namespace_path(namespace)}/topicCustomLabels", read)
 
 
-def list_topics(namespace: str, domain: str, labels: Mapping[str, str]) -> Call[tuple[str, ...]]:
-    """Ask for full names, partitioned topics as their partitions."""
+def list_topics(
+    namespace: str, domain: str, labels: Mapping[str, str], properties: Mapping[str, str]
+) -> Call[tuple[str, ...]]:
+    """Ask for full names, partitioned topics as their partitions.
+
+    Properties are percent-encoded once more than the query is, as Pulsar's clients do, so they may hold commas.
+    """
     path = f"/admin/v2/{domain}/{path_of(parse_namespace(namespace))}"
-    return Call("GET", path, names_in, query=_pairs("custom-labels", labels, ":"))
+    text = ",".join(f"{quote_plus(key)}={quote_plus(value)}" for key, value in properties.items())
+    asked = (("properties", text),) if properties else ()
+    return Call("GET", path, names_in, query=(*pairs("custom-labels", labels, ":"), *asked))
 
 
 def list_partitioned_topics(namespace: str, domain: str, labels: Mapping[str, str]) -> Call[tuple[str, ...]]:
     """Ask for the full names of partitioned topics."""
     path = f"/admin/v2/{domain}/{path_of(parse_namespace(namespace))}/partitioned"
-    return Call("GET", path, names_in, query=_pairs("custom-labels", labels, ":"))
+    return Call("GET", path, names_in, query=pairs("custom-labels", labels, ":"))
 
 
 def grow_topic(topic: str, partitions: int, o: ChangeOptions) -> Call[Written]:
@@ -135,15 +144,15 @@ def delete_all_labels(topic: str, o: ChangeOptions) -> Call[Written]:
     return change("DELETE", f"{topic_path(topic)}/custom-labels", o, query=(("all", "true"),))
 
 
-def find_topics(namespaces: Iterable[str], labels: Mapping[str, str]) -> Call[Found]:
-    """Ask for the topics of these namespaces that bear all these labels."""
+def find_topics(asked: Asked, limit: int | None) -> Call[Found]:
+    """Ask for the whole records of topics, of `limit` at most where they are asked for as a page."""
 
     def read(answer: Answer) -> Found:
         topics = tuple(sorted(map(Topic.of, answer.body["items"]), key=lambda topic: topic.name))
         return Found(topics, answer.body["position"], age_seconds(answer))
 
-    query = tuple(("namespace", parse_namespace(namespace)) for namespace in namespaces)
-    return Call("GET", "/api/v1/topics", read, query=query + _pairs("label", labels, "="))
+    page = () if limit is None else (("limit", str(limit)),)
+    return Call("GET", "/api/v1/topics", read, (("fields", "record"), *asked.query, *page))
 
 
 def get_topic(topic: str) -> Call[Topic]:
@@ -215,12 +224,6 @@ def get_readiness() -> Call[Readiness]:
         return Readiness(answer.status == 200, mapping_in(answer))
 
     return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
-
-
-def _pairs(name: str, labels: Mapping[str, str], separator: str) -> Query:
-    """Return a parameter for each label. One alone would be split at its commas, so it is sent twice."""
-    pairs = tuple((name, f"{key}{separator}{value}") for key, value in labels.items())
-    return pairs * 2 if len(pairs) == 1 else pairs
 
 
 def _force(force: bool) -> Query:

@@ -20,6 +20,8 @@ from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, Topic
 from topicfold.wire import headers
 from topicfold.wire.problems import error_of
 
+# A watch tries for ever, and a float holds 2 to the power of 1023.
+_MAX_DOUBLINGS = 60
 # OpenSSL's names, by version, for an answer that is plain HTTP.
 _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
 
@@ -34,7 +36,7 @@ class RetryRule:
 
     def delay_seconds(self, attempt: int) -> float:
         """Return how long to wait after attempt number `attempt`, counted from 1."""
-        delay = min(self.first_delay_seconds * 2.0 ** (attempt - 1), self.max_delay_seconds)
+        delay = min(self.first_delay_seconds * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), self.max_delay_seconds)
         return delay * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, guards nothing
 
 
@@ -83,7 +85,7 @@ def conversation(
     for number in count(1):
         match (yield Attempt(sent, max(deadline - clock(), 0.001))):
             case Answer() as answer:
-                error, wait_seconds = _refusal(call, url, answer), _retry_after_seconds(answer)
+                error, wait_seconds = _refusal(call, url, answer), retry_after_seconds(answer)
                 if error is None:
                     return answer
             case NoAnswer() as silence:
@@ -141,6 +143,7 @@ def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in sent.items())
 
 
-def _retry_after_seconds(answer: Answer) -> float:
+def retry_after_seconds(answer: Answer) -> float:
+    """Return how long the server asks to wait, 0 if it does not say it as a number."""
     text = answer.headers.get(headers.RETRY_AFTER.lower(), "")
     return float(text) if text.isdecimal() else 0.0

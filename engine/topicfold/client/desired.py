@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from topicfold.client.answers import Topic
-from topicfold.errors import Forbidden
+from topicfold.errors import Forbidden, InvalidPolicy
+from topicfold.model.differences import Difference, Path, part_differences
 from topicfold.model.names import kafka_name, parse_topic
-from topicfold.model.policy.table import BY_NAME
-from topicfold.model.policy.values import Value, plain_value, read_value, shown_value
+from topicfold.model.policy.values import Value, plain_value
+from topicfold.model.policy.whole import read_policies
 
 SCOPES = ("local", "global")
 
@@ -31,16 +33,6 @@ class Desired:
     parts: Mapping[str, Mapping[str, Value]]
     partitions: int = 0
     kafka_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One field that differs. `old` or `new` None: there is none. A topic that is missing has the field ""."""
-
-    topic: str
-    field: str
-    old: Value
-    new: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +58,16 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
     """
     for each in desired:
         topic = actual.get(each.name)
-        differences = tuple(_differences(each, topic))
+        by_part = _differences(each, topic)
+        differences = tuple(chain.from_iterable(by_part.values()))
         if topic is None:
-            made = Difference(each.name, "", None, "a new topic")
-            new = {"partitions": each.partitions} | ({"kafka_name": each.kafka_name} if each.kafka_name else {})
-            yield Step(each.name, None, _body(each.parts) | new, (made, *differences))
+            new = {"partitions": each.partitions} | ({"kafkaName": each.kafka_name} if each.kafka_name else {})
+            yield Step(each.name, None, _body(each.parts) | new, differences)
         elif (fixed := _fixed(each, topic)) is not None:
-            problem = f"{fixed.field} is {fixed.old}, not {fixed.new}; nothing of this topic was changed"
+            problem = f"{fixed.path[0]} is {fixed.old}, not {fixed.new}; nothing of this topic was changed"
             yield Step(each.name, topic.etag, {}, (fixed, *differences), problem)
         elif differences:
-            changed = {difference.field.split(".")[0] for difference in differences}
-            body = _body({part: value for part, value in each.parts.items() if part in changed})
-            yield Step(each.name, topic.etag, body, differences)
+            yield Step(each.name, topic.etag, _body({part: each.parts[part] for part in by_part}), differences)
 
 
 def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Step]:
@@ -89,17 +79,17 @@ def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Ste
             yield from steps([Desired(topic.name, nothing)], {topic.name: topic})
 
 
-def _differences(desired: Desired, topic: Topic | None) -> Iterator[Difference]:
-    for part, wanted in desired.parts.items():
-        found = {} if topic is None else part_of(topic, part)
-        for name in sorted({*wanted, *found}):
-            old, new = _shown(part, name, found.get(name)), _shown(part, name, wanted.get(name))
-            if old != new:
-                yield Difference(desired.name, f"{part}.{name}", old, new)
+def _differences(desired: Desired, topic: Topic | None) -> dict[str, tuple[Difference, ...]]:
+    """Return the differences of each part that has some."""
+    found = {
+        part: part_differences(_path(part), {} if topic is None else part_of(topic, part), wanted)
+        for part, wanted in desired.parts.items()
+    }
+    return {part: differences for part, differences in found.items() if differences}
 
 
 def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
-    """Return a topic's `labels` or `properties`, or its policies of a scope.
+    """Return a topic's `labels` or `properties`, or its policies of a scope: canonical ones, as files are read.
 
     Raises:
         Forbidden: the server did not show its policies to who asked.
@@ -112,25 +102,28 @@ def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
             f"the policies of {topic.name} may not be read",
             hint="Have read-policies granted on its namespace, or on this topic.",
         )
-    return topic.policies.get(part) or {}
+    found = topic.policies.get(part) or {}
+    try:
+        return read_policies(found, is_global=part == SCOPES[1])
+    except InvalidPolicy:
+        # A newer server's: of it is compared what stands there.
+        return found
 
 
 def _fixed(desired: Desired, topic: Topic) -> Difference | None:
     """Return what differs of a topic and is not changed by an update of its record."""
-    old, new = (each.kafka_name or kafka_name(parse_topic(topic.name)) for each in (topic, desired))
-    if desired.kafka_name and old != new:
-        return Difference(topic.name, "kafkaName", old, new)
+    if desired.kafka_name:
+        old, new = (each.kafka_name or kafka_name(parse_topic(topic.name)) for each in (topic, desired))
+        if old != new:
+            return Difference(("kafkaName",), old, new)
     if desired.partitions and desired.partitions != topic.partitions:
-        return Difference(topic.name, "partitions", topic.partitions, desired.partitions)
+        return Difference(("partitions",), topic.partitions, desired.partitions)
     return None
 
 
-def _shown(part: str, name: str, value: Value) -> Value:
-    """Return a value for comparing and showing: of a policy as the server shows it, defaults filled in."""
-    policy = BY_NAME.get(name) if part in SCOPES else None
-    if value is None or policy is None:
-        return value
-    return shown_value(policy.kind, read_value(policy.kind, value, name))
+def _path(part: str) -> Path:
+    """Return where in a topic's record a part is, as its history calls it."""
+    return ("policies", part) if part in SCOPES else (part,)
 
 
 def _body(parts: Mapping[str, Mapping[str, Value]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -32,6 +33,7 @@ from topicfold.model.policy.values import Value, kind_of, plain_value
 from topicfold.model.policy.whole import read_policies
 
 SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = Path("-")
 MAX_PROBLEMS = 20
 
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
@@ -41,12 +43,12 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def files_under(path: Path) -> list[Path]:
-    """Return `path`, or the files under it that may hold desired state, sorted.
+    """Return `path`, or the files under it that may hold desired state, sorted; `STDIN` is one.
 
     Raises:
         InvalidRequest: it does not exist, or there are none.
     """
-    if path.is_file():
+    if path == STDIN or path.is_file():
         return [path]
     found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
     if not found:
@@ -75,13 +77,13 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
     return [found[name] for name in sorted(found)]
 
 
-def write_topics(topics: Iterable[Topic]) -> str:
-    """Return these topics as a file that `read_files` reads. What is empty is left out.
+def entries_of(topics: Iterable[Topic]) -> list[dict[str, Any]]:
+    """Return what files say of these topics, in JSON's values. What is empty is left out.
 
     Raises:
         Forbidden: the server did not show the policies of one; a file without them would not say so.
     """
-    entries = [
+    return [
         {
             "name": topic.name,
             **({"partitions": topic.partitions} if topic.partitions else {}),
@@ -91,12 +93,19 @@ def write_topics(topics: Iterable[Topic]) -> str:
         }
         for topic in topics
     ]
-    return yaml.dump({"topics": entries}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=None)
+
+
+def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Return entries as the text of a file that `read_files` reads."""
+    return yaml.dump(
+        {"topics": list(entries)}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=None
+    )
 
 
 def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
     try:
-        documents = list(yaml.load_all(path.read_text(), Loader=_LOADER))
+        text = sys.stdin.read() if path == STDIN else path.read_text(encoding="utf-8")
+        documents = list(yaml.load_all(text, Loader=_LOADER))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         problems.append(f"{path}: {' '.join(str(error).split())}")
         return

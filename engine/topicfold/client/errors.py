@@ -6,6 +6,7 @@ TopicfoldError
 ├── OutcomeUnknown
 │   └── AnswerLost          a change was sent and no answer came
 ├── UnexpectedAnswer        something else listens there
+│   └── QueryUnconfirmed    a server that does not say which topics it understood are meant
 └── OperatorNeeded
     └── ExtraMissing        an optional part of the package is not installed
 """
@@ -42,6 +43,22 @@ class UnexpectedAnswer(TopicfoldError):
 
     code = "unexpected_answer"
     default_hint = "Check that the URL is that of a Topicfold server."
+
+
+class QueryUnconfirmed(UnexpectedAnswer):
+    """The server does not confirm which topics are watched, so it may tell of others, or of all.
+
+    `values` hold `url`, `asked` and `confirmed`: both as `topicfold.wire.confirmation` writes them, None for no word.
+    """
+
+    code = "query_unconfirmed"
+    default_hint = "Upgrade the server to the client's version."
+
+    def __init__(self, *, url: str, asked: str, confirmed: str | None) -> None:
+        said = "does not say what it understood" if confirmed is None else f"understood {confirmed}"
+        super().__init__(
+            f"{url} was asked for {asked} and {said}", url=url, status=200, asked=asked, confirmed=confirmed
+        )
 
 
 class ExtraMissing(OperatorNeeded):

@@ -6,30 +6,33 @@ from typing import Unpack
 
 from topicfold.client import history_calls
 from topicfold.client.answers import Topic, Written
-from topicfold.client.call import ChangeOptions
+from topicfold.client.call import Call, ChangeOptions
+from topicfold.client.declaring import asks
 from topicfold.client.history_answers import HistoryPage
-from topicfold.client.sending import Sender
 
 DEFAULT_PAGE = 50
 
 
-class HistoryCalls(Sender):
+class HistoryCalls:
     """Histories of topics, of those that were deleted too. They reach back as far as the log, within the namespace."""
 
-    def history(self, topic: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> HistoryPage:
+    @asks
+    def history(self, topic: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
         """Return who changed what of a topic, when and why: up to `limit` changes (1,000 at most), the newest first.
 
         `before` is that of the page which this one follows.
         """
-        return self.perform(history_calls.get_history(topic, limit, before))
+        return history_calls.get_history(topic, limit, before)
 
-    def get_topic_at(self, topic: str, at: str) -> Topic:
+    @asks
+    def get_topic_at(self, topic: str, at: str) -> Call[Topic]:
         """Return a topic's record as it was right after the event at an offset of its history, or at a position."""
-        return self.perform(history_calls.get_topic_at(topic, at))
+        return history_calls.get_topic_at(topic, at)
 
-    def roll_back(self, topic: str, to: str, **options: Unpack[ChangeOptions]) -> Written:
+    @asks
+    def roll_back(self, topic: str, to: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Give a topic the labels, properties, policies and grants that it had in version `to`: an ETag or an offset.
 
         Its partitions stay. A version that it never had is `VersionNotFound`, with the nearest in its `values`.
         """
-        return self.perform(history_calls.roll_back(topic, to, options))
+        return history_calls.roll_back(topic, to, options)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from topicfold.client.answers import Topic
-from topicfold.client.bulk import each_at_once, topics_in
+from topicfold.client.bulk import all_namespaces, each_at_once, topics_in
 from topicfold.client.client import Client
 from topicfold.errors import AlreadyExists, FixRequest, Reread
 from topicfold.model.adoption import Failed, New
@@ -26,7 +26,7 @@ class Target:
 
 def read_target(client: Client) -> Target:
     """Return all namespaces and topic records of the server."""
-    namespaces = [name for tenant in client.list_tenants() for name in client.list_namespaces(tenant)]
+    namespaces = all_namespaces(client)
     return Target(frozenset(namespaces), tuple(topics_in(client, namespaces)))
 
 

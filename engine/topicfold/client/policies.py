@@ -7,11 +7,11 @@ from typing import Any, Unpack
 
 from topicfold.client import policy_calls
 from topicfold.client.answers import Written
-from topicfold.client.call import ChangeOptions
-from topicfold.client.sending import Sender
+from topicfold.client.call import Call, ChangeOptions
+from topicfold.client.declaring import asks
 
 
-class PolicyCalls(Sender):
+class PolicyCalls:
     """Policies by the names they are stored under, such as `retentionPolicies`; `docs/policies.md` lists them.
 
     A value is JSON as Pulsar has it: `{"retentionTimeInMinutes": 10080, "retentionSizeInMB": -1}`, `600`, `True`.
@@ -19,16 +19,18 @@ class PolicyCalls(Sender):
     (`destination_storage` if none is named) or the name of a subscription.
     """
 
+    @asks
     def get_policy(
         self, topic: str, name: str, *, entry: str | None = None, is_global: bool = False, applied: bool = False
-    ) -> Any:
+    ) -> Call[Any]:
         """Return a policy of a topic, None where it is unset.
 
         `is_global` asks for the value for all clusters, `applied` for the namespace's or the node's where there is
         none, as Pulsar answers it; what takes effect is told by `effective`.
         """
-        return self.perform(policy_calls.get_policy(topic, name, entry, is_global, applied))
+        return policy_calls.get_policy(topic, name, entry, is_global, applied)
 
+    @asks
     def set_policy(
         self,
         topic: str,
@@ -38,10 +40,11 @@ class PolicyCalls(Sender):
         entry: str | None = None,
         is_global: bool = False,
         **options: Unpack[ChangeOptions],
-    ) -> Written:
+    ) -> Call[Written]:
         """Set a policy of a topic; a value that cannot hold there is `InvalidPolicy` or `PolicyUnmet`."""
-        return self.perform(policy_calls.set_policy(topic, name, value, entry, is_global, options))
+        return policy_calls.set_policy(topic, name, value, entry, is_global, options)
 
+    @asks
     def remove_policy(
         self,
         topic: str,
@@ -50,30 +53,35 @@ class PolicyCalls(Sender):
         entry: str | None = None,
         is_global: bool = False,
         **options: Unpack[ChangeOptions],
-    ) -> Written:
+    ) -> Call[Written]:
         """Take a policy off a topic, which uncovers what lies below it."""
-        return self.perform(policy_calls.delete_policy(topic, name, entry, is_global, options))
+        return policy_calls.delete_policy(topic, name, entry, is_global, options)
 
-    def remove_policies(self, topic: str, **options: Unpack[ChangeOptions]) -> Written:
+    @asks
+    def remove_policies(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take all policies off a topic, those for all clusters too; its labels stay."""
-        return self.perform(policy_calls.delete_policies(topic, options))
+        return policy_calls.delete_policies(topic, options)
 
-    def effective(self, topic: str) -> Mapping[str, Any]:
+    @asks
+    def effective(self, topic: str) -> Call[Mapping[str, Any]]:
         """Return what takes effect on a topic, by policy, each with where it comes from."""
-        return self.perform(policy_calls.get_effective(topic))
+        return policy_calls.get_effective(topic)
 
-    def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Any:
+    @asks
+    def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Call[Any]:
         """Return a policy of a namespace, None where it is unset; with `applied` the node's in its place."""
-        return self.perform(policy_calls.get_namespace_policy(namespace, name, applied))
+        return policy_calls.get_namespace_policy(namespace, name, applied)
 
+    @asks
     def set_namespace_policy(
         self, namespace: str, name: str, value: Any, *, entry: str | None = None, **options: Unpack[ChangeOptions]
-    ) -> Written:
+    ) -> Call[Written]:
         """Set a policy of a namespace; it holds for all its topics that say nothing else."""
-        return self.perform(policy_calls.set_namespace_policy(namespace, name, value, entry, options))
+        return policy_calls.set_namespace_policy(namespace, name, value, entry, options)
 
+    @asks
     def remove_namespace_policy(
         self, namespace: str, name: str, *, entry: str | None = None, **options: Unpack[ChangeOptions]
-    ) -> Written:
+    ) -> Call[Written]:
         """Take a policy off a namespace."""
-        return self.perform(policy_calls.delete_namespace_policy(namespace, name, entry, options))
+        return policy_calls.delete_namespace_policy(namespace, name, entry, options)

@@ -69,7 +69,7 @@ class KafkaCluster:
         try:
             metadata = await asyncio.to_thread(admin.list_topics, timeout=self._answer_seconds)
         except KafkaException as error:
-            raise translated(error, self._bootstrap, "") from error
+            raise translated(error, self._bootstrap, "", "Describe") from error
         return {name: _listed(name, topic) for name, topic in sorted(metadata.topics.items())}
 
     async def topic(self, name: str) -> KafkaTopic | None:
@@ -92,7 +92,7 @@ class KafkaCluster:
         futures = self._open().create_topics(
             [NewTopic(name, partitions)], validate_only=True, request_timeout=self._answer_seconds
         )
-        await self._done(name, futures[name])
+        await self._done(name, futures[name], "Create")
 
     async def create(self, name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
         """Make a topic; return once every partition of it has a leader.
@@ -104,7 +104,7 @@ class KafkaCluster:
         """
         wanted = NewTopic(name, partitions, config=dict(settings or {}))
         futures = self._open().create_topics([wanted], request_timeout=self._answer_seconds)
-        await self._done(name, futures[name])
+        await self._done(name, futures[name], "Create")
         await self._until(f"topic {name} was made", lambda: self._has_leaders(name, partitions))
 
     async def check_growth(self, name: str, partitions: int) -> None:
@@ -118,7 +118,7 @@ class KafkaCluster:
         futures = self._open().create_partitions(
             [NewPartitions(name, partitions)], validate_only=True, request_timeout=self._answer_seconds
         )
-        await self._done(name, futures[name])
+        await self._done(name, futures[name], "Alter")
 
     async def grow(self, name: str, partitions: int) -> None:
         """Give a topic `partitions` in all; return once every one of them has a leader.
@@ -130,7 +130,7 @@ class KafkaCluster:
         """
         wanted = NewPartitions(name, partitions)
         futures = self._open().create_partitions([wanted], request_timeout=self._answer_seconds)
-        await self._done(name, futures[name])
+        await self._done(name, futures[name], "Alter")
         await self._until(f"topic {name} has grown", lambda: self._has_leaders(name, partitions))
 
     async def delete(self, name: str) -> None:
@@ -142,7 +142,7 @@ class KafkaCluster:
         """
         before = await self.topic(name)
         futures = self._open().delete_topics([name], request_timeout=self._answer_seconds)
-        await self._done(name, futures[name])
+        await self._done(name, futures[name], "Delete")
 
         async def is_gone() -> bool:
             found = await self.topic(name)
@@ -163,7 +163,7 @@ class KafkaCluster:
             futures = self._open().describe_configs(resources, request_timeout=self._answer_seconds)
             for resource, future in futures.items():
                 try:
-                    entries = await self._done(resource.name, future)
+                    entries = await self._done(resource.name, future, "DescribeConfigs")
                 except TopicNotFound:
                     continue
                 except ClusterUnavailable as error:
@@ -188,7 +188,7 @@ class KafkaCluster:
         ]
         resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=entries)
         futures = self._open().incremental_alter_configs([resource], request_timeout=self._answer_seconds)
-        await self._done(name, futures[resource])
+        await self._done(name, futures[resource], "AlterConfigs")
 
         async def is_shown() -> bool:
             shown = (await self.configurations([name])).get(name)
@@ -205,7 +205,7 @@ class KafkaCluster:
     async def _described(self, name: str) -> Any:
         futures = self._open().describe_topics(TopicCollection([name]), request_timeout=self._answer_seconds)
         try:
-            return await self._done(name, futures[name])
+            return await self._done(name, futures[name], "Describe")
         except TopicNotFound:
             return None
 
@@ -217,12 +217,12 @@ class KafkaCluster:
             and all(partition.leader for partition in described.partitions)
         )
 
-    async def _done(self, name: str, future: Future[Any]) -> Any:
-        """Return what Kafka answers about the topic called `name`."""
+    async def _done(self, name: str, future: Future[Any], right: str) -> Any:
+        """Return what Kafka answers about the topic called `name`, for which it wants `right`."""
         try:
             return await asyncio.wrap_future(future)
         except KafkaException as error:
-            raise translated(error, self._bootstrap, name) from error
+            raise translated(error, self._bootstrap, name, right) from error
 
     async def _until(self, what: str, is_so: Callable[[], Awaitable[bool]]) -> None:
         """Return once the brokers show what the controller has said.

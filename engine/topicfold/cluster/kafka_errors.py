@@ -17,23 +17,16 @@ _REFUSED: Mapping[int, str] = {
     KafkaError.POLICY_VIOLATION: "its policy is against it",
     KafkaError.TOPIC_EXCEPTION: "it does not take the name",
 }
-_DENIED = frozenset(
-    {
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError._AUTHENTICATION,
-        KafkaError.TOPIC_DELETION_DISABLED,
-    }
-)
+_DENIED = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
+_UNKNOWN_TO_IT = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION})
 _UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster asks for."
-_DENIED_HINT = "Allow its principal Create, Describe, DescribeConfigs, Alter, AlterConfigs and Delete on topics."
 
 
-def translated(exception: KafkaException, bootstrap: str, topic: str) -> TopicfoldError:
+def translated(exception: KafkaException, bootstrap: str, topic: str, right: str) -> TopicfoldError:
     """Return our own error for Kafka's about `topic`; what is not known to be final is `ClusterUnavailable`.
 
-    `is_denied` among its values tells a no of Kafka's from silence.
+    `right` is the operation, in Kafka's word, that a principal must be allowed. `is_denied` among the error's values
+    tells a no of Kafka's about this topic from silence, and from a no to whatever is asked.
     """
     error: KafkaError = exception.args[0]
     code, text = error.code(), error.str()
@@ -44,16 +37,26 @@ def translated(exception: KafkaException, bootstrap: str, topic: str) -> Topicfo
     if code in _REFUSED:
         return ClusterRefused(f"Kafka refuses topic {topic}: {_REFUSED[code]}: {text}", kafka_topic=topic)
     if code in _DENIED:
-        about = f" for topic {topic}" if topic else ""
+        resource = f"topic {topic}" if topic else "the cluster"
+        return _denied(
+            f"Kafka at {bootstrap} does not allow us {right} on {resource}",
+            f"Give our principal an ACL: {right} on {resource}.",
+            bootstrap,
+        )
+    if code == KafkaError.TOPIC_DELETION_DISABLED:
+        hint = "Set delete.topic.enable=true on its brokers."
+        return _denied(f"Kafka at {bootstrap} deletes no topics, {topic} neither", hint, bootstrap)
+    if code in _UNKNOWN_TO_IT:
         return ClusterUnavailable(
-            f"Kafka at {bootstrap} does not allow it{about}: {text}",
-            hint=_DENIED_HINT,
-            bootstrap=bootstrap,
-            is_denied=True,
+            f"Kafka at {bootstrap} does not let us in: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
         )
     return ClusterUnavailable(
         f"no answer from Kafka at {bootstrap}: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
     )
+
+
+def _denied(reason: str, hint: str, bootstrap: str) -> ClusterUnavailable:
+    return ClusterUnavailable(reason, hint=hint, bootstrap=bootstrap, is_denied=True)
 
 
 def text_of(error: Exception) -> str:

@@ -17,7 +17,7 @@ DEFAULTS: Mapping[str, str] = {
     "retention.bytes": "-1",
     "retention.ms": "604800000",
 }
-_WORDS = frozenset({"delete", "compact", "compact,delete"})
+_WORDS = frozenset({"delete", "compact", "compact,delete", "delete,compact"})
 
 
 @dataclass(slots=True)

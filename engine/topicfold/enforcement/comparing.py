@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topicfold.cluster.port import Configuration
-from topicfold.enforcement.translation import CLEANUP_POLICY, SETTINGS
 from topicfold.enforcement.wishes import Wish
+from topicfold.model.policy.kafka_settings import SETTINGS, is_met
 from topicfold.model.policy.resolve import Origin
 
 
@@ -32,7 +32,7 @@ def asked_for(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
     for setting in SETTINGS:
         told = wish.told.get(setting)
         found = configuration.get(setting)
-        if told is not None and found is not None and not _is_met(setting, told.value, found.value):
+        if told is not None and found is not None and not is_met(setting, told.value, found.value):
             yield Difference(wish.name, wish.kafka_topic, setting, found.value, told.value, told.origin)
 
 
@@ -42,8 +42,3 @@ def left_over(wish: Wish, configuration: Configuration) -> Iterator[Difference]:
         found = configuration.get(setting)
         if setting not in wish.told and found is not None and found.is_own:
             yield Difference(wish.name, wish.kafka_topic, setting, found.value, None, None)
-
-
-def _is_met(setting: str, told: str, found: str) -> bool:
-    """Return whether `found` is as told; a topic that is compacted and trimmed too is compacted."""
-    return found == told or (setting == CLEANUP_POLICY and told == "compact" and "compact" in found.split(","))

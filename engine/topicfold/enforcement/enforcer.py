@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 import structlog
@@ -18,12 +17,15 @@ import structlog
 from topicfold.cluster.port import Cluster, Configuration
 from topicfold.enforcement.comparing import Difference, asked_for, left_over
 from topicfold.enforcement.former import FormerSayings
+from topicfold.enforcement.notes import Notes
+from topicfold.enforcement.owners import Owners
+from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, TopicfoldError, Wait
-from topicfold.model.adoption import implied_topic
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, recorded_topic, split_topic
+from topicfold.model.policy.kafka_settings import Sayings, sayings
 from topicfold.runtime.engine import Engine
 from topicfold.state.change import Change, Outcome
 
@@ -36,21 +38,7 @@ _TOPICS_A_QUESTION = 500
 _TOPICS_A_TURN = 200
 _AT_ONCE = 16
 
-Step = Callable[[], None]
-"""Called for each topic that has been looked at."""
-
-Progress = Callable[[int], AbstractContextManager[Step]]
-"""Takes the number of topics, gives the step to call for each."""
-
-
-def no_step() -> None:
-    """Take no notice of a topic."""
-
-
-@contextlib.contextmanager
-def no_progress(topics: int) -> Iterator[Step]:
-    """Show nothing."""
-    yield no_step
+Pass = Callable[[Sequence[TopicName], Step], Awaitable[None]]
 
 
 class Enforcer:
@@ -70,9 +58,13 @@ class Enforcer:
         self._tell = tell
         self._only_shows = only_shows
         self._wishes = Wishes(engine, protected)
-        self._former = FormerSayings(engine)
+        self._owners = Owners(self._wishes)
+        self._notes = Notes(engine, cluster.bootstrap)
+        self._former = FormerSayings(engine, self._notes)
+        self._clean: dict[str, int] = {}
+        self._took_away = False
+        self._has_failed = False
         self._set: dict[tuple[str, str], str] = {}
-        self._owners: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
@@ -96,12 +88,12 @@ class Enforcer:
         await engine.barriers.wait(engine.states, deadline)
 
     async def run_once(self, names: Sequence[TopicName], step: Step = no_step) -> None:
-        """Bring `names` to what is folded by now.
+        """Bring all topics, which are called `names`, to what is folded by now.
 
         Raises:
             LogUnavailable, ClusterUnavailable: not all were looked at.
         """
-        await self._pass(names, step)
+        await self._whole_pass(names, step)
 
     async def follow(self, progress: Progress = no_progress) -> NoReturn:
         """Bring all topics to what is folded, and go on with every change in the log.
@@ -111,22 +103,23 @@ class Enforcer:
         self._engine.reader.listen(self._publish)
         try:
             await self._engine.readiness.wait(self._engine.states, None)
-            due = {str(name) for name in self.names()}
-            with progress(len(due)) as step:
-                due = await self._pass_or_wait(due, step)
+            names = self.names()
+            with progress(len(names)) as step:
+                due = await self._pass_or_wait(names, step, self._whole_pass)
             while True:
-                due = await self._pass_or_wait(due or await self._next(), no_step)
+                due = await self._pass_or_wait(map(recorded_topic, due or await self._next()), no_step, self._pass)
         finally:
             self._engine.reader.leave(self._publish)
 
-    async def _pass_or_wait(self, due: set[str], step: Step) -> set[str]:
-        """Look at the topics called `due`; where log or cluster do not answer, wait and return what is due then."""
+    async def _pass_or_wait(self, topics: Iterable[TopicName], step: Step, make_pass: Pass) -> set[str]:
+        """Look at `topics`; where log or cluster do not answer, wait and return the names of those due then."""
+        names = sorted(topics)
         try:
-            await self._pass(sorted(map(recorded_topic, due)), step)
+            await make_pass(names, step)
         except Wait as error:
             _log.warning("enforcement_waits", reason=error.reason, hint=error.hint)
             await asyncio.sleep(RETRY_SECONDS)
-            return due | self._news()
+            return {str(name) for name in names} | self._news()
         return set()
 
     async def _next(self) -> set[str]:
@@ -168,7 +161,20 @@ class Enforcer:
             self._due.add(event.name)
             self._is_due.set()
 
+    async def _whole_pass(self, names: Sequence[TopicName], step: Step) -> None:
+        """Look at all topics, and note what those after this process need to know of it."""
+        begun = self._engine.revision(self._engine.states)
+        told = sayings(self._engine.options.limits.defaults)
+        self._took_away = self._has_failed = False
+        if not self._only_shows:
+            await self._notes.add(told)
+        await self._pass(names, step)
+        is_news = self._took_away or self._notes.read().sayings != told
+        if is_news and not (self._only_shows or self._has_failed):
+            await self._notes.settle(told, begun)
+
     async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
+        begun = {partition: state.position for partition, state in self._engine.states.items()}
         wishes: list[Wish] = []
         for number, name in enumerate(names):
             wish = self._wish(name)
@@ -182,7 +188,7 @@ class Enforcer:
         for start in range(0, len(wishes), _TOPICS_A_QUESTION):
             some = wishes[start : start + _TOPICS_A_QUESTION]
             found = await self._cluster.configurations([wish.kafka_topic for wish in some])
-            each = (self._enforce(wish, found.get(wish.kafka_topic), gate, step) for wish in some)
+            each = (self._enforce(wish, found.get(wish.kafka_topic), begun, gate, step) for wish in some)
             for error in await asyncio.gather(*each, return_exceptions=True):
                 if error is not None:
                     raise error
@@ -192,7 +198,7 @@ class Enforcer:
         full = str(name)
         wish = self._wishes.of(name)
         if isinstance(wish, Wish):
-            owner = self._owner(wish.kafka_topic, full)
+            owner = self._owners.of(wish.kafka_topic, full)
             if owner != full:
                 wish = Unmet(full, f"the Kafka topic {wish.kafka_topic} is that of {owner}")
         if isinstance(wish, Wish):
@@ -203,33 +209,28 @@ class Enforcer:
         if wish is None:
             self._skipped.pop(full, None)
         else:
+            self._has_failed |= wish.may_change
             self._skip(full, wish.reason)
         return None
 
-    def _owner(self, kafka_topic: str, name: str) -> str:
-        """Return the topic whose policies count for `kafka_topic`: by rule the one of its name, or else the first."""
-        implied = implied_topic(kafka_topic)
-        if implied is not None and self._stands_for(str(implied), kafka_topic):
-            return str(implied)
-        owner = self._owners.get(kafka_topic, name)
-        if owner != name and not self._stands_for(owner, kafka_topic):
-            owner = name
-        self._owners[kafka_topic] = owner
-        return owner
-
-    def _stands_for(self, name: str, kafka_topic: str) -> bool:
-        wish = self._wishes.of(recorded_topic(name))
-        return isinstance(wish, Wish) and wish.kafka_topic == kafka_topic
-
     async def _enforce(
-        self, wish: Wish, found: Configuration | TopicfoldError | None, gate: asyncio.Semaphore, step: Step
+        self,
+        wish: Wish,
+        found: Configuration | TopicfoldError | None,
+        begun: Mapping[int, int],
+        gate: asyncio.Semaphore,
+        step: Step,
     ) -> None:
         async with gate:
             if isinstance(found, TopicfoldError):
+                self._has_failed = True
                 self._skip(wish.name, found.reason)
             elif found is not None:
                 self._skipped.pop(wish.name, None)
-                await self._apply(wish, [*asked_for(wish, found), *await self._own_left_over(wish, found)])
+                own = await self._own_left_over(wish, found)
+                if await self._apply(wish, [*asked_for(wish, found), *own]) and (wish.told or own):
+                    self._clean[wish.name] = begun[self._partition(wish.name)]
+                self._took_away |= bool(own)
             elif wish.told:
                 self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
             step()
@@ -239,15 +240,21 @@ class Enforcer:
         own: list[Difference] = []
         for difference in left_over(wish, found):
             was_set = self._set.get((wish.kafka_topic, difference.setting)) == difference.old
-            if was_set or (difference.setting, difference.old) in await self._former.of(recorded_topic(wish.name)):
+            if was_set or (difference.setting, difference.old) in await self._said_before(wish.name):
                 own.append(difference)
         return own
 
-    async def _apply(self, wish: Wish, differences: Sequence[Difference]) -> None:
-        """Make the changes of one topic, all in one request."""
+    async def _said_before(self, name: str) -> Sayings:
+        return await self._former.of(recorded_topic(name), self._clean.get(name, 0))
+
+    def _partition(self, name: str) -> int:
+        return self._engine.partition(recorded_topic(name).namespace)
+
+    async def _apply(self, wish: Wish, differences: Sequence[Difference]) -> bool:
+        """Make the changes of one topic, all in one request; return whether it is as it should be then."""
         if differences and self._only_shows:
             self._tell_all(State.DIFFERS, differences)
-            return
+            return False
         try:
             if differences:
                 await self._cluster.alter(wish.kafka_topic, {each.setting: each.new for each in differences})
@@ -257,10 +264,13 @@ class Enforcer:
             if isinstance(error, ClusterUnavailable) and not error.values.get("is_denied"):
                 raise
             self._wanting.add(wish.name)
+            self._has_failed = True
             self._tell_all(State.FAILED, differences, error.reason)
         else:
             self._note(wish, differences)
             self._tell_all(State.CHANGED, differences)
+            return True
+        return False
 
     def _note(self, wish: Wish, differences: Iterable[Difference]) -> None:
         """Remember what was set, and that the topic has what it wants."""

@@ -1,23 +1,26 @@
-"""Former sayings: which settings a topic's policies told Kafka at any time, read from the log's history.
+"""Former sayings: which settings policies told Kafka before, read from the log's history and from notes.
 
-An override in Kafka that nothing asks for now is taken for Topicfold's own if some earlier policy of the topic, or of
-its namespace, in the life it has now, would have made it. Anything else is somebody else's, and is left alone.
+An override in Kafka that nothing asks for now is taken for Topicfold's own if a policy of the topic, or of its
+namespace, would have made it, in the life it has now and after the last pass that left nothing of former ones; or a
+default that is noted. Anything else is somebody else's, and is left alone.
+
+Known limit: Kafka does not tell who set a value. One that is set by hand, and equal to what such a policy said, cannot
+be told from it until a pass has taken that policy's own away.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-from topicfold.enforcement.translation import sayings
+from topicfold.enforcement.notes import Notes
 from topicfold.errors import NotFound
 from topicfold.model.events import AggregateKind, Kind
 from topicfold.model.names import TopicName
+from topicfold.model.policy.kafka_settings import Sayings, sayings
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.chain import Chain
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
-
-Sayings = frozenset[tuple[str, str]]
 
 _NOTHING: Sayings = frozenset()
 _SECONDS_A_WALK = 30.0
@@ -26,15 +29,17 @@ _SECONDS_A_WALK = 30.0
 class FormerSayings:
     """Walks histories, one at a time, and remembers what it found until they go on."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, notes: Notes) -> None:
         self._engine = engine
-        self._found: dict[tuple[int, str], tuple[bytes, Sayings]] = {}
+        self._notes = notes
+        self._found: dict[tuple[int, str], tuple[tuple[bytes, int] | None, Sayings]] = {}
         self._walking = asyncio.Lock()
 
-    async def of(self, name: TopicName) -> Sayings:
-        """Return each (setting, value) that policies of the topic or of its namespace ever told Kafka.
+    async def of(self, name: TopicName, clean: int = 0) -> Sayings:
+        """Return each (setting, value) that policies of the topic or of its namespace told Kafka, and noted defaults.
 
-        Where the log no longer goes back to the beginning, what came before is not among them. Cost: a walk back
+        `clean` is an offset before which nothing was said that this topic in Kafka has still.
+        Where the log no longer goes back as far as it has to, what came before is not among them. Cost: a walk back
         through the log, where the topic or its namespace has changed since the last one.
 
         Raises:
@@ -42,18 +47,21 @@ class FormerSayings:
         """
         topic = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
         namespace = self._engine.target(AggregateKind.NAMESPACE, name.namespace)
-        return await self._of(topic) | await self._of(namespace)
+        noted = self._notes.read()
+        since = max(clean, noted.clean.get(topic.partition, 0))
+        return noted.sayings | await self._of(topic, since) | await self._of(namespace, since)
 
-    async def _of(self, target: Target) -> Sayings:
+    async def _of(self, target: Target, since: int) -> Sayings:
         async with self._walking:
             version = self._engine.states[target.partition].current(target.kind, target.name).version
-            known, found = self._found.get((target.kind, target.name), (b"", _NOTHING))
-            if known != version:
-                found = await self._walk(target)
-                self._found[target.kind, target.name] = (version, found)
+            known, found = self._found.get((target.kind, target.name), (None, _NOTHING))
+            if known != (version, since):
+                found = await self._walk(target, since)
+                self._found[target.kind, target.name] = ((version, since), found)
             return found
 
-    async def _walk(self, target: Target) -> Sayings:
+    async def _walk(self, target: Target, since: int) -> Sayings:
+        """Return what was said by each version that was the current one at `since` or later."""
         deadline = asyncio.get_running_loop().time() + _SECONDS_A_WALK
         found = _NOTHING
         try:
@@ -66,4 +74,6 @@ class FormerSayings:
                     found |= sayings(topic.local) | sayings(topic.global_)
                 case NamespaceRecord() as namespace:
                     found |= sayings(namespace.policies)
+            if link.offset < since:
+                break
         return found

@@ -13,12 +13,13 @@ import structlog
 import uvloop
 
 from topicfold.cluster.kafka import KafkaCluster
-from topicfold.enforcement.enforcer import Enforcer, Progress
+from topicfold.enforcement.enforcer import Enforcer
+from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
 from topicfold.runtime.engine import Engine
 from topicfold.settings import Settings
-from topicfold.starting import engine_options, open_log
+from topicfold.starting import engine_options, open_log, require_log
 from topicfold.telemetry import configure_logging
 
 _log = structlog.get_logger(__name__)
@@ -79,7 +80,7 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         )
     cluster = KafkaCluster(*settings.cluster)
     try:
-        await _require_log(settings)
+        await require_log(settings)
         log = await open_log(settings)
         try:
             engine = await Engine.start(log, engine_options(settings))
@@ -93,27 +94,3 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
             await engine.stop()
     finally:
         await cluster.close()
-
-
-async def _require_log(settings: Settings) -> None:
-    """Return if there is the log that is named: to make one here would be to enforce nothing, silently.
-
-    Raises:
-        BadSetting: there is none.
-        ClusterUnavailable: Kafka does not answer.
-    """
-    if settings.kafka_bootstrap is None:
-        if not settings.log_file.exists():
-            raise BadSetting(
-                f"there is no log {settings.log_file}", hint="Name the server's: --log FILE or --kafka HOST:PORT"
-            )
-        return
-    kafka = KafkaCluster(settings.kafka_bootstrap, settings.kafka_settings)
-    try:
-        if await kafka.topic(settings.kafka_topic) is None:
-            raise BadSetting(
-                f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
-                hint="Name the server's log with --kafka-topic TOPIC.",
-            )
-    finally:
-        await kafka.close()

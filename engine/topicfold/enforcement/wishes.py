@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicfold.enforcement.translation import ENFORCED, Told, told_settings
 from topicfold.errors import NotFound, Undecodable
 from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.names import NON_PERSISTENT, TopicName, is_system_topic, recorded_topic, topic_of_key
+from topicfold.model.policy.kafka_settings import ENFORCED, Told, told_settings
 from topicfold.model.policy.resolve import resolve
 from topicfold.model.policy.table import BY_NAME
 from topicfold.runtime.engine import Engine
@@ -29,10 +29,11 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A topic whose policies cannot reach Kafka, and why."""
+    """A topic whose policies cannot reach Kafka, and why. `may_change`: what it wants cannot be read now."""
 
     name: str
     reason: str
+    may_change: bool = False
 
 
 class Wishes:
@@ -61,12 +62,10 @@ class Wishes:
             policies = policies_of(self._engine, name)
             told = self._told(policies)
         except Undecodable as error:
-            return Unmet(str(name), error.reason)
+            return Unmet(str(name), error.reason, may_change=True)
         except NotFound:
             return None
         record = policies.record
-        if record.is_ending:
-            return None
         kafka_topic = stands_for(str(name), record.kafka_name)
         if kafka_topic is None:
             why = "non-persistent topics have no Kafka topic" if name.domain == NON_PERSISTENT else "no Kafka topic"

@@ -114,13 +114,18 @@ def decode_event(value: bytes) -> Event | None:
         partition_count,
         base,
         namespace_id,
-        tuple(
-            Operation(op_id, verdict & 0x7F, verdict >= _BY_CLIENT, body_hash)
-            for op_id, verdict, body_hash in _OPERATION.iter_unpack(rest[name_end:operations_end])
-        ),
+        decode_operations(rest[name_end:operations_end]),
         payload_schema,
         rest[operations_end:payload_end],
         rest[payload_end:],
+    )
+
+
+def decode_operations(raw: bytes) -> tuple[Operation, ...]:
+    """Return the operations in that part of an envelope."""
+    return tuple(
+        Operation(op_id, verdict & 0x7F, verdict >= _BY_CLIENT, body_hash)
+        for op_id, verdict, body_hash in _OPERATION.iter_unpack(raw)
     )
 
 

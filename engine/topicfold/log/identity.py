@@ -53,10 +53,23 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
         LogUnavailable: the log did not answer in time, or did not take the header.
     """
     was_empty = not any((await log.end_offsets()).values())
-    identity = await _first_header(log)
-    if identity is None and was_empty:
+    if was_empty and await _first_header(log) is None:
         await _append_and_wait(log, 0, header_value(LogIdentity(new_incarnation, log.partitions, HASH_NAME)))
-        identity = await _first_header(log)
+    identity = await recognise_identity(log)
+    for partition in range(1, log.partitions):
+        if not await log.read(partition, (await log.start_offsets())[partition], 1):
+            await _append_and_wait(log, partition, header_value(identity))
+    return identity
+
+
+async def recognise_identity(log: Log) -> LogIdentity:
+    """Return who `log` is. Appends nothing.
+
+    Raises:
+        WrongLog: there is no header, or it speaks of another number of partitions or hash.
+        LogUnavailable: the log did not answer in time.
+    """
+    identity = await _first_header(log)
     if identity is None:
         raise WrongLog(
             "the log holds records but partition 0 states no header",
@@ -69,9 +82,6 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
         )
     if identity.hash_name != HASH_NAME:
         raise WrongLog(f"the log spreads namespaces by {identity.hash_name!r}, this version knows {HASH_NAME!r}")
-    for partition in range(1, log.partitions):
-        if not await log.read(partition, (await log.start_offsets())[partition], 1):
-            await _append_and_wait(log, partition, header_value(identity))
     return identity
 
 

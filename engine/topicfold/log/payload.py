@@ -6,7 +6,7 @@ and nodes that know nothing of policies still read it. Maps are written in the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeGuard
@@ -96,6 +96,14 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     )
 
 
+def mentions(payload: bytes, texts: Collection[bytes]) -> bool:
+    """Return whether all of `texts`, in UTF-8, stand in a payload somewhere; a record cannot hold them if they do not.
+
+    Cost: a hundredth of reading the record.
+    """
+    return all(text in payload for text in texts)
+
+
 @lru_cache(maxsize=64)
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
     """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
@@ -105,8 +113,9 @@ def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
     fields = _fields(AggregateKind.TOPIC, schema, payload)
     if not _is_topic(fields):
         return None
-    pending = fields.get("pending") is not None
-    return Indexed(fields["local"]["customLabels"], fields["partitions"], fields["kafkaName"], pending, _grants(fields))
+    pending = fields.get("pending")
+    step = None if pending is None else Step(pending["step"])
+    return Indexed(fields["local"]["customLabels"], fields["partitions"], fields["kafkaName"], step, _grants(fields))
 
 
 @lru_cache(maxsize=1024)

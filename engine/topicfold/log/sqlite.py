@@ -13,8 +13,9 @@ from typing import TypeVar
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.log.sqlite_delivery import Follow
 from topicfold.log.sqlite_file import SqliteFile
-from topicfold.log.sqlite_worker import Append, Follow, SqliteWorker, refusal
+from topicfold.log.sqlite_worker import Append, SqliteWorker, refusal
 
 _ANSWER_SECONDS = 10.0
 _MAX_WAITING = 10_000

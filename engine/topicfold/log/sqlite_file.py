@@ -41,6 +41,11 @@ CREATE TABLE records(
 ) WITHOUT ROWID;
 """
 
+# In one statement: another process may be making the tables at this moment.
+_WHOSE = """
+SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+FROM pragma_application_id, pragma_user_version
+"""
 _SELECT = "SELECT partition, offset, value FROM records WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?"
 
 
@@ -203,9 +208,7 @@ class SqliteFile:
         self._connection.execute("PRAGMA synchronous = FULL")
 
     def _is_ours(self, path: Path) -> bool:
-        application: int = self._connection.execute("PRAGMA application_id").get
-        version: int = self._connection.execute("PRAGMA user_version").get
-        tables: int = self._connection.execute("SELECT count(*) FROM sqlite_schema").get
+        application, version, tables = next(iter(self._connection.execute(_WHOSE)))
         if (application, version, tables) == (0, 0, 0):
             return False
         if application != APPLICATION_ID:

@@ -1,7 +1,6 @@
 """The thread that owns a log's SQLite file.
 
-It commits everything that waits in one transaction, looks every 2 ms whether another process has committed, and
-hands batches to the loop. A commit of its own is handed over at once, without being read back.
+It commits everything that waits in one transaction, answers questions, and delivers between (`sqlite_delivery`).
 What it cannot get past is a fault: from then on it refuses all that it is told, until it is stopped.
 """
 
@@ -17,16 +16,10 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 
 import structlog
 
-from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TopicfoldError
-from topicfold.log.port import Deliver, Entry, Failed, Fault
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
+from topicfold.log.port import Failed
+from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 from topicfold.log.sqlite_file import SqliteFile
-
-_POLL_SECONDS = 0.002
-_BATCH = 1_000
-_MAX_BACKLOG_BYTES = 8 * 1024 * 1024
-"""On its way to the loop before the thread stops reading ahead: replaying needs little more memory than this."""
-_ENTRY_BYTES = 200
-"""What an entry costs beside its value."""
 
 
 class Append(NamedTuple):
@@ -35,14 +28,6 @@ class Append(NamedTuple):
     partition: int
     value: bytes
     failed: Failed
-
-
-class Follow(NamedTuple):
-    """From where on to deliver what to whom."""
-
-    positions: dict[int, int]
-    deliver: Deliver
-    fault: Fault
 
 
 class Ask(NamedTuple):
@@ -74,11 +59,7 @@ class SqliteWorker:
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="topicfold-sqlite", daemon=True)
         self._is_stopping = False
-        self._follow: Follow | None = None
-        self._version = -1
-        self._is_behind = False
-        self._handed_out_bytes = 0
-        self._taken_bytes = 0
+        self._delivery = SqliteDelivery(self._post)
 
     async def start(self) -> int:
         """Start the thread; return the file's number of partitions once it is open.
@@ -118,6 +99,7 @@ class SqliteWorker:
     async def stop(self) -> None:
         """Return once the thread has done what was put before, closed the file and ended."""
         self._is_stopping = True
+        self._delivery.end()
         self._commands.put(None)
         await self._ended.wait()
         self._thread.join()
@@ -162,8 +144,7 @@ class SqliteWorker:
                 case Ask():
                     asks.append(command)
                 case Follow():
-                    self._follow = command
-                    self._is_behind = True
+                    self._delivery.begin(command)
                 case None:
                     goes_on = False
                 case _:
@@ -175,15 +156,14 @@ class SqliteWorker:
         for ask in asks:
             self._answer(file, ask)
             self._at_hand.remove(ask)
-        if goes_on and self._follow:
-            self._fetch(file, self._follow)
+        if goes_on:
+            self._delivery.fetch(file)
         return goes_on
 
     def _refuse_all(self, fault: OperatorNeeded) -> None:
         """Report `fault`; refuse what is at hand and what comes, until told to end."""
         self._fault = fault
-        if self._follow:
-            self._post(self._follow.fault, fault, None)
+        self._delivery.fail(fault)
         for command in self._at_hand:
             self._refuse(command, fault)
         while not (self._is_stopping and self._commands.empty()):
@@ -207,16 +187,11 @@ class SqliteWorker:
         """Return all that waits; where nothing does, wait for the first or until it is time to look for news."""
         commands: list[Command] = []
         try:
-            commands.append(self._commands.get(timeout=self._patience_seconds()))
+            commands.append(self._commands.get(timeout=self._delivery.patience_seconds))
             while True:
                 commands.append(self._commands.get_nowait())
         except queue.Empty:
             return commands
-
-    def _patience_seconds(self) -> float | None:
-        if not self._follow:
-            return None
-        return 0.0 if self._is_behind and self._has_room() else _POLL_SECONDS
 
     def _commit(self, file: SqliteFile, appends: Sequence[Append]) -> None:
         try:
@@ -224,76 +199,14 @@ class SqliteWorker:
         except LogUnavailable as error:
             for append in appends:
                 self._post(append.failed, error)
-            return
-        if not self._follow:
-            return
-        positions = self._follow.positions
-        fresh = []
-        for entry in entries:
-            if positions.get(entry.partition) == entry.offset and self._has_room():
-                positions[entry.partition] += 1
-                fresh.append(entry)
-            else:
-                self._is_behind = True
-        self._hand_out(self._follow, fresh)
+        else:
+            self._delivery.deliver_own(entries)
 
     def _answer(self, file: SqliteFile, ask: Ask) -> None:
         try:
             self._post(_settle, ask.answer, ask.question(file), None)
         except LogUnavailable as error:
             self._post(_settle, ask.answer, None, error)
-
-    def _fetch(self, file: SqliteFile, follow: Follow) -> None:
-        """Hand out what other processes committed, a batch of each partition; a busy or full disk is tried again."""
-        if not self._has_room():
-            return
-        try:
-            version = file.version()
-            if version == self._version and not self._is_behind:
-                return
-            bounds = file.bounds()
-            self._version, self._is_behind = version, False
-            for partition, position in list(follow.positions.items()):
-                if position != bounds[partition].end:
-                    self._fetch_partition(file, follow, partition, bounds[partition].end)
-        except LogUnavailable:
-            self._version = -1
-
-    def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
-        position = follow.positions[partition]
-        batch = file.read(partition, position, _BATCH)
-        if batch and batch[0].offset == position and batch[-1].offset == position + len(batch) - 1:
-            follow.positions[partition] += len(batch)
-            self._is_behind |= follow.positions[partition] < end
-            self._hand_out(follow, batch)
-            return
-        del follow.positions[partition]
-        whole = next((n for n, entry in enumerate(batch) if entry.offset != position + n), 0)
-        found = batch[whole].offset if batch else end
-        gap = LogGap(
-            f"partition {partition} goes on at {found} where record {position + whole} was expected",
-            hint="The file was trimmed or changed by somebody else, or is an older copy. Restore it.",
-            partition=partition,
-            expected=position + whole,
-            found=found,
-        )
-        self._hand_out(follow, batch[:whole])
-        self._post(follow.fault, gap, partition)
-
-    def _has_room(self) -> bool:
-        return self._handed_out_bytes - self._taken_bytes < _MAX_BACKLOG_BYTES
-
-    def _hand_out(self, follow: Follow, batch: list[Entry]) -> None:
-        if batch:
-            size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
-            self._handed_out_bytes += size
-            self._post(self._take, follow, batch, size)
-
-    def _take(self, follow: Follow, batch: list[Entry], size: int) -> None:
-        """Deliver on the loop."""
-        self._taken_bytes += size
-        if not self._is_stopping:
-            follow.deliver(batch)
 
     def _post(self, callback: Callable[..., object], *arguments: Any) -> None:
         """Have the loop call `callback`; a loop that is gone needs nothing more."""

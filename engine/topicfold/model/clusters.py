@@ -1,14 +1,15 @@
-"""Clusters that policies may name beside the one that is served here, and their addresses.
+"""Clusters that policies may name beside the one that is served here, their addresses and their peers.
 
 They are kept on the log in the record of a tenant whose name no user can write, where others have grants: to each
-cluster its addresses, as `member=address`. Nothing here connects to a cluster, so no credentials are kept.
+cluster its addresses, as `member=address`, and its peers, as names with commas between them. Nothing here connects to
+a cluster, so no credentials are kept.
 
 Source: Pulsar's `ClusterDataImpl`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from topicfold.errors import InvalidRequest
 from topicfold.model.events import Verdict
+from topicfold.model.names import check_cluster
 from topicfold.model.records import Grants, Record, TenantRecord
 from topicfold.model.updates import Refuse, Stored, Updater
 
@@ -33,8 +35,10 @@ _SCHEMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "serviceUrlTls": ("https",),
 })  # fmt: skip
 
+PEERS = "peerClusterNames"
+
 Addresses = Mapping[str, str]
-"""Addresses of one cluster, by the member of Pulsar's `ClusterData` that holds them."""
+"""Addresses of one cluster, by the member of Pulsar's `ClusterData` that holds them; under `PEERS` its peers."""
 
 
 def addresses_in(body: Any) -> Addresses:
@@ -53,7 +57,32 @@ def addresses_in(body: Any) -> Addresses:
     ]
     if wrong:
         raise InvalidRequest("; ".join(f"{each['path']} {each['reason']}" for each in wrong), violations=wrong)
-    return MappingProxyType(given)
+    return _with_peers(given, peers_in_body(body.get(PEERS)))
+
+
+def peers_in_body(body: Any) -> tuple[str, ...]:
+    """Return the names of peers that a JSON list holds, each once; none for null.
+
+    Raises:
+        InvalidRequest: it is no list of texts, or a longer one than there can be clusters.
+        InvalidName: a name breaks the rules.
+    """
+    if body is None:
+        return ()
+    if not isinstance(body, list) or len(body) > MAX_CLUSTERS or not all(isinstance(each, str) for each in body):
+        raise InvalidRequest(f"{PEERS} must be a list of at most {MAX_CLUSTERS} names of clusters")
+    return tuple(dict.fromkeys(check_cluster(each) for each in body))
+
+
+def peers_in(addresses: Addresses) -> tuple[str, ...]:
+    """Return a cluster's peers: clusters that stand for it, so that no topic is on both."""
+    return tuple(filter(None, addresses.get(PEERS, "").split(",")))
+
+
+def shown_cluster(addresses: Addresses) -> dict[str, Any]:
+    """Return a cluster as Pulsar's `ClusterData`."""
+    peers = peers_in(addresses)
+    return {**addresses, **({PEERS: list(peers)} if peers else {})}
 
 
 def clusters_in(record: TenantRecord) -> Mapping[str, Addresses]:
@@ -85,6 +114,24 @@ def update_cluster(name: str, addresses: Addresses, local: str) -> Updater:
     return _change(change)
 
 
+def set_peers(name: str, peers: Collection[str], others: Collection[str]) -> Updater:
+    """Return the update that gives a cluster these peers, which must be clusters: registered ones, or of `others`."""
+
+    def change(old: Grants) -> Grants | Refuse:
+        if name not in old and name not in others:
+            return _missing(name)
+        if name in peers:
+            return Refuse(Verdict.POLICY_UNMET, f"{name} itself can't be part of peer-list")
+        for peer in peers:
+            if peer not in old and peer not in others:
+                return Refuse(Verdict.POLICY_UNMET, f"Peer cluster {peer} does not exist")
+        kept = dict(each.split("=", 1) for each in old.get(name, ()))
+        kept.pop(PEERS, None)
+        return {**old, name: _kept(_with_peers(kept, peers))}
+
+    return _change(change)
+
+
 def delete_cluster(name: str) -> Updater:
     """Return the update that forgets a cluster; policies that name it keep their values."""
 
@@ -107,6 +154,10 @@ def _change(change: Callable[[Grants], Grants | Refuse]) -> Updater:
 
 def _missing(name: str) -> Refuse:
     return Refuse(Verdict.CLUSTER_NOT_FOUND, f"Cluster does not exist: {name}")
+
+
+def _with_peers(addresses: Addresses, peers: Collection[str]) -> Addresses:
+    return MappingProxyType({**addresses, **({PEERS: ",".join(peers)} if peers else {})})
 
 
 def _kept(addresses: Addresses) -> tuple[str, ...]:

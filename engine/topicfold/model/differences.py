@@ -19,6 +19,13 @@ class Difference(NamedTuple):
     old: Any
     new: Any
 
+    @property
+    def shown(self) -> Difference:
+        """This difference with a secret masked: what is said of changes is kept for good, and ends in logs."""
+        if "Secret" not in self.path[-1]:
+            return self
+        return Difference(self.path, *(None if each is None else "****" for each in (self.old, self.new)))
+
 
 def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...]:
     """Return all that differs, in the order of the record's members; None is a record that is not live.
@@ -27,14 +34,23 @@ def differences(old: Record | None, new: Record | None) -> tuple[Difference, ...
     (Difference(path=('labels', 'tier'), old='lead', new='gold'),)
     """
     before, after = dict(_members(old)), dict(_members(new))
-    paths = dict.fromkeys((*before, *after))
-    found = (Difference(path, before.get(path), after.get(path)) for path in paths)
-    order = list(dict.fromkeys(path[0] for path in paths))
-    return tuple(
-        sorted(
-            (each for each in found if each.old != each.new), key=lambda each: (order.index(each.path[0]), each.path)
-        )
-    )
+    order = list(dict.fromkeys(path[0] for path in (*before, *after)))
+    return tuple(sorted(_compared(before, after), key=lambda each: (order.index(each.path[0]), each.path)))
+
+
+def part_differences(path: Path, old: Any, new: Any) -> tuple[Difference, ...]:
+    """Return all that differs between two values of the member at `path`, by path; None is one that is not there.
+
+    >>> part_differences(("labels",), {"tier": "lead"}, {})
+    (Difference(path=('labels', 'tier'), old='lead', new=None),)
+    """
+    return tuple(sorted(_compared(dict(_parts(path, old)), dict(_parts(path, new)))))
+
+
+def _compared(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> Iterator[Difference]:
+    for path in dict.fromkeys((*before, *after)):
+        if before.get(path) != after.get(path):
+            yield Difference(path, before.get(path), after.get(path))
 
 
 def _members(record: Record | None) -> Iterator[tuple[Path, Any]]:

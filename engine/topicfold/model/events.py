@@ -66,6 +66,10 @@ class Verdict(IntEnum):
     CLUSTER_REFUSED = 17
     TOO_MANY_GRANTS = 18
     CLUSTER_NOT_FOUND = 19
+    FAILED = 20
+    CLUSTER_NOT_ALLOWED = 21
+    PEER_CLUSTER = 22
+    CLUSTER_UNKNOWN = 23
 
     @property
     def is_refusal(self) -> bool:
@@ -140,14 +144,27 @@ def partition_of(name: str, partitions: int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % partitions
 
 
-def operation_of_key(actor: str, method: str, aggregate: str, key: str) -> bytes:
-    """Return the operation id that a client's `Idempotency-Key` stands for: the same on every node.
+def handle_of_key(actor: str, method: str, aggregate: str, key: str) -> bytes:
+    """Return the handle that a client's `Idempotency-Key` stands for: the same on every node.
 
-    Parts are counted, so no two different quadruples run together.
+    A handle is what an operation is called to whoever asked for it.
     """
+    return _hashed(*(part.encode("utf-8", "surrogatepass") for part in (actor, method, aggregate, key)))
+
+
+def operation_of(actor: str, handle: bytes) -> bytes:
+    """Return the operation id that `actor` means by `handle`.
+
+    To others the same handle means another operation, that there is not, and nobody can find a handle by which they
+    would mean a certain one: so what became of an operation is told to its actor only, and no record says who that is.
+    """
+    return _hashed(actor.encode("utf-8", "surrogatepass"), handle)
+
+
+def _hashed(*parts: bytes) -> bytes:
+    """Return 16 bytes of a hash over the parts, which are counted, so that no two rows of them run together."""
     digest = hashlib.sha256()
-    for part in (actor, method, aggregate, key):
-        raw = part.encode("utf-8", "surrogatepass")
-        digest.update(len(raw).to_bytes(4, "big"))
-        digest.update(raw)
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
     return digest.digest()[:16]

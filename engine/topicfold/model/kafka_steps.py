@@ -11,10 +11,10 @@ from dataclasses import replace
 from topicfold.model import updates
 from topicfold.model.events import Verdict
 from topicfold.model.records import Pending, Record, Step, TopicRecord
-from topicfold.model.updates import Refuse, Stored, Updater
+from topicfold.model.updates import Postponed, Refuse, Stored, Updater
 
 
-class LookAgain(Exception):
+class LookAgain(Postponed):
     """The record is not the one that was looked at when Kafka was asked about its topic; nothing is changed."""
 
 

@@ -102,15 +102,23 @@ def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
         yield key, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
 
 
-def _key_violations(key: str, rules: LabelRules) -> Iterable[str]:
+def broken_key_rule(key: str) -> str | None:
+    """Return the rule that `key` breaks as a sentence, None for a key that may be set and asked for."""
     prefix, slash, name = key.rpartition("/")
     if not _KEY_NAME.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
-        yield (
+        return (
             f"a key is 1 to {MAX_KEY_NAME_LENGTH} of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit, "
             "perhaps behind 'prefix/'"
         )
-    elif slash and (not _KEY_PREFIX.fullmatch(prefix) or len(prefix) > MAX_KEY_PREFIX_LENGTH):
-        yield f"the part before '/' must be a lower-case DNS name of at most {MAX_KEY_PREFIX_LENGTH} characters"
+    if slash and (not _KEY_PREFIX.fullmatch(prefix) or len(prefix) > MAX_KEY_PREFIX_LENGTH):
+        return f"the part before '/' must be a lower-case DNS name of at most {MAX_KEY_PREFIX_LENGTH} characters"
+    return None
+
+
+def _key_violations(key: str, rules: LabelRules) -> Iterable[str]:
+    broken = broken_key_rule(key)
+    if broken is not None:
+        yield broken
     elif rules.allowed_keys is not None and key not in rules.allowed_keys:
         yield f"not among the allowed keys: {', '.join(sorted(rules.allowed_keys)) or '(none)'}"
 

@@ -72,6 +72,15 @@ def topic_of_key(namespace: str, key: str) -> str:
     return f"{domain}://{namespace}/{local}" if separator else f"{PERSISTENT}://{namespace}/{key}"
 
 
+def local_of_key(key: str) -> str:
+    """Return the local part of the name of the topic that is called `key` inside its namespace.
+
+    >>> local_of_key("orders"), local_of_key("non-persistent://orders")
+    ('orders', 'orders')
+    """
+    return key.rpartition("://")[2]
+
+
 def parse_topic(text: str) -> TopicName:
     """Return the name that `text` means: full, `tenant/namespace/topic`, or bare in `public/default`.
 

@@ -23,6 +23,10 @@ class Refuse:
     reason: str
 
 
+class Postponed(Exception):
+    """An updater cannot tell yet: something must be looked at first. Neither an answer nor a refusal."""
+
+
 Stored = Record | UnreadableRecord | None
 Updater = Callable[[Stored], Record | Refuse | None]
 
@@ -33,7 +37,9 @@ def create(record: Record, what: str) -> Updater:
     def update(old: Stored) -> Record | Refuse:
         if old is None or isinstance(old, UnreadableRecord):
             return record
-        return Refuse(Verdict.ALREADY_EXISTS, f"{what} exists already")
+        is_ending = isinstance(old, TopicRecord) and old.is_ending
+        why = "is being deleted, and Kafka has not followed yet" if is_ending else "exists already"
+        return Refuse(Verdict.ALREADY_EXISTS, f"{what} {why}")
 
     return update
 

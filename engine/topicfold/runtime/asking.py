@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 from topicfold.model.events import Audit
+from topicfold.model.names import TopicName
 from topicfold.runtime.revision import Revision
 
 
@@ -21,12 +23,17 @@ class Consistency(Enum):
     """The same, even where a broker that lost its leadership answers."""
 
 
+def sees_all(name: TopicName) -> bool:
+    """Return True: who asks may know of every topic."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request's circumstances.
 
     `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
-    clock. `minimum` None waits for nothing.
+    clock. `minimum` None waits for nothing. `sees` tells which topics who asks may know of, beside the one asked about.
     """
 
     deadline: float
@@ -39,6 +46,7 @@ class Asked:
     if_match: str = ""
     minimum: Revision | None = None
     consistency: Consistency = Consistency.LOCAL
+    sees: Callable[[TopicName], bool] = sees_all
 
     @property
     def audit(self) -> Audit:

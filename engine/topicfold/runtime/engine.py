@@ -16,6 +16,7 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
+from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure
@@ -27,6 +28,8 @@ from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
+from topicfold.runtime.watches import Watches
+from topicfold.runtime.window import SIZE as WINDOW_SIZE
 from topicfold.state.fold import PartitionState
 from topicfold.state.operations import Operations
 
@@ -41,6 +44,7 @@ class EngineOptions:
 
     label_rules: LabelRules = field(default_factory=LabelRules)
     limits: Limits = field(default_factory=Limits)
+    wildcard_separator: str = SEPARATOR
     ready_timeout_seconds: float = 5.0
     request_timeout_seconds: float = 15.0
     stale_after_seconds: float = 10.0
@@ -48,6 +52,7 @@ class EngineOptions:
     clock_ms: Callable[[], int] = wall_clock_ms
     client_ring: int = CLIENT_RING
     server_ring: int = SERVER_RING
+    window_size: int = WINDOW_SIZE
 
 
 class Engine:
@@ -66,6 +71,7 @@ class Engine:
                 identity.partitions,
                 decode=decode_indexed,
                 operations=Operations(options.client_ring, options.server_ring),
+                separator=options.wildcard_separator,
             )
             for partition in range(identity.partitions)
         }
@@ -78,6 +84,8 @@ class Engine:
             log, self.states, self.barriers, options.new_id, options.clock_ms, self.freshness.refuses_writes
         )
         self.reader.listen(self.updates.publish)
+        self.watches = Watches(self.states, identity, options.wildcard_separator, options.window_size)
+        self.reader.listen(self.watches.publish)
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
@@ -109,13 +117,15 @@ class Engine:
                 )
             state.position = starts[partition]
         log.follow(starts, engine.reader.deliver, engine.reader.stop)
-        engine._tasks = [asyncio.create_task(engine._become_ready()), asyncio.create_task(engine._tick())]
+        running = (engine._become_ready(), engine._tick(), engine.watches.beat())
+        engine._tasks = [asyncio.create_task(each) for each in running]
         for task in engine._tasks:
             task.add_done_callback(engine._on_end)
         return engine
 
     async def stop(self) -> None:
         """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
+        await self.watches.close()
         self.updates.close()
         self.tracker.close()
         for task in self._tasks:

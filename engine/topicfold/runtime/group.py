@@ -1,7 +1,8 @@
 """One group commit: the queued updates of an aggregate run in order into one event.
 
 Pure but for the updaters it calls. Each update sees what those before it in the group produced, its `If-Match`
-too; the last record of the row is the event's payload. An updater that raises fails alone.
+too; the last record of the row is the event's payload. An updater that raises fails alone: at once where no event
+can carry its update, else by an event that says so, since an earlier one might still be accepted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from topicfold.errors import NewerSchema
+from topicfold.errors import NewerSchema, TopicfoldError, Undecodable, Wait
 from topicfold.log import payload as payloads
 from topicfold.model.events import AggregateKind, Audit, Operation, Verdict
 from topicfold.model.records import Record, UnreadableRecord
-from topicfold.model.updates import Refuse, Updater, namespace_missing
+from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.operations import Settled
 
@@ -37,10 +38,11 @@ class Target(NamedTuple):
 class Update:
     """One queued update.
 
-    `if_match` "" compares nothing, "*" wants a live record. `replaces_whole` may repair a record that cannot be
-    read. `alone` keeps it from sharing an event: namespaces' deletes. `in_attempt` is true while an undecided event
-    carries it, `is_fresh` once a barrier asked for after its arrival has passed. `waiters` are those
-    who still want to know.
+    `handle` is what its actor knows the operation by. `if_match` "" compares nothing, "*" wants a live record.
+    `replaces_whole` may repair a record that cannot be read. `alone` keeps it from sharing an event: namespaces'
+    deletes. `in_attempt` is true while an undecided event carries it, `is_fresh` once a barrier asked for after its
+    arrival has passed. `waiters` are those who still want to know. `refusal` says why it was refused in the last run,
+    `failure` what its updater raised there.
     """
 
     target: Target
@@ -48,6 +50,7 @@ class Update:
     updater: Updater
     audit: Audit
     settled: asyncio.Future[Settled]
+    handle: bytes = b""
     if_match: str = ""
     replaces_whole: bool = False
     alone: bool = False
@@ -56,6 +59,7 @@ class Update:
     is_fresh: bool = False
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
     refusal: str = ""
+    failure: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -97,7 +101,9 @@ def run_group(
 
     An update of a topic among those of its namespace is refused: it is there because the namespace is not live.
     `decoded` is the current record where the caller has it at hand.
-    Updates whose updater raises, and those that a record of a newer schema bars, are failed and left out.
+    An update whose updater raises is failed and left out. It is refused in the group instead where an attempt of it is
+    undecided, and where an error of ours is the answer to a client's key; a defect leaves the key free. One that only
+    cannot be told yet (`Wait`, `Postponed`) is failed, or left waiting while an attempt of it is undecided.
     """
     try:
         group = _run(target, waiting, current, event_id, decoded, checks_each=False)
@@ -129,6 +135,7 @@ def _run(
             break
         if update.settled.done():
             continue
+        update.failure = None
         try:
             if update.target.kind != target.kind:
                 verdict, new = _refuse(update, namespace_missing(target.name)), record
@@ -136,9 +143,17 @@ def _run(
                 verdict, new = _one(update, record, etag, current, readable=readable, is_live=is_live)
             if checks_each and verdict is Verdict.CHANGED and new and _is_too_large(new):
                 verdict = _refuse(update, Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB"))
-        except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
-            update.settled.set_exception(error)
+        except (Wait, Postponed) as error:
+            if not update.in_attempt:
+                update.settled.set_exception(error)
             continue
+        except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
+            is_refusal = isinstance(error, TopicfoldError) and update.operation.by_client
+            if not (update.in_attempt or is_refusal):
+                update.settled.set_exception(error)
+                continue
+            verdict, new = _refuse(update, _refusal_of(error)), record
+            update.failure = error
         group.updates.append(update)
         group.verdicts.append(verdict)
         if verdict is Verdict.CHANGED:
@@ -179,6 +194,11 @@ def _one(
 def _refuse(update: Update, refusal: Refuse) -> Verdict:
     update.refusal = refusal.reason
     return refusal.verdict
+
+
+def _refusal_of(failure: Exception) -> Refuse:
+    verdict = Verdict.UNDECODABLE if isinstance(failure, Undecodable) else Verdict.FAILED
+    return Refuse(verdict, str(failure))
 
 
 def _written(record: Record | None) -> tuple[int, bytes]:

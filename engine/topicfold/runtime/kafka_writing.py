@@ -290,5 +290,5 @@ class KafkaWriting(Writing):
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
             f"{len(ends) - len(errors)} of {len(ends)} topics of namespace {name} are ended: {error.reason}",
-            operation=operation_text(target.partition, self._operation_id(target, asked)),
+            operation=operation_text(target.partition, self._handle(target, asked)),
         )

@@ -136,7 +136,7 @@ class Follower:
 
 
 def scopes_of(engine: Engine, name: str) -> Scopes:
-    """Return what the policies of a topic (by its full name) or of a namespace are now; none where it is not live.
+    """Return what the policies of a topic (by its full name) or of a namespace are now; none where it is gone.
 
     Raises:
         Undecodable: the stored record cannot be read.
@@ -150,6 +150,8 @@ def scopes_of(engine: Engine, name: str) -> Scopes:
     match decode(current.payload_schema, current.payload):
         case NamespaceRecord(policies=policies):
             return {PolicyScope.LOCAL: policies, PolicyScope.GLOBAL: None}
+        case TopicRecord(is_ending=True):
+            return NO_POLICIES
         case TopicRecord(local=local, global_=global_):
             return {PolicyScope.LOCAL: local, PolicyScope.GLOBAL: global_}
         case _:

@@ -61,7 +61,8 @@ class TopicPoliciesService:
         is not called where the topic never had policies in that scope.
 
         Raises:
-            InvalidPolicy, PolicyUnmet: what it leaves may not be; carries all violations.
+            InvalidPolicy, InvalidRequest, PolicyUnmet, WrongKind: what it leaves may not be, by itself or beside what
+                there is; carries all violations.
             TopicNotFound, NamespaceNotFound, Undecodable: there is no such topic, or its record cannot be read.
             Wait, OutcomeUnknown: as every write. Whatever `mutator` raises is raised again, and nothing is changed.
         """

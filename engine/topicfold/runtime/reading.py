@@ -1,5 +1,7 @@
 """Reading: answers from what is folded, each from one cut of the log.
 
+A topic whose end is decided is gone for all who read, as for all who change it, though Kafka may not have followed.
+
 `settle` waits until the state is as new as the request wants; what follows it on the loop without an await is one
 cut. Answers inside are numbers and sets; names are made here, at the edge.
 """
@@ -22,7 +24,7 @@ from topicfold.errors import (
 )
 from topicfold.log import payload as payloads
 from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import AggregateKind, operation_of
 from topicfold.model.names import (
     NON_PERSISTENT,
     PERSISTENT,
@@ -103,14 +105,15 @@ class Reading:
         table, number = self._live(name)
         return _view(name.namespace, table, number)
 
+    def has_topic(self, name: TopicName) -> bool:
+        """Return whether there is such a live topic, or such a partition of one."""
+        return self._find(name) is not None or self.is_partition(name)
+
     def is_partition(self, name: TopicName) -> bool:
         """Return whether `name` is that of one partition of a live topic."""
         base = partition_base(name.local)
-        table = self._engine.states[self._engine.partition(name.namespace)].topics.get(name.namespace)
-        if base is None or table is None:
-            return False
-        number = table.numbers.get(name._replace(local=base).key, -1)
-        return int(name.local.rpartition("-")[2]) < table.partitions.get(number, 0)
+        found = None if base is None else self._find(name._replace(local=base))
+        return found is not None and int(name.local.rpartition("-")[2]) < found[0].partitions.get(found[1], 0)
 
     def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
         """Return a live topic's labels and its ETag.
@@ -174,7 +177,10 @@ class Reading:
         Raises:
             NamespaceNotFound: it is not there.
         """
-        return self._table(namespace).index.all_labels(among)
+        table = self._table(namespace)
+        if table.ending:
+            among = (table.live if among is None else among) - table.ending
+        return table.index.all_labels(among)
 
     def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
         """Return a live namespace's record and ETag; an unreadable record counts as an empty one.
@@ -193,7 +199,8 @@ class Reading:
             NamespaceNotFound: it is not there.
         """
         table = self._table(namespace)
-        named = {topic_of_key(namespace, table.keys[number]): grants for number, grants in table.grants.items()}
+        seen = {number: grants for number, grants in table.grants.items() if number not in table.ending}
+        named = {topic_of_key(namespace, table.keys[number]): grants for number, grants in seen.items()}
         return dict(sorted(named.items()))
 
     def namespaces(self, tenant: str) -> list[str]:
@@ -222,7 +229,7 @@ class Reading:
     def tenants(self) -> list[str]:
         """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
         recorded = {name for state in self._engine.states.values() for name, t in state.tenants.items() if t.is_live}
-        recorded.discard(CLUSTERS)
+        recorded = {name for name in recorded if not name.startswith("@")}
         return sorted(recorded | {name.partition("/")[0] for name in self.all_namespaces()})
 
     def clusters(self) -> tuple[Mapping[str, Addresses], str]:
@@ -231,9 +238,12 @@ class Reading:
         record = payloads.decode_tenant(owner.payload_schema, owner.payload) if owner.is_live else None
         return clusters_in(record or TenantRecord()), str(owner.etag)
 
-    def operation(self, partition: int, operation_id: bytes) -> Settled | None:
-        """Return what became of an operation, None where it has not been seen within the ring's horizon."""
-        return self._engine.states[partition].operations.get(operation_id)
+    def operation(self, partition: int, actor: str, handle: bytes) -> Settled | None:
+        """Return what became of the operation that `actor` means by `handle`.
+
+        None where it has not been seen within the ring's horizon, or is another actor's.
+        """
+        return self._engine.states[partition].operations.get(operation_of(actor, handle))
 
     def _table(self, namespace: str) -> TopicTable:
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
@@ -244,11 +254,19 @@ class Reading:
         return table
 
     def _live(self, name: TopicName) -> tuple[TopicTable, int]:
-        table = self._table(name.namespace)
-        number = table.numbers.get(name.key)
-        if number is None or number not in table.live:
+        self._table(name.namespace)
+        found = self._find(name)
+        if found is None:
             raise TopicNotFound(f"Topic {name} not found", name=str(name))
-        return table, number
+        return found
+
+    def _find(self, name: TopicName) -> tuple[TopicTable, int] | None:
+        """Return where a live topic's row is, None where there is none."""
+        table = self._engine.states[self._engine.partition(name.namespace)].topics.get(name.namespace)
+        number = None if table is None else table.numbers.get(name.key)
+        if table is None or number is None or number not in table.live:
+            return None
+        return None if number in table.ending else (table, number)
 
     def all_namespaces(self) -> Iterator[str]:
         """Yield the live namespaces of all tenants, in no order."""
@@ -257,6 +275,8 @@ class Reading:
 
 def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None) -> BitMap:
     found = table.matching(labels)
+    if table.ending:
+        found = found - table.ending
     return found if among is None else found & among
 
 

@@ -75,18 +75,21 @@ class Updates:
     async def submit(self, update: Update, deadline: float) -> Settled:
         """Return what became of `update`, once that is folded here. `deadline` is a time of the loop's clock.
 
+        Where it shares another's operation id, that one's `refusal` and `failure` become its own.
+
         Raises:
             KeyReused: the operation id was used with another body.
             OutcomeUnknown: time is up and an event that carries the update is undecided.
             LogUnavailable, NotReady, Overloaded: not applied, and never will be by this call.
-            TopicfoldError: whatever the updater raised.
+            TopicfoldError: whatever the updater raised, unless an event carried it: then it is in `update.failure`.
         """
-        update = self._joined(update)
+        mine, update = update, self._joined(update)
         if not update.settled.done():
             await self.pending.wait(update, deadline)
         if not update.settled.done():
             raise self._expired(update)
         self.pending.remove(update)
+        mine.refusal, mine.failure = update.refusal, update.failure
         return update.settled.result()
 
     def publish(self, partition: int, change: Change) -> None:
@@ -197,7 +200,10 @@ class Updates:
         elif group.updates:
             self._answer_fresh(queue, group)
         else:
-            self._run(queue)
+            # What waits still is in an undecided event, and cannot be told yet: `tick` comes back to it.
+            self._drop_left(queue)
+            if not queue.waiting:
+                self._forget(queue)
 
     def _append(self, queue: UpdateQueue, group: Group, event_id: bytes, current: Aggregate, base: Base) -> None:
         target = queue.target
@@ -232,7 +238,7 @@ class Updates:
             return
         except TopicfoldError as error:
             for update in group.updates:
-                self.pending.fail(update, error)
+                self.pending.fail(update, self._unknown(update, error.reason) if update.in_attempt else error)
             self._make_due(queue)
             return
         self._remember_own(event_id, group.record if len(group.payload) <= REMEMBERED_BYTES else None)
@@ -342,18 +348,18 @@ class Updates:
         """Return what to tell a waiter whose time is up; with the last of them the update leaves its queue."""
         if not update.waiters:
             self.pending.remove(update)
-        operation = operation_text(update.target.partition, update.operation.id)
         if update.in_attempt:
-            return OutcomeUnknown(
-                "the change was sent to the log and its outcome is not known yet", operation=operation
-            )
+            return self._unknown(update, "the change was sent to the log and its outcome is not known yet")
         return LogUnavailable("the change was still queued when its time was up; it is not applied")
 
     def _stopping(self, update: Update) -> TopicfoldError:
         if update.in_attempt:
-            operation = operation_text(update.target.partition, update.operation.id)
-            return OutcomeUnknown("this node stopped before the outcome was known", operation=operation)
+            return self._unknown(update, "this node stopped before the outcome was known")
         return NotReady("this node is stopping", hint="Send the request to another node.")
+
+    @staticmethod
+    def _unknown(update: Update, reason: str) -> OutcomeUnknown:
+        return OutcomeUnknown(reason, operation=operation_text(update.target.partition, update.handle))
 
     def _incarnation(self, partition: int, namespace: str) -> bytes:
         """Return the incarnation of the live namespace, GENESIS for none."""
@@ -380,6 +386,6 @@ class Updates:
                 queue.saw_rivals = True
 
 
-def operation_text(partition: int, operation_id: bytes) -> str:
-    """Return the public form of an operation id; it names its partition."""
-    return f"{partition}-{operation_id.hex()}"
+def operation_text(partition: int, handle: bytes) -> str:
+    """Return the public form of an operation's handle; it names its partition."""
+    return f"{partition}-{handle.hex()}"

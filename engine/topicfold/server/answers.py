@@ -26,6 +26,12 @@ def read_headers(cut: Cut, etag: str = "") -> dict[str, str]:
     return said
 
 
+def dry_answer(written: Written) -> Response:
+    """Return that a change would be applied, to the record of this version."""
+    said = {headers.ETAG: f'"{written.etag}"', headers.LOG_POSITION: str(written.revision)}
+    return Response(None, 204, said)
+
+
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
     """Return that a change is applied and readable; with `value` the record after it."""
     said = {

@@ -10,12 +10,15 @@ from starlette.types import ASGIApp
 
 from topicfold import __version__
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
 from topicfold.server import (
     bundles,
     clusters,
     document,
     effective,
+    explain,
+    find,
     grants,
     health,
     history,
@@ -29,6 +32,7 @@ from topicfold.server import (
     properties,
     tenants,
     topics,
+    watch,
 )
 from topicfold.server.auth.door import Door
 from topicfold.server.auth.setup import authenticator_of
@@ -55,9 +59,11 @@ class Application(FastAPI):
         return self._entry
 
 
-def create_app(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Application:
-    """Return the REST API of `engine`, which the caller starts before and stops after, and `upkeep` with it."""
-    node = Node.of(engine, settings, upkeep)
+def create_app(
+    engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+) -> Application:
+    """Return the REST API of `engine`, which the caller starts before and stops after; `upkeep` and `listings` too."""
+    node = Node.of(engine, settings, upkeep, listings)
     metrics = Metrics(engine, upkeep)
     described = (
         *health.operations(node, metrics),
@@ -72,9 +78,12 @@ def create_app(engine: Engine, settings: Settings, upkeep: Upkeep | None = None)
         *policies.operations(node),
         *properties.operations(node),
         *native_topics.operations(node),
+        *find.operations(node),
+        *explain.operations(node),
         *effective.operations(node),
         *history.operations(node),
         *operations.operations(node),
+        *watch.operations(node),
     )
     described = (*described, *bundles.operations(node, described))
     table = RouteTable((*described, *document.operations(described)))

@@ -11,6 +11,7 @@ import orjson
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
+from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Asked, Consistency
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.auth.principal import actor_of
@@ -19,6 +20,7 @@ from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
 from topicfold.wire import headers as names
 
+_LISTING = Right(Permission.LIST_TOPICS, Scope.TOPIC)
 _ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')
 _IF_MATCH = names.IF_MATCH.lower().encode()
 _IDEMPOTENCY_KEY = names.IDEMPOTENCY_KEY.lower().encode()
@@ -69,6 +71,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
         body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),
         if_match=_if_match(headers),
         minimum=_minimum(headers, node),
+        sees=lambda name: node.has(request, _LISTING, name),
     )
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, Forbidden, NotFound, PolicyUnmet, TenantNotFound
-from topicfold.model.clusters import CLUSTERS, addresses_in, create_cluster, delete_cluster, update_cluster
+from topicfold.errors import AlreadyExists, NotFound, PolicyUnmet
+from topicfold.model.clusters import (
+    CLUSTERS,
+    addresses_in,
+    create_cluster,
+    delete_cluster,
+    peers_in,
+    peers_in_body,
+    set_peers,
+    shown_cluster,
+    update_cluster,
+)
 from topicfold.model.names import check_cluster
 from topicfold.model.permissions import Access
-from topicfold.runtime.asking import Asked, Consistency
+from topicfold.runtime.cluster_rules import known_clusters
 from topicfold.server.answers import JSON_TYPE, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -35,7 +45,7 @@ class Clusters:
     async def list(self, request: Request) -> Response:
         """Answer the names of all clusters."""
         cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
-        return read_answer(sorted(known_clusters(self.node)), cut)
+        return read_answer(sorted(known_clusters(self.node.engine)), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one cluster's addresses.
@@ -45,10 +55,10 @@ class Clusters:
         """
         name = _cluster_in(request)
         cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
-        if name not in known_clusters(self.node):
-            raise NotFound(f"Cluster does not exist: {name}", hint="GET /admin/v2/clusters lists those there are.")
+        if name not in known_clusters(self.node.engine):
+            raise _missing(name)
         registered, etag = self.node.reading.clusters()
-        return read_answer(dict(registered.get(name, {})), cut, etag)
+        return read_answer(shown_cluster(registered.get(name, {})), cut, etag)
 
     async def create(self, request: Request) -> Response:
         """Register a cluster."""
@@ -78,46 +88,30 @@ class Clusters:
         asked = asked_to_write(request, self.node, "delete", None)
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, delete_cluster(name), asked))
 
+    async def peers(self, request: Request) -> Response:
+        """Answer a cluster's peers.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        name = _cluster_in(request)
+        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
+        if name not in known_clusters(self.node.engine):
+            raise _missing(name)
+        registered, etag = self.node.reading.clusters()
+        return read_answer(list(peers_in(registered.get(name, {}))), cut, etag)
+
+    async def set_peers(self, request: Request) -> Response:
+        """Give a cluster other peers; none takes them away."""
+        name = _cluster_in(request)
+        peers = peers_in_body(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, "peers", peers)
+        updater = set_peers(name, peers, self.node.limits.clusters | {_local(self.node)})
+        return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
+
     async def configuration(self, request: Request) -> Response:
         """Answer what Pulsar's command line asks of a broker's configuration before it lists clusters."""
         return Response(orjson.dumps({"clusterName": _local(self.node)}), media_type=JSON_TYPE)
-
-
-def known_clusters(node: Node) -> frozenset[str]:
-    """Return the clusters that policies may name, as far as this node has folded."""
-    return node.limits.clusters | {_local(node)} | node.reading.clusters()[0].keys()
-
-
-async def unknown_clusters(node: Node, names: Collection[str], asked: Asked) -> list[str]:
-    """Return those of `names` that are no clusters; a barrier passes before one is called unknown.
-
-    Raises:
-        LogUnavailable, PositionTimeout: it could not be seen whether one is.
-    """
-    partitions = _partition(node)
-    await node.reading.settle(partitions, replace(asked, consistency=Consistency.LOCAL))
-    if not known_clusters(node).issuperset(names):
-        await node.engine.barriers.wait(partitions, asked.deadline)
-    return sorted(set(names) - known_clusters(node))
-
-
-async def check_replication(node: Node, tenant: str, names: Collection[str], asked: Asked) -> None:
-    """Check that a tenant's topics may be copied to the clusters called `names`.
-
-    A tenant that names no clusters allows all.
-
-    Raises:
-        Forbidden: one is unknown, or not allowed to the tenant; the status is Pulsar's.
-        LogUnavailable, PositionTimeout: it could not be seen whether they may.
-    """
-    unknown = await unknown_clusters(node, names, asked)
-    if unknown:
-        raise Forbidden(f"Invalid cluster id: {unknown[0]}", hint="GET /admin/v2/clusters lists those there are.")
-    await node.reading.settle(node.engine.states, replace(asked, consistency=Consistency.LOCAL))
-    if _not_allowed(node, tenant, names):
-        await node.engine.barriers.wait([node.engine.partition(tenant)], asked.deadline)
-    for name in _not_allowed(node, tenant, names):
-        raise Forbidden(f"Cluster [{name}] is not in the list of allowed clusters list for tenant [{tenant}]")
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -136,6 +130,10 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=ClusterData, errors=missing, needs=Access.SUPERUSER),
         Operation("deleteCluster", "DELETE", one, clusters.delete, "Forget a cluster", 204,
                   errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
+        Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=_NAMES,
+                  errors=(*READ_ERRORS, NotFound), needs=Access.SUPERUSER),
+        Operation("setPeerClusters", "POST", f"{one}/peers", clusters.set_peers, "Set a cluster's peers", 204,
+                  body=_NAMES, errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
         Operation("getRuntimeConfiguration", "GET", "/admin/v2/brokers/configuration/runtime", clusters.configuration,
                   "Read which cluster is served here", answer=_TEXTS, errors=READ_ERRORS, needs=Access.ANYONE),
     )  # fmt: skip
@@ -145,12 +143,8 @@ def _cluster_in(request: Request) -> str:
     return check_cluster(decoded(request.path_params["cluster"]))
 
 
-def _not_allowed(node: Node, tenant: str, names: Collection[str]) -> list[str]:
-    try:
-        allowed = node.reading.tenant(tenant)[0].allowed_clusters
-    except TenantNotFound:
-        return []
-    return [name for name in names if name not in allowed] if allowed else []
+def _missing(name: str) -> NotFound:
+    return NotFound(f"Cluster does not exist: {name}", hint="GET /admin/v2/clusters lists those there are.")
 
 
 def _local(node: Node) -> str:

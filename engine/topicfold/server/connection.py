@@ -14,6 +14,7 @@ from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
 from topicfold.server.auth.certificates import credential_of_certificate
 from topicfold.server.auth.peer import Peer, note_peer
 from topicfold.server.guard import MAX_HEADER_BYTES
+from topicfold.server.stream import Line, note_line
 from topicfold.wire.headers import PROBLEM_TYPE
 from topicfold.wire.problems import problem_of
 
@@ -34,12 +35,14 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         certificate = transport.get_extra_info("peercert")
         self._peer = Peer(credential_of_certificate(certificate) if certificate else None)
+        self._line = Line(transport, self.flow)
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._head_arrived()
         super().connection_lost(exc)
+        self._line.lost()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; a head that has no end cuts the connection."""
@@ -53,7 +56,9 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to wait for this request's head, unless that has begun already."""
         super().on_message_begin()
-        note_peer(cast("Scope", self.scope), self._peer)
+        scope = cast("Scope", self.scope)
+        note_peer(scope, self._peer)
+        note_line(scope, self._line)
         if self._head_timer is None:
             self._await_head()
 

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
-
-from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet
 from topicfold.model.desired import SCOPES
 from topicfold.model.labels import LabelRules, check_labels
-from topicfold.model.names import TopicName, is_kafka_name
-from topicfold.model.policy.changes import contradicts
+from topicfold.model.names import is_kafka_name
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import plain_value
 from topicfold.model.policy.whole import read_policies
-from topicfold.model.records import EMPTY, TopicRecord, frozen
-from topicfold.runtime.asking import Consistency
-from topicfold.runtime.policies import below_topics
-from topicfold.server.asking import asked_to_read
-from topicfold.server.node import Node
-from topicfold.server.policy_conditions import check_conditions
-from topicfold.server.policy_requests import must_have_policies
+from topicfold.model.records import TopicRecord, frozen
 from topicfold.server.records import MAX_VIOLATIONS, checked, violated
 from topicfold.wire.resources import NewTopic, Resource, TopicPatch
 
@@ -64,51 +53,9 @@ def members_in(body: Any, rules: LabelRules, limits: Limits) -> dict[str, Any]:
     return found | {scope: _policies(getattr(patch.policies, scope), is_global=scope == SCOPES[1]) for scope in scopes}
 
 
-def differing_policies(old: TopicRecord, new: TopicRecord) -> dict[str, Any]:
-    """Return the scopes in which two records differ, each with those policies of `new` that `old` does not have so."""
-    found: dict[str, Any] = {}
-    for scope in SCOPES:
-        before, after = getattr(old, scope), getattr(new, scope)
-        if before != after:
-            pairs = (after or EMPTY).items()
-            found[scope] = {name: value for name, value in pairs if (before or EMPTY).get(name) != value}
-    return found
-
-
 def meaning_of(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return what replacing `members` means, for telling one request from another."""
     return {name: plain_value(value) for name, value in members.items()}
-
-
-async def check_surroundings(
-    node: Node, request: Request, name: TopicName, members: Mapping[str, Any], *, is_new: bool = False
-) -> None:
-    """Check the policies among `members` of a topic's record against what there is beside them.
-
-    Of a new topic retention and backlog quota are held against each other here; else the update does that.
-
-    Raises:
-        PoliciesDisabled: there are some, and this node has no policies of topics.
-        NamespaceNotFound, TopicNotFound: the topic is not there, unless it is about to be made.
-        InvalidRequest: carries all violations.
-    """
-    wrong: Violations = []
-    if not members.keys().isdisjoint(SCOPES):
-        must_have_policies(node)
-    for scope in SCOPES:
-        if is_new and members.get(scope):
-            asked = replace(asked_to_read(request, node), consistency=Consistency.BARRIER)
-            await node.reading.settle([node.engine.partition(name.namespace)], asked)
-            if contradicts(members[scope], below_topics(node.engine, name.namespace)):
-                wrong.append({"path": f"policies.{scope.rstrip('_')}", "reason": RETENTION_BELOW})
-        for policy, value in (members.get(scope) or {}).items():
-            try:
-                is_global = scope != SCOPES[0]
-                await check_conditions(node, request, name, policy, value, is_global=is_global, is_new=is_new)
-            except (PolicyUnmet, Forbidden) as error:
-                wrong.append({"path": f"policies.{scope.rstrip('_')}.{policy}", "reason": error.reason})
-    if wrong:
-        raise violated(wrong)
 
 
 def _read(shape: type[R], body: Any, rules: LabelRules, limits: Limits) -> R:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from topicfold.server.auth.door import Door
+from topicfold.server.auth.door import Door, note_admission
 from topicfold.server.ownership import Ownership
 from topicfold.server.routing import RouteTable
 
@@ -39,6 +41,8 @@ class Dispatch:
             raise
         if self._door is not None and not self._door.lets_in(operation, request):
             await self._door.admit(operation, request)
+        if self._door is not None:
+            note_admission(scope, partial(self._door.admit, operation, request))
         answer = None if self._ownership is None else self._ownership.redirect(request)
         if answer is None:
             answer = await operation.handle(request)

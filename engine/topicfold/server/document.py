@@ -16,6 +16,7 @@ from topicfold import __version__
 from topicfold.model.names import DOMAINS
 from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
+from topicfold.server.ownership import may_redirect
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
 from topicfold.wire import headers, history, resources
 from topicfold.wire.problems import status_of
@@ -109,10 +110,17 @@ def _responses(operation: Operation) -> dict[str, dict[str, Any]]:
     documented: dict[str, dict[str, Any]] = {
         str(status): {"description": ", ".join(found), "content": problem} for status, found in sorted(codes.items())
     }
+    if may_redirect(operation):
+        documented["307"] = {
+            "description": "Another node answers for the namespace, where the settings say which.",
+            "headers": {"Location": {"required": True, "schema": {"type": "string", "format": "uri"}}},
+        }
     documented["default"] = {"description": "Any other error.", "content": problem}
     success: dict[str, Any] = {"description": "Done." if operation.answer is None else "The answer."}
     if operation.answer is not None:
         success["content"] = {"application/json": {"schema": _schema(operation.answer)}}
+    elif operation.media_types:
+        success["content"] = {media_type: {"schema": {"type": "string"}} for media_type in operation.media_types}
     if operation.path.startswith(_UNDER_ROOT):
         success["headers"] = {name: {"schema": {"type": "string"}} for name in _answer_headers(operation)}
     documented[str(operation.status)] = success

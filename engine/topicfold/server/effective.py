@@ -13,12 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.permissions import Permission, Right, Scope
-from topicfold.model.policy.description import Policy
+from topicfold.model.policy.description import Enforcer, Policy
+from topicfold.model.policy.kafka_settings import says_something
 from topicfold.model.policy.resolve import Effective
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import shown_value
-from topicfold.runtime.policies import policies_of
+from topicfold.runtime.policies import TopicPolicies, policies_of
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
 from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
@@ -43,7 +45,10 @@ class EffectivePolicies:
         answer = {
             "name": str(name),
             "labels": dict(said.record.labels),
-            "policies": {each: _shown(BY_NAME[each], found) for each, found in said.effective().items()},
+            "policies": {
+                each: _shown(BY_NAME[each], found, _enforcer(BY_NAME[each], found, said))
+                for each, found in said.effective().items()
+            },
             "etag": said.etag,
         }
         return read_answer(answer, cut, said.etag)
@@ -59,11 +64,20 @@ def operations(node: Node) -> Sequence[Operation]:
     )  # fmt: skip
 
 
-def _shown(policy: Policy, found: Effective) -> dict[str, Any]:
+def _enforcer(policy: Policy, found: Effective, said: TopicPolicies) -> Enforcer:
+    """Return who makes this value come true: Kafka does not where there is no topic of its, or it is told nothing."""
+    if policy.enforced_by is not Enforcer.KAFKA:
+        return policy.enforced_by
+    kafka_topic = stands_for(str(said.name), said.record.kafka_name)
+    is_told = kafka_topic is not None and not is_left_out(kafka_topic)
+    return Enforcer.KAFKA if is_told and says_something(policy.name, found, said.limits.defaults) else Enforcer.NOTHING
+
+
+def _shown(policy: Policy, found: Effective, enforcer: Enforcer) -> dict[str, Any]:
     return {
         "value": None if found.value is None else shown_value(policy.kind, found.value),
         "origin": found.origin and found.origin.value,
         "origins": {member: origin.value for member, origin in found.origins.items()},
         "chain": {origin.value: shown_value(policy.kind, value) for origin, value in found.chain.items()},
-        "enforcedBy": policy.enforced_by.value,
+        "enforcedBy": enforcer.value,
     }

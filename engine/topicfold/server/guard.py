@@ -82,7 +82,8 @@ class Guard:
             failure = error
         except (TopicfoldError, HTTPException) as error:
             failure = error
-            await self._refuse(error, scope, exchange)
+            if not exchange.has_started:
+                await self._refuse(error, scope, exchange)
         except Exception as error:
             failure = error
             _log.exception("request_failed", request_id=exchange.request_id, method=scope["method"])

@@ -87,6 +87,7 @@ class Health:
                 "ageSeconds": engine.freshness.age_seconds(partition),
                 "topics": sum(map(len, state.topics.values())),
                 "undecodableTopics": sum(len(table.undecodable) for table in state.topics.values()),
+                "endingTopics": sum(len(table.ending) for table in state.topics.values()),
                 **({"digest": state.digest().hex()} if with_digests else {}),
             }
             for partition, state in engine.states.items()

@@ -23,12 +23,10 @@ from topicfold.errors import (
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.history import read_history
-from topicfold.runtime.policies import readable
 from topicfold.runtime.rollback import roll_back, version_to_restore
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.desired import check_surroundings, differing_policies
 from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
@@ -88,8 +86,6 @@ class Histories:
         await node.reading.settle([node.engine.partition(name.namespace)], fresh)
         since = await readable_since(node, request, name, asked.deadline)
         version = await version_to_restore(node.engine, name, to, asked, since)
-        now = readable(node.reading.topic(name))
-        await check_surroundings(node, request, name, differing_policies(now, version[1]))
         may_change_global = node.has(request, _ADMIN_OF_NAMESPACE, name.namespace)
         written = await roll_back(node.engine, node.writing, name, version, asked, may_change_global=may_change_global)
         return written_answer(written)

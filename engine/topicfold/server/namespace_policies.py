@@ -31,7 +31,6 @@ from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.clusters import check_replication
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import policy_answer
@@ -43,7 +42,6 @@ from topicfold.wire.policy_schema import schema_of
 _READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
 _QUOTA_TYPE = "backlogQuotaType"
-REPLICATION = "replicationClusters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +83,6 @@ class NamespacePolicy:
         if given is None or given == self.policy.topic.unsets:
             return await self._change(name, self._removal(entry), request, "set", entry, given)
         value = checked_value(self.policy, self.route, {entry: given} if entry else given, limits)
-        if self.policy.name == REPLICATION:
-            tenant = name.partition("/")[0]
-            await check_replication(self.node, tenant, value, asked_to_read(request, self.node))
         change = set_entry(self.policy.name, entry, value[entry]) if entry else set_value(self.policy.name, value)
         if self.policy.name in (RETENTION, QUOTAS):
             types = (entry,) if entry else QUOTA_TYPES
@@ -102,7 +97,9 @@ class NamespacePolicy:
     async def _change(self, name: str, change: Change, request: Request, *meaning: Any) -> Response:
         asked = asked_to_write(request, self.node, self.policy.name, *meaning)
         with said_of_absent_namespace(name, self.route.missing):
-            return written_answer(await self.node.writing.change_namespace(name, change_namespace(name, change), asked))
+            updater = change_namespace(name, change)
+            written = await self.node.writing.change_namespace(name, updater, asked, stated=self.policy.name)
+            return written_answer(written)
 
     def _entry_in(self, request: Request) -> str:
         """Return which entry of a policy that is a map the request is about, "" where the policy is none.

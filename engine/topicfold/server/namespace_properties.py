@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -73,7 +74,8 @@ class NamespaceProperties:
         name = namespace_in(request)
         key = decoded(request.path_params["key"])
         await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        with said_of_absent_namespace(name):
+        value = None
+        with contextlib.suppress(NamespaceNotFound):
             value = self.node.reading.namespace(name)[0].properties.get(key)
         answer = await self._change(request, lambda old: {each: old[each] for each in old if each != key}, key)
         return answer if value is None else Response(value, 200, answer.headers, _PLAIN)

@@ -17,19 +17,18 @@ from topicfold.errors import (
     PolicyUnmet,
     TenantNotFound,
 )
-from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NO_GRANTS
+from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.clusters import check_replication
-from topicfold.server.namespace_policies import REPLICATION
+from topicfold.server.listing import LISTED, LISTING_ERRORS, answer_listing
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
-from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, one, query_of
+from topicfold.server.queries import flag, one, query_of
 from topicfold.server.records import namespace_in_body
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import document_schema, policies_document
@@ -39,7 +38,6 @@ _DOCUMENT = document_schema()
 _VALUES_BY_KEY = {"type": "object", "additionalProperties": _NAMES}
 _TENANT_ADMIN = Right(Permission.ADMIN, Scope.TENANT)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
-_DOMAIN_OF_MODE = {"PERSISTENT": PERSISTENT, "NON_PERSISTENT": NON_PERSISTENT, "ALL": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,6 @@ class Namespaces:
         """Make a namespace of a tenant that exists."""
         name = namespace_in(request)
         record = namespace_in_body(await json_body(request, self.node), self.node.limits)
-        clusters = record.policies.get(REPLICATION, ())
-        await check_replication(self.node, name.partition("/")[0], clusters, asked_to_read(request, self.node))
         meaning = (dict(record.properties), plain_value(record.policies), dict(record.grants))
         asked = asked_to_write(request, self.node, "create", *meaning)
         return written_answer(await self.node.writing.create_namespace(name, record, asked))
@@ -90,24 +86,11 @@ class Namespaces:
         Raises:
             NotFound: the mode is none.
         """
-        name = namespace_in(request)
-        query = query_of(request)
-        mode = one(query, "mode") or "PERSISTENT"
-        if mode not in _DOMAIN_OF_MODE:
+        mode = one(query_of(request), "mode") or ListingMode.PERSISTENT
+        if mode not in tuple(ListingMode):
             # As Pulsar, which takes a value it does not know for a resource it does not have.
-            raise NotFound(f"mode {mode[:80]!r} is none of {', '.join(_DOMAIN_OF_MODE)}")
-        labels = label_filter(query)
-        with_system_topics = flag(query, SYSTEM_TOPICS)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        with said_of_absent_namespace(name):
-            names = self.node.reading.topic_names(
-                name,
-                labels,
-                _DOMAIN_OF_MODE[mode],
-                self.node.listable(request, name),
-                with_system_topics=with_system_topics,
-            )
-        return read_answer(names, cut)
+            raise NotFound(f"mode {mode[:80]!r} is none of {', '.join(ListingMode)}")
+        return await answer_listing(self.node, request, ListingMode(mode), {})
 
     async def labels(self, request: Request) -> Response:
         """Answer every label key in use with its values."""
@@ -137,10 +120,8 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*WRITE_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
                   "List a namespace's topics by domain", answer=_NAMES, needs=_LISTING,
-                  query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL.",
-                         "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them.",
-                         SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too."},
-                  errors=missing),
+                  query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL."} | LISTED,
+                  errors=LISTING_ERRORS),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
                   "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING, errors=missing,
                   aliases=[f"{one_path}/{spelling}" for spelling in

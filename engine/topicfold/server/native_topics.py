@@ -1,11 +1,10 @@
-"""Topics under `/api/v1`: whole records, partitioned or not alike, found by label over several namespaces."""
+"""Topics under `/api/v1`: whole records, partitioned or not alike."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from topicfold.errors import (
     AlreadyExists,
     InvalidLabels,
+    InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
     PoliciesDisabled,
@@ -23,27 +23,29 @@ from topicfold.errors import (
 from topicfold.model.desired import SCOPES, replace_members
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import dry_answer, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.desired import check_surroundings, meaning_of, members_in, new_topic_in
+from topicfold.server.desired import meaning_of, members_in, new_topic_in
 from topicfold.server.node import Node
-from topicfold.server.paths import namespaces_in, refuse_partition, topic_in
-from topicfold.server.queries import flag, label_equalities, one, query_of
+from topicfold.server.paths import refuse_partition, topic_in
+from topicfold.server.policy_requests import must_have_policies
+from topicfold.server.queries import flag, one, query_of
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
-from topicfold.wire.resources import NewTopic, TopicItem, TopicList, TopicPatch, topic_item
+from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
 DOMAIN_QUERY = {"domain": "`persistent`, as without it, or `non-persistent`."}
+_DRY_QUERY = {"dryRun": "`All`: answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked."}
 
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
-_READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
@@ -52,25 +54,6 @@ class NativeTopics:
     """The handlers."""
 
     node: Node
-
-    async def find(self, request: Request) -> Response:
-        """Answer the topics of some namespaces that bear all labels given, from one cut of the log.
-
-        Raises:
-            InvalidRequest: too many namespaces, or a malformed query.
-        """
-        query = query_of(request, ("namespace", "label"))
-        namespaces = namespaces_in(request)
-        labels = label_equalities(query, "label")
-        node = self.node
-        partitions = {node.engine.partition(namespace) for namespace in namespaces}
-        cut = await node.reading.settle(partitions, asked_to_read(request, node))
-        items = [
-            self._shown(view, request, namespace)
-            for namespace in namespaces
-            for view in node.reading.topics(namespace, labels, node.listable(request, namespace))
-        ]
-        return read_answer({"items": items, "position": str(cut.revision)}, cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one topic's record, with `at` as it once was."""
@@ -88,7 +71,7 @@ class NativeTopics:
 
     async def create(self, request: Request) -> Response:
         """Make a topic, with its labels and policies."""
-        name = refuse_partition(native_topic_in(request, "adopt"))
+        name = refuse_partition(native_topic_in(request, "adopt", "dryRun"))
         node = self.node
         options = node.engine.options
         adopts = flag(query_of(request), "adopt")
@@ -100,22 +83,28 @@ class NativeTopics:
         if record.labels or scopes:
             await node.require(request, _UPDATING)
         await self._require_for_policies(request, scopes)
-        await check_surroundings(node, request, name, scopes, is_new=True)
+        if scopes:
+            must_have_policies(node)
         asked = asked_to_write(request, node, *creation(record), *(["adopt"] if adopts else []))
+        if _is_dry(request):
+            return dry_answer(await would_create(node.engine, name, record, asked))
         make = node.writing.record_topic if adopts else node.writing.create_topic
         written = await make(name, record, asked)
         return written_answer(written, topic_item(TopicView(str(name), written.etag, record)), 201)
 
     async def change(self, request: Request) -> Response:
         """Replace some members of a topic's record whole, all in one update."""
-        name = refuse_partition(native_topic_in(request))
+        name = refuse_partition(native_topic_in(request, "dryRun"))
         node = self.node
         options = node.engine.options
         members = members_in(await json_body(request, node), options.label_rules, options.limits)
         await self._require_for_policies(request, members)
-        await check_surroundings(node, request, name, members)
+        if not members.keys().isdisjoint(SCOPES):
+            must_have_policies(node)
         asked = asked_to_write(request, node, "change", meaning_of(members))
         update = replace_members(str(name), members, partial(below_topics, node.engine, name.namespace))
+        if _is_dry(request):
+            return dry_answer(await would_change(node.engine, name, update, asked))
         return written_answer(await node.writing.change_topic(name, update, asked))
 
     async def delete(self, request: Request) -> Response:
@@ -133,15 +122,6 @@ class NativeTopics:
         if SCOPES[1] in members:
             await self.node.require(request, _ADMINISTERING)
 
-    def _shown(self, view: TopicView, request: Request, namespace: str) -> dict[str, Any]:
-        """Return a topic that was found; to who may list topics and no more only what finding them is about."""
-        item = topic_item(view)
-        node = self.node
-        if not (node.has(request, _READING_ALL, namespace) or node.has(request, _READING, view.topic)):
-            for member in ("policies", "properties", "kafkaName"):
-                item.pop(member, None)
-        return item
-
 
 def native_topic_in(request: Request, *others: str) -> TopicName:
     """Return the topic that a path under `/api/v1` names; the domain is a parameter, and `others` may be given too.
@@ -152,6 +132,18 @@ def native_topic_in(request: Request, *others: str) -> TopicName:
     """
     query_of(request, ("domain", *others))
     return topic_in(request)
+
+
+def _is_dry(request: Request) -> bool:
+    """Return whether a change is to be tried only.
+
+    Raises:
+        InvalidRequest: the parameter says anything but `All`.
+    """
+    said = one(query_of(request), "dryRun")
+    if said not in (None, "All"):
+        raise InvalidRequest(f"query parameter dryRun must be All, not {said[:80]!r}")
+    return said is not None
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -167,17 +159,12 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
                   needs=_MANAGING,
                   body=NewTopic,
-                  query=domain | {"adopt": "Make the record only, and nothing in Kafka."},
+                  query=domain | _DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
                   errors=(*WRITE_ERRORS, NamespaceNotFound, AlreadyExists, InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Replace parts of a topic's record", 204,
-                  body=TopicPatch, query=domain, needs=_UPDATING,
+                  body=TopicPatch, query=domain | _DRY_QUERY, needs=_UPDATING,
                   errors=(*WRITE_ERRORS, *missing, InvalidLabels, PolicyUnmet, PoliciesDisabled, Undecodable)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
                   needs=_MANAGING,
                   errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound)),
-        Operation("findTopics", "GET", "/api/v1/topics", topics.find, "Find topics by label", answer=TopicList,
-                  needs=Right(Permission.LIST_TOPICS, Scope.NAMESPACE),
-                  query={"namespace*": "A namespace to look in; `public/default` without any.",
-                         "label*": "`key=value`; all of them must hold."},
-                  errors=(*READ_ERRORS, NamespaceNotFound)),
     )  # fmt: skip

@@ -10,11 +10,14 @@ from starlette.requests import Request
 from topicfold.model.permissions import Need, Right
 from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.finding import Finding
+from topicfold.runtime.listings import InFlight, Listings
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.writing import Writing
 from topicfold.server.auth.authorizer import Authorizer, Place
 from topicfold.settings import Settings
+from topicfold.starting import open_listings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +29,31 @@ class Node:
     writing: Writing
     settings: Settings
     authorizer: Authorizer | None
+    finding: Finding
+    listings: Listings
+    in_flight: InFlight
     upkeep: Upkeep | None = None
     """Its part in a Kafka cluster, None where it is told of none."""
 
     @classmethod
-    def of(cls, engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Node:
-        """Return the node that `engine` is."""
+    def of(
+        cls, engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+    ) -> Node:
+        """Return the node that `engine` is; without `listings` it lists topics as `settings` say."""
         reading = Reading(engine)
         authorizer = Authorizer(engine, reading, settings.superusers) if settings.has_authentication else None
         writing = upkeep.writing if upkeep else Writing(engine)
-        return cls(engine, reading, writing, settings, authorizer, upkeep)
+        return cls(
+            engine,
+            reading,
+            writing,
+            settings,
+            authorizer,
+            Finding(engine),
+            listings or open_listings(engine, settings),
+            InFlight(settings.max_topic_list_in_flight_heap_mem_size_mb << 20),
+            upkeep,
+        )
 
     @property
     def limits(self) -> Limits:

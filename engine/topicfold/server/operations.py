@@ -1,10 +1,14 @@
-"""What became of a change: settles every answer that said `unknown`."""
+"""What became of a change: settles every answer that said `unknown`, for whoever asked for the change.
+
+Anybody else who sends the same id asks about an operation of their own that there is not.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,9 +17,10 @@ from topicfold.errors import OperationNotFound
 from topicfold.model.events import AggregateKind, Verdict
 from topicfold.model.permissions import Access
 from topicfold.runtime.group import Target
-from topicfold.runtime.writing import refusal
+from topicfold.runtime.refusals import refusal
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
+from topicfold.server.auth.principal import actor_of
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded
 from topicfold.server.queries import query_of
@@ -32,7 +37,7 @@ class Operations:
     node: Node
 
     async def get(self, request: Request) -> Response:
-        """Answer what became of an operation. Within the ring's horizon only; beyond it is `not_seen` again.
+        """Answer what became of an operation of who asks, within the ring's horizon; any other is `not_seen`.
 
         Raises:
             OperationNotFound: no operation of this log can have that id.
@@ -45,12 +50,13 @@ class Operations:
             raise OperationNotFound(
                 f"{text[:80]!r} is no operation of this log", hint="Send X-Operation-Id as it was received."
             )
-        partition, operation_id = int(match[1]), bytes.fromhex(match[2])
+        partition, handle = int(match[1]), bytes.fromhex(match[2])
         cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
-        settled = self.node.reading.operation(partition, operation_id)
-        answer = {"operation": text, "state": "not_seen", "asOf": str(cut.revision)}
+        settled = self.node.reading.operation(partition, actor_of(request.scope), handle)
+        answer: dict[str, Any] = {"operation": text, "state": "not_seen", "asOf": str(cut.revision)}
         if settled is not None and settled.verdict <= Verdict.UNCHANGED:
-            answer |= {"state": "applied", "etag": str(settled.etag)}
+            is_changed = settled.verdict == Verdict.CHANGED
+            answer |= {"state": "applied", "etag": str(settled.etag), "changed": is_changed}
         elif settled is not None:
             target = Target(AggregateKind.NONE, "", "", partition)
             answer |= {"state": "refused", "code": refusal(settled.verdict, "", target, "").code}

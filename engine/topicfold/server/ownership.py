@@ -2,7 +2,8 @@
 
 A redirect only spares nodes work; nothing is correct because of it. It goes to addresses from the settings and
 nowhere else, says nothing about what there is, and carries `authoritative=true`: whoever gets that answers, so two
-nodes that disagree send a request on once and no more.
+nodes that disagree send a request on once and no more. Only a namespace in the path counts, under `/admin/v2` and
+`/api/v1` alike. A page in a browser may speak to its own node only, and is answered there.
 
 Source: Pulsar's redirects to the broker that owns a bundle; the review of PIP-451.
 """
@@ -16,10 +17,13 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
+from topicfold.server.guard import HEADERS_KEY
 from topicfold.server.paths import namespace_in
+from topicfold.server.queries import AUTHORITATIVE
+from topicfold.server.routes import Operation, parameters_of
 from topicfold.settings import Settings
 
-AUTHORITATIVE = "authoritative"
+_OF_A_BROWSER = b"sec-fetch-site"
 
 
 class Ownership:
@@ -40,7 +44,7 @@ class Ownership:
         Raises:
             InvalidName: the path names no namespace.
         """
-        if "namespace" not in request.path_params or not request.scope["path"].startswith("/admin/v2/"):
+        if "namespace" not in request.path_params or _OF_A_BROWSER in request.scope[HEADERS_KEY]:
             return None
         owner = self._owner_of(namespace_in(request))
         if owner == self._own:
@@ -56,6 +60,11 @@ class Ownership:
         """Return the address of the node that answers for `namespace`: the one named for it before its tenant's."""
         tenant = namespace.partition("/")[0]
         return self._owners.get(namespace) or self._owners.get(f"{tenant}/*") or self._own
+
+
+def may_redirect(operation: Operation) -> bool:
+    """Return whether some request for `operation` may be sent on to another node."""
+    return "namespace" in parameters_of(operation.path)
 
 
 def _is_authoritative(query: str) -> bool:

@@ -24,7 +24,7 @@ from topicfold.server.queries import one, query_of
 MAX_NAMESPACES = 100
 """In one request."""
 
-_MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CACHED_NAMES = 4_096
 _NAMED = "topicfold.topic"
 
@@ -125,7 +125,7 @@ def decoded(segment: str) -> str:
     if "%" not in segment:
         return segment
     try:
-        if _MALFORMED_ESCAPE.search(segment):
+        if MALFORMED_ESCAPE.search(segment):
             raise InvalidName(f"{segment[:80]!r} holds a malformed percent-escape", name=segment)
         return unquote(segment, errors="strict")
     except UnicodeDecodeError:

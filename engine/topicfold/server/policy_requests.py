@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from topicfold.errors import InvalidName, NotFound, PoliciesDisabled
+from topicfold.errors import InvalidName, NotFound, PoliciesDisabled, WrongKind
 from topicfold.model.names import TopicName, is_heartbeat_namespace, partition_base
 from topicfold.model.policy.description import Policy, Source
 from topicfold.server.asking import asked_to_read
@@ -96,22 +95,12 @@ async def must_be_changeable(name: TopicName, request: Request, node: Node) -> N
 
     Raises:
         NamespaceNotFound, TopicNotFound: it is not there, as of a barrier.
-        HTTPException: 409, a broker tries itself out on it.
+        WrongKind: a broker tries itself out on it.
     """
     await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
     node.reading.topic(name)
     if is_heartbeat_namespace(name.namespace):
-        raise HTTPException(409, f"Not allowed to set policies of the heartbeat topic {name}")
-
-
-async def refuse_heartbeat(name: TopicName, request: Request, node: Node) -> None:
-    """Return unless a broker tries itself out on the topic.
-
-    Raises:
-        NamespaceNotFound, TopicNotFound, HTTPException: as `must_be_changeable` has it.
-    """
-    if is_heartbeat_namespace(name.namespace):
-        await must_be_changeable(name, request, node)
+        raise WrongKind(f"Not allowed to set policies of the heartbeat topic {name}", name=str(name))
 
 
 def _number_in(query: Query, parameter: str) -> int | None:

@@ -13,6 +13,8 @@ from topicfold.model.labels import parse_pairs
 
 MAX_PARAMETERS = 200
 SYSTEM_TOPICS = "includeSystemTopic"
+AUTHORITATIVE = "authoritative"
+"""What a redirect adds (`ownership`), so every path takes it."""
 LABEL_FILTERS = ("custom-labels", "custome-labels", "customLabels", "customeLabels")
 
 Query = dict[str, list[str]]
@@ -36,7 +38,7 @@ def query_of(request: Request, known: Collection[str] | None = None) -> Query:
         raise InvalidRequest(f"query: {reason}") from None
     query: Query = {}
     for name, value in pairs:
-        if known is not None and name not in known:
+        if known is not None and name not in known and name != AUTHORITATIVE:
             raise InvalidRequest(f"query parameter {name[:80]!r} is not known here", hint=_did_you_mean(name, known))
         query.setdefault(name, []).append(value)
     return query

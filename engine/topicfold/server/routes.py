@@ -45,8 +45,8 @@ class Operation:
 
     `needs` is what a caller must have; it is checked before `handle` is called. `answer` is the shape of a 200 or 201
     (a class, or a JSON schema), None for no body. `query` describes the parameters by name; those that end in `*` may
-    be repeated. `aliases` are further spellings of the path. `policy` is Pulsar's name, for a refusal, of the policy
-    that a path under `/admin/v2` is about.
+    be repeated. `aliases` are further spellings of the path. `media_types` are those of an answer that
+    is not JSON. `policy` is Pulsar's name, for a refusal, of the policy that a path under `/admin/v2` is about.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -63,6 +63,7 @@ class Operation:
     query: Mapping[str, str] = field(default_factory=dict)
     errors: Sequence[type[TopicfoldError]] = ()
     aliases: Sequence[str] = ()
+    media_types: Sequence[str] = ()
     needs: Need = field(kw_only=True)
     policy: str = field(default="", kw_only=True)
 

@@ -19,13 +19,15 @@ import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
+from topicfold.runtime.watches import Watches
 from topicfold.server.app import create_app
 from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loopback import is_loopback
 from topicfold.settings import Settings
-from topicfold.starting import engine_options, open_log, open_upkeep
+from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
 from topicfold.telemetry import configure_logging
 
 _log = structlog.get_logger(__name__)
@@ -96,7 +98,16 @@ def listen(settings: Settings) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, that ends without raising again the signal that ended it."""
+    """uvicorn's server, that ends watches before it waits for answers to end, and raises no signal that ended it."""
+
+    def __init__(self, config: uvicorn.Config, watches: Watches) -> None:
+        super().__init__(config)
+        self._watches = watches
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is asked, but end what goes on by itself."""
+        await self._watches.close()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -109,7 +120,9 @@ class Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-def server_of(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) -> Server:
+def server_of(
+    engine: Engine, settings: Settings, upkeep: Upkeep | None = None, listings: Listings | None = None
+) -> Server:
     """Return the HTTP server of `engine`, not listening yet.
 
     Raises:
@@ -118,7 +131,7 @@ def server_of(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) 
     tls = tls_of(settings)
     return Server(
         uvicorn.Config(
-            create_app(engine, settings, upkeep),
+            create_app(engine, settings, upkeep, listings),
             http=Connection,
             ws="none",
             lifespan="off",
@@ -130,7 +143,8 @@ def server_of(engine: Engine, settings: Settings, upkeep: Upkeep | None = None) 
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS,
-        )
+        ),
+        engine.watches,
     )
 
 
@@ -143,18 +157,22 @@ async def _serve(settings: Settings) -> None:
         except BaseException:
             await log.close()
             raise
-        upkeep = None
+        upkeep = listings = None
         try:
+            listings = open_listings(engine, settings)
+            await listings.start()
             upkeep = open_upkeep(engine, settings)
             if upkeep:
                 upkeep.start()
             # Whoever reads the announcement may come at once.
             listener.listen(BACKLOG)
             _announce(settings, listener)
-            await server_of(engine, settings, upkeep).serve(sockets=[listener])
+            await server_of(engine, settings, upkeep, listings).serve(sockets=[listener])
         finally:
             if upkeep:
                 await upkeep.stop()
+            if listings:
+                await listings.close()
             await engine.stop()
             _log.info("stopped")
 

@@ -14,7 +14,6 @@ from topicfold.model.records import TenantRecord
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.clusters import unknown_clusters
 from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
 from topicfold.server.queries import flag, query_of
@@ -74,17 +73,11 @@ class Tenants:
         """Return the record that a body asks for.
 
         Raises:
-            PolicyUnmet: it names a cluster that there is none of, or a role with spaces around its name.
+            PolicyUnmet: it names a role with spaces around its name.
         """
         record = tenant_in_body(await json_body(request, self.node))
         if any(role != role.strip() for role in record.admin_roles):
             raise PolicyUnmet("AdminRoles contains whitespace in the beginning or end.")
-        clusters = record.allowed_clusters
-        unknown = await unknown_clusters(self.node, clusters, asked_to_read(request, self.node))
-        if unknown:
-            raise PolicyUnmet(
-                f"Clusters do not exist: {', '.join(unknown)}", hint="GET /admin/v2/clusters lists those there are."
-            )
         return record
 
 

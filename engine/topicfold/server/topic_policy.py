@@ -1,7 +1,7 @@
 """The handlers of one policy of topics, as the policy's description tells them.
 
-Values are checked after the topic was seen to be there, and before anything is written; retention and backlog quota
-are held against each other inside the update.
+Values are checked by themselves before anything is written, and told of after the topic was seen to be there; what
+they must fit beside themselves is looked at inside the update.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.node import Node
 from topicfold.server.policy_answers import policy_answer
-from topicfold.server.policy_conditions import check_conditions
-from topicfold.server.policy_requests import Asking, asking_in, must_be_changeable, refuse_heartbeat, stated_value
+from topicfold.server.policy_requests import Asking, asking_in, must_be_changeable, stated_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,6 @@ class TopicPolicy:
             return await self._leave(request, asking)
         try:
             value = self._checked(stated, entry)
-            await check_conditions(self.node, request, asking.name, self.policy.name, value, is_global=asking.is_global)
         except (InvalidPolicy, PolicyUnmet, Forbidden):
             await must_be_changeable(asking.name, request, self.node)
             raise
@@ -151,10 +149,9 @@ class TopicPolicy:
         skip_if_absent: bool = False,
     ) -> Response:
         name = asking.name
-        await refuse_heartbeat(name, request, self.node)
         updater = change_topic(str(name), change, is_global=asking.is_global, skip_if_absent=skip_if_absent)
         asked = asked_to_write(request, self.node, *meaning)
-        return written_answer(await self.node.writing.change_topic(name, updater, asked))
+        return written_answer(await self.node.writing.change_topic(name, updater, asked, stated=self.policy.name))
 
 
 def _kept(policies: Policies) -> Policies:

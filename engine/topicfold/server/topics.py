@@ -16,14 +16,16 @@ from topicfold.errors import (
     TopicNotFound,
     WrongKind,
 )
-from topicfold.model.names import TopicName, holds_partition_mark, partition_base
+from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, partition_base
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
+from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
+from topicfold.server.listing import LISTED, LISTING_ERRORS, PROPERTIES, answer_listing, listing_properties
 from topicfold.server.node import Node
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
 from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, query_of
@@ -47,11 +49,29 @@ class Topics:
 
     async def list(self, request: Request) -> Response:
         """Answer full names, a partitioned topic's as those of its partitions."""
-        return await self._names(request, only_partitioned=False)
+        domain = domain_in(request)
+        mode = ListingMode.PERSISTENT if domain == PERSISTENT else ListingMode.NON_PERSISTENT
+        properties = listing_properties(query_of(request)) if domain == PERSISTENT else {}
+        return await answer_listing(self.node, request, mode, properties)
 
     async def list_partitioned(self, request: Request) -> Response:
         """Answer the full names of partitioned topics."""
-        return await self._names(request, only_partitioned=True)
+        namespace = namespace_in(request)
+        query = query_of(request)
+        labels = label_filter(query)
+        with_system_topics = flag(query, SYSTEM_TOPICS)
+        partition = self.node.engine.partition(namespace)
+        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        with said_of_absent_namespace(namespace):
+            names = self.node.reading.topic_names(
+                namespace,
+                labels,
+                domain_in(request),
+                self.node.listable(request, namespace),
+                only_partitioned=True,
+                with_system_topics=with_system_topics,
+            )
+        return read_answer(names, cut)
 
     async def create(self, request: Request) -> Response:
         """Make a topic without partitions."""
@@ -114,24 +134,6 @@ class Topics:
         """End a partitioned topic."""
         return await self._delete(_partitionable_topic_in(request), request, is_partitioned=True)
 
-    async def _names(self, request: Request, *, only_partitioned: bool) -> Response:
-        namespace = namespace_in(request)
-        query = query_of(request)
-        labels = label_filter(query)
-        with_system_topics = flag(query, SYSTEM_TOPICS)
-        partition = self.node.engine.partition(namespace)
-        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
-        with said_of_absent_namespace(namespace):
-            names = self.node.reading.topic_names(
-                namespace,
-                labels,
-                domain_in(request),
-                self.node.listable(request, namespace),
-                only_partitioned=only_partitioned,
-                with_system_topics=with_system_topics,
-            )
-        return read_answer(names, cut)
-
     async def _delete(self, name: TopicName, request: Request, *, is_partitioned: bool) -> Response:
         flag(query_of(request), "force")
         asked = asked_to_write(request, self.node, "delete", is_partitioned)
@@ -169,12 +171,7 @@ def operations(node: Node) -> Sequence[Operation]:
     topics = Topics(node)
     all_of = "/admin/v2/{domain:domain}/{tenant}/{namespace}"
     one = f"{all_of}/{{topic}}"
-    listed = {
-        "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
-        SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too.",
-    }
     force = {"force": "Taken and of no effect: nothing is connected to a topic here."}
-    listing = (*READ_ERRORS, NamespaceNotFound)
     creating = (*WRITE_ERRORS, NamespaceNotFound, AlreadyExists)
     ending = (*WRITE_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind)
     return (
@@ -190,11 +187,12 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
                   "End a partitioned topic", 204, needs=_MANAGING, query=force, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
-                  "List partitioned topics", answer=_NAMES, needs=_LISTING, query=listed, errors=listing),
+                  "List partitioned topics", answer=_NAMES, needs=_LISTING, query=LISTED,
+                  errors=(*READ_ERRORS, NamespaceNotFound)),
         Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=_PROPERTIES,
                   errors=creating),
         Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING, query=force,
                   errors=ending),
-        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=_NAMES, needs=_LISTING, query=listed,
-                  errors=listing),
+        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=_NAMES, needs=_LISTING,
+                  query=LISTED | PROPERTIES, errors=LISTING_ERRORS),
     )  # fmt: skip

@@ -24,11 +24,12 @@ class Outcome(Enum):
 class TopicRow(NamedTuple):
     """What finding and watching show of a live topic, and the grants that say to whom.
 
-    `offset` is where the last accepted event about it lies.
+    `kafka_name` None follows from the topic's own; `offset` is where the last accepted event about it lies.
     """
 
     labels: Labels
     partitions: int
+    kafka_name: str | None
     etag: Etag
     offset: int
     grants: Grants

@@ -26,6 +26,7 @@ from topicfold.model.events import (
     partition_of,
 )
 from topicfold.model.names import is_namespace_shape, split_topic
+from topicfold.model.pattern import SEPARATOR
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicDelta
 from topicfold.state.operations import Operations, Settled
@@ -37,7 +38,7 @@ class PartitionState:
     """All that a prefix of one partition means.
 
     `position` is the next offset to fold. `namespaces` and `tenants` hold live and dead ones; `topics` has a table
-    for each live namespace.
+    for each live namespace. `separator` parts the segments of names for wildcards; no verdict depends on it.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class PartitionState:
         *,
         decode: DecodeIndexed,
         operations: Operations | None = None,
+        separator: str = SEPARATOR,
     ) -> None:
         self.partition = partition
         self.partitions = partitions
@@ -57,6 +59,7 @@ class PartitionState:
         self.topics: dict[str, TopicTable] = {}
         self.operations = operations or Operations()
         self._decode = decode
+        self._separator = separator
         self._digest_sum = 0
 
     def apply(self, offset: int, event: Event | None) -> Change:
@@ -177,7 +180,7 @@ class PartitionState:
     def _turn_over(self, namespace: str, is_live: bool) -> None:
         """Begin or end a namespace's life: its topics and their tombstones go with it."""
         if is_live:
-            self.topics[namespace] = TopicTable(self._decode)
+            self.topics[namespace] = TopicTable(self._decode, self._separator)
         else:
             del self.topics[namespace]
 

@@ -58,6 +58,8 @@ def _table_violations(namespace: str, table: TopicTable) -> Iterator[str]:
         yield "the label index differs from one rebuilt from the records"
     if _by_key(expected) != _by_key(table):
         yield "the unions by key differ from those rebuilt from the records"
+    if expected.names != table.names:
+        yield "the name index differs from one rebuilt from the names"
 
 
 def _by_pair(table: TopicTable) -> dict[tuple[str, str], list[int]]:

@@ -9,10 +9,11 @@ Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pyroaring import BitMap
 
+from topicfold.state.integer_values import IntegerValues
 from topicfold.state.postings import Postings
 
 NO_LABELS = b""
@@ -26,11 +27,11 @@ class LabelIndex:
 
     >>> index = LabelIndex()
     >>> ids = index.replace(4, NO_LABELS, {"team": "pay"})
-    >>> list(index.having_all({"team": "pay"})), index.labels(ids)
+    >>> list(index.having("team", "pay")), index.labels(ids)
     ([4], {'team': 'pay'})
     """
 
-    __slots__ = ("_free", "_keys", "_pairs", "_postings", "_values")
+    __slots__ = ("_free", "_integers", "_keys", "_pairs", "_postings", "_values")
 
     def __init__(self) -> None:
         self._values: dict[str, dict[str, int]] = {}
@@ -38,6 +39,7 @@ class LabelIndex:
         self._pairs: list[tuple[str, str]] = []
         self._postings: list[Postings] = []
         self._free: list[int] = []
+        self._integers: dict[str, IntegerValues] = {}
 
     def replace(self, number: int, old: bytes, labels: Mapping[str, str]) -> bytes:
         """Give topic `number`, which bore `old`, these labels instead; return them as pair numbers.
@@ -81,22 +83,25 @@ class LabelIndex:
         """Return the topics that bear `key`, None for none. Not to be changed. Cost: O(1)."""
         return self._keys.get(key)
 
-    def having_all(self, labels: Mapping[str, str]) -> BitMap:
-        """Return the topics that bear every one of `labels` (at least one must be given), as a set of its own.
+    def having_above(self, key: str, bound: int) -> list[Postings]:
+        """Return for each integer value of `key` above `bound` the topics that bear it. Not to be changed.
 
-        Cost: the smallest postings first, so O(smallest) array or bitmap steps.
+        Cost: O(values found); the first time for a key O(all its values).
         """
-        found: list[Postings] = []
-        for key, value in labels.items():
-            postings = self.having(key, value)
-            if postings is None:
-                return BitMap()
-            found.append(postings)
-        found.sort(key=len)
-        result = found[0].bitmap()
-        for postings in found[1:]:
-            result = result & postings.bitmap()
-        return BitMap(result) if len(found) == 1 else result
+        return [self._postings[pair] for pair in self._integers_of(key).above(bound)]
+
+    def having_below(self, key: str, bound: int) -> list[Postings]:
+        """Return for each integer value of `key` below `bound` the topics that bear it, as `having_above`."""
+        return [self._postings[pair] for pair in self._integers_of(key).below(bound)]
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys that some topic bears. Not to be kept over a change."""
+        return self._keys.keys()
+
+    def counts(self, key: str) -> dict[str, int]:
+        """Return how many topics bear each value of `key`. Cost: O(values)."""
+        return {value: len(self._postings[pair]) for value, pair in self._values.get(key, {}).items()}
 
     def all_labels(self, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every key with its values, both sorted; with `among`, only what those topics bear."""
@@ -133,7 +138,17 @@ class LabelIndex:
                 self._pairs.append((key, value))
                 self._postings.append(Postings())
             values[value] = pair
+            if key in self._integers:
+                self._integers[key].add(value, pair)
         return pair
+
+    def _integers_of(self, key: str) -> IntegerValues:
+        """Return the integer values of `key`; only a key that some topic bears has its own kept."""
+        if key not in self._values:
+            return IntegerValues({})
+        if key not in self._integers:
+            self._integers[key] = IntegerValues(self._values[key])
+        return self._integers[key]
 
     def _remove(self, pair: int, number: int, labels: Mapping[str, str]) -> None:
         """Take `number` out of a pair it no longer bears; forget the pair and the key if they are empty now."""
@@ -145,5 +160,8 @@ class LabelIndex:
         if not len(postings):
             del self._values[key][value]
             self._free.append(pair)
+            if key in self._integers:
+                self._integers[key].discard(value, pair)
             if not self._values[key]:
                 del self._values[key], self._keys[key]
+                self._integers.pop(key, None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pyroaring import BitMap
 
@@ -58,6 +58,21 @@ class Postings:
         """Return the members as a bitmap that must not be changed. Cost: O(1) when large."""
         members = self._members
         return members if isinstance(members, BitMap) else BitMap(members)
+
+    @staticmethod
+    def union(sets: Sequence[Postings]) -> BitMap:
+        """Return the members of all `sets`, of which there is at least one, as a bitmap that must not be changed."""
+        if len(sets) == 1:
+            return sets[0].bitmap()
+        small = array("I")
+        large: list[BitMap] = []
+        for each in sets:
+            members = each._members
+            if isinstance(members, BitMap):
+                large.append(members)
+            else:
+                small.extend(members)
+        return BitMap.union(BitMap(small), *large)
 
     def __len__(self) -> int:
         return len(self._members)

@@ -21,12 +21,14 @@ LOG_POSITION = "X-Log-Position"
 LOG_AGE = "X-Log-Age"
 OPERATION_ID = "X-Operation-Id"
 RETRY_AFTER = "Retry-After"
+QUERY = "X-Topicfold-Query"
 AUTHENTICATE = "WWW-Authenticate"
 
 # Both
 REQUEST_ID = "X-Request-Id"
 
 PROBLEM_TYPE = "application/problem+json"
+NDJSON_TYPE = "application/x-ndjson"
 
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
 MAX_CHANGE_REASON_LENGTH = 512

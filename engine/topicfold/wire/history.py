@@ -93,8 +93,5 @@ def _time(time_ms: int | None) -> str | None:
 
 
 def _change(found: Difference) -> dict[str, Any]:
-    """Return one change; a secret is masked, for history shows for good what was set once."""
-    old, new = found.old, found.new
-    if "Secret" in found.path[-1]:
-        old, new = (None if each is None else "****" for each in (old, new))
-    return {"path": found.path, "old": old, "new": new}
+    path, old, new = found.shown
+    return {"path": path, "old": old, "new": new}

@@ -83,11 +83,71 @@ class TopicItem(Resource):
     undecodable: bool = Field(default=False, description="The stored record cannot be read: what is shown is empty.")
 
 
-class TopicList(Resource):
+class FoundTopic(Resource):
+    """A topic that was found; with `fields=record` beside it whatever `TopicItem` has more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field(description="The full name.")
+    labels: dict[str, str]
+    partitions: int = Field(description="0 for a topic without partitions.")
+    kafka_name: str | None = Field(
+        default=None, description=f"The Kafka topic, where it does not follow from the name. {_READERS_ONLY}"
+    )
+    version: str = Field(description="The record's ETag.")
+    position: str = Field(description="Where that version can be read.")
+
+
+class FoundCounts(Resource):
+    """How many topics match, on whatever page they are."""
+
+    matched: int
+    namespaces: dict[str, int] = Field(description="By namespace; those without any are left out.")
+
+
+class FoundTopics(Resource):
     """Topics that were found."""
 
-    items: list[TopicItem] = Field(description="Sorted by name within each namespace.")
     position: str = Field(description="Where in the log the answer was read.")
+    counts: FoundCounts
+    hash: str | None = Field(
+        default=None, description="Of all names, where asked for in PIP-451's way; null where they are many."
+    )
+    changed: bool = Field(default=True, description="False: the names are those of `topics_hash`, and not listed.")
+    items: list[FoundTopic] = Field(description="Sorted by full name.")
+    continue_: str | None = Field(
+        default=None, alias="continue", description="Leads to the next page; left out on the last."
+    )
+
+
+class ExplainedMiss(Resource):
+    """A key, or a value of it, that no topic bears."""
+
+    key: str
+    value: str | None
+    near: list[str] = Field(description="What topics do bear, most similar first.")
+    text: str
+
+
+class ExplainedRequirement(Resource):
+    """One requirement of a selector."""
+
+    requirement: str
+    key: str
+    topics: int = Field(description="Topics that fulfil it by itself.")
+    takes_topics_without_key: bool
+    misses: list[ExplainedMiss]
+
+
+class ExplainedQuery(Resource):
+    """What a query means."""
+
+    selector: str = Field(description="In its canonical form.")
+    requirements: list[ExplainedRequirement]
+    topics: int = Field(description="Topics that there are in these namespaces.")
+    matched: int = Field(description="Topics that the whole query matches.")
+    hints: list[str] = Field(description="What is likely to be a surprise, in words.")
+    position: str
 
 
 class NewTopic(Resource):
@@ -154,6 +214,7 @@ class ClusterData(PulsarResource):
     broker_service_url: str | None = Field(default=None)
     broker_service_url_tls: str | None = Field(default=None)
     proxy_service_url: str | None = Field(default=None)
+    peer_cluster_names: list[str] | None = Field(default=None, description="Clusters that stand for this one.")
 
 
 class PartitionMetadata(PulsarResource):
@@ -171,6 +232,7 @@ class OperationState(Resource):
     state: Literal["applied", "refused", "not_seen"]
     etag: str | None = Field(default=None, description="The record's version after it, where it was applied.")
     code: str | None = Field(default=None, description="Why it was refused: the code of a problem.")
+    changed: bool | None = Field(default=None, description="Where it was applied: whether anything was to be changed.")
     as_of: str = Field(description="The position up to which the log was looked at.")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import time
 from functools import cache
@@ -26,7 +28,8 @@ class Issuer:
 
     def claims(self, **claims: Any) -> dict[str, Any]:
         """Return what a token says that ends in an hour; a claim that is None is left out."""
-        said = {"sub": "alice", "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600, **claims}
+        times = {"nbf": 0, "exp": int(time.time()) + 3600}
+        said = {"sub": "alice", "iss": ISSUER, "aud": AUDIENCE, **times, **claims}
         return {name: value for name, value in said.items() if value is not None}
 
     def token(self, algorithm: str = "", headers: dict[str, Any] | None = None, **claims: Any) -> str:
@@ -70,6 +73,19 @@ def _issuer(algorithm: str, key_id: str | None, number: int) -> Issuer:
             return Issuer(ed25519.Ed25519PrivateKey.generate(), algorithm, key_id)
         case _:
             return Issuer(rsa.generate_private_key(65537, 2048), algorithm, key_id)
+
+
+def thumbprint_of(algorithm: str = "RS256") -> str:
+    """Return the id that the issuer of that kind has where nobody has named its key.
+
+    Source: RFC 7638, written down anew.
+    """
+    members = {"R": ("e", "kty", "n"), "E": ("crv", "kty", "x", "y")}.get(algorithm[0], ())
+    entry = issuer(algorithm).jwk
+    if entry["kty"] == "OKP":
+        members = ("crv", "kty", "x")
+    text = "{" + ",".join(f'"{member}":"{entry[member]}"' for member in members) + "}"
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
 
 
 def key_set(*issuers: Issuer) -> str:

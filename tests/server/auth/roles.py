@@ -59,6 +59,10 @@ class Role:
             return False
         return self.scope <= scope
 
+    def knows_the_tenant(self) -> bool:
+        """Return whether the role has any right in the tenant."""
+        return self.name not in ("nobody", "stranger", "admin-of-another-tenant")
+
     def _covers(self, permission: Permission) -> bool:
         if self.action in ("admin", permission.value):
             return True

@@ -18,6 +18,7 @@ from topicfold.server.auth.tokens import LEEWAY_SECONDS, TokenVerifier
 from topicfold.server.guard import HEADERS_KEY
 
 ENDS = 10_000
+KEYS = (VerificationKey(issuer().private_key.public_key(), ("RS256",), "ours"),)
 
 
 class Counting(TokenVerifier):
@@ -35,7 +36,7 @@ class Counting(TokenVerifier):
 
 @pytest.fixture
 def verifier() -> Counting:
-    return Counting((VerificationKey(issuer().private_key.public_key(), ("RS256",)),))
+    return Counting(KEYS)
 
 
 def with_token(token: str) -> dict[str, Any]:
@@ -108,7 +109,7 @@ async def test_a_role_claim_may_hold_several_roles_and_the_subject_is_the_name()
 
 @pytest.mark.parametrize("groups", [None, [], "", [""], ["a", 1], {"a": 1}, [["a"]], 1, True])
 async def test_a_role_claim_without_a_role_is_refused(verifier: Counting, groups: object) -> None:
-    verifier = Counting((VerificationKey(issuer().private_key.public_key(), ("RS256",)),), role_claim="groups")
+    verifier = Counting(KEYS, role_claim="groups")
     with pytest.raises(Unauthenticated, match="role"):
         await verifier.verify(issuer().token(exp=ENDS, groups=groups))
 

@@ -7,7 +7,7 @@ import asyncio
 import httpx2
 import pytest
 
-from tests.server.auth.issuer import Issuer, issuer, key_set
+from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
 from topicfold.errors import KeysUnavailable, Unauthenticated
 from topicfold.log.memory import MemoryStore
@@ -99,10 +99,15 @@ async def test_without_any_keys_nobody_can_tell_and_it_is_tried_again_soon() -> 
     assert await site.takes(OLD)
 
 
-async def test_a_key_without_an_id_is_tried_for_every_token() -> None:
+async def test_a_token_that_names_no_key_is_tried_with_all_of_them() -> None:
+    assert await Site(STRANGE, OLD, NEW).takes(Issuer(OLD.private_key, OLD.algorithm))
+
+
+async def test_a_key_without_an_id_is_not_tried_for_tokens_that_name_another() -> None:
     site = Site(issuer("RS256"))
-    named = Issuer(issuer("RS256").private_key, "RS256", "named")
-    assert await site.takes(named)
+    private_key = issuer("RS256").private_key
+    assert await site.takes(Issuer(private_key, "RS256", thumbprint_of("RS256")))
+    assert not await site.takes(Issuer(private_key, "RS256", "named"))
 
 
 async def test_a_node_without_its_keys_answers_503(store: MemoryStore) -> None:

@@ -10,9 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.server.auth.issuer import Issuer, issuer, key_set
+from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from topicfold.errors import BadSetting
-from topicfold.server.auth.keys import keys_in_set, read_key_file
+from topicfold.server.auth.keys import keys_in_set, read_key_file, thumbprint
 
 RSA_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 
@@ -48,6 +48,24 @@ def test_an_entry_that_names_an_algorithm_verifies_no_other() -> None:
     entry = issuer().jwk | {"alg": "RS512", "kid": "a"}
     (key,) = keys_in_set(json.dumps({"keys": [entry]}))
     assert (key.algorithms, key.id) == (("RS512",), "a")
+
+
+def test_a_key_that_nobody_has_named_is_known_by_its_thumbprint(tmp_path: Path) -> None:
+    for kind in ("RS256", "ES256", "ES384", "ES512", "EdDSA"):
+        for text in (issuer(kind).pem, key_set(issuer(kind))):
+            assert [key.id for key in read_key_file(written(tmp_path, text))] == [thumbprint_of(kind)]
+
+
+def test_a_thumbprint_is_that_of_the_standard() -> None:
+    """RFC 7638, 3.1."""
+    modulus = (
+        "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3okn"
+        "jhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qM"
+        "QvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJz"
+        "KnqDKgw"
+    )
+    (key,) = keys_in_set(json.dumps({"keys": [{"kty": "RSA", "n": modulus, "e": "AQAB"}]}))
+    assert key.id == thumbprint(key.key) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 @pytest.mark.parametrize(

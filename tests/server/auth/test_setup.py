@@ -38,6 +38,7 @@ def warnings_of(settings: Settings) -> set[str]:
 @pytest.mark.parametrize(
     "half",
     [{"auth_issuer": "https://issuer.example"}, {"auth_audience": "topicfold"}, {"superusers": "root"},
+     {"auth_accept_without_nbf": True},
      {"tls_key_file": "key.pem"}, {"tls_client_ca_file": "ca.pem"}],
 )  # fmt: skip
 def test_half_of_what_is_needed_is_refused(half: dict[str, Any]) -> None:
@@ -95,8 +96,11 @@ def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_
     assert warnings_of(Settings(insecure=True)) == set()
     assert warnings_of(Settings(insecure=True, host=ANYWHERE)) == {"insecure"}
     assert warnings_of(Settings(auth_static_tokens_file=tokens_file)) == {"static_tokens", "no_superuser"}
-    told = {"auth_jwt_key_file": key_file, "superusers": ("root",)}
+    told: dict[str, Any] = {"auth_jwt_key_file": key_file, "superusers": ("root",)}
+    assert warnings_of(Settings(**told)) == {"any_issuer", "any_audience"}
+    told |= {"auth_issuer": "https://issuer.example", "auth_audience": "topicfold"}
     assert warnings_of(Settings(**told)) == set()
+    assert warnings_of(Settings(**told, auth_accept_without_nbf=True)) == {"tokens_without_nbf"}
     assert warnings_of(Settings(**told, host=ANYWHERE)) == {"tokens_in_the_clear"}
 
 

@@ -7,12 +7,14 @@ import hashlib
 import hmac
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.auth.issuer import issuer
-from tests.server.rest import RestNode, listening, problem_in, raw
+from tests.server.auth.issuer import issuer, thumbprint_of
+from tests.server.rest import RestNode, listening, problem_in, raw, rest_node
+from topicfold.log.memory import MemoryStore
 
 TENANTS = "/admin/v2/tenants"
 RIGHT = issuer()
@@ -44,8 +46,10 @@ def tampered(token: str) -> str:
 
 NOW = int(time.time())
 GOOD = RIGHT.token(sub="root")
+RIGHT_ID = thumbprint_of()
 
 UNSIGNED, MALFORMED, ALGORITHM = "not signed by a key", "malformed", "algorithm is none"
+STRANGE_KEY = "names a key"
 
 EITHER = ""
 """Which check meets it first is the library's business."""
@@ -67,19 +71,40 @@ WRONG_TOKENS = {
     "cut": (GOOD[:-12], EITHER),
     "two parts": (GOOD.rpartition(".")[0], MALFORMED),
     "four parts": (f"{GOOD}.{part(b'x')}", MALFORMED),
+    "an unknown key id": (RIGHT.token(sub="root", headers={"kid": "unknown"}), STRANGE_KEY),
+    "an empty key id": (RIGHT.token(sub="root", headers={"kid": ""}), STRANGE_KEY),
+    "a key id that is a path": (RIGHT.token(sub="root", headers={"kid": "../../dev/null"}), STRANGE_KEY),
+    "a key id that almost fits": (RIGHT.token(sub="root", headers={"kid": RIGHT_ID[:-1]}), STRANGE_KEY),
+    "the id of another kind of key": (RIGHT.token(sub="root", headers={"kid": thumbprint_of("EdDSA")}), UNSIGNED),
+    "a stranger's key under a known id": (issuer(number=1).token(sub="root", headers={"kid": RIGHT_ID}), UNSIGNED),
+    "a key id that is null": (assembled({"alg": "RS256", "kid": None}, RIGHT.claims()), MALFORMED),
+    "a key that it brings itself": (
+        issuer(number=1).token(sub="root", headers={"jwk": issuer(number=1).jwk}),
+        UNSIGNED,
+    ),
+    "an address of its key": (issuer(number=1).token(sub="root", headers={"jku": "https://evil.example"}), UNSIGNED),
+    "encrypted": (f"{part({'alg': 'RSA-OAEP', 'enc': 'A256GCM'})}.a.b.c.d", MALFORMED),
     "expired": (RIGHT.token(sub="root", exp=NOW - 60), "expired"),
     "expired long ago": (RIGHT.token(sub="root", exp=0), "expired"),
     "without an end": (RIGHT.token(sub="root", exp=None), "no end"),
+    "a negative end": (RIGHT.token(sub="root", exp=-1), "expired"),
     "an end that is text": (RIGHT.token(sub="root", exp="tomorrow"), "exp is no time"),
     "an end that is NaN": (RIGHT.token(sub="root", exp=float("nan")), "expired"),
     "an end that is a boolean": (RIGHT.token(sub="root", exp=True), "exp is no time"),
+    "without a beginning": (RIGHT.token(sub="root", nbf=None), "claim nbf"),
+    "a beginning that is text": (RIGHT.token(sub="root", nbf="today"), "nbf is no time"),
+    "neither beginning nor end": (RIGHT.token(sub="root", nbf=None, exp=None), "no end"),
     "not valid yet": (RIGHT.token(sub="root", nbf=NOW + 3600), "not valid yet"),
     "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "not valid yet"),
     "another issuer": (RIGHT.token(sub="root", iss="https://other.example"), "another issuer"),
-    "no issuer": (RIGHT.token(sub="root", iss=None), "another issuer"),
+    "no issuer": (RIGHT.token(sub="root", iss=None), "claim iss"),
     "another audience": (RIGHT.token(sub="root", aud="other"), "another audience"),
+    "an issuer that is a list": (
+        RIGHT.signed(json.dumps(RIGHT.claims(iss=["https://issuer.example"])).encode()),
+        "issuer",
+    ),
     "other audiences": (RIGHT.token(sub="root", aud=["other", "another"]), "another audience"),
-    "no audience": (RIGHT.token(sub="root", aud=None), "another audience"),
+    "no audience": (RIGHT.token(sub="root", aud=None), "claim aud"),
     "no subject": (RIGHT.token(sub=None), "names no role"),
     "an empty subject": (RIGHT.token(sub=""), "role"),
     "a subject that is a number": (RIGHT.token(sub=0), "names no role"),
@@ -176,6 +201,25 @@ async def test_over_a_socket_it_is_the_same(closed: RestNode, header: str) -> No
 async def test_what_is_public_asks_for_no_token_and_looks_at_none(closed: RestNode, path: str) -> None:
     for headers in ({}, {"authorization": "Bearer garbage"}):
         assert (await closed.send("GET", path, **headers)).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["RS256", "ES256", "ES384", "ES512", "EdDSA"])
+async def test_a_token_that_names_its_key_is_held_against_that_key(closed: RestNode, kind: str) -> None:
+    token = issuer(kind).token(sub="root", headers={"kid": thumbprint_of(kind)})
+    await closed.get(TENANTS, authorization=f"Bearer {token}")
+
+
+def test_the_corpus_is_as_large_as_it_was_agreed() -> None:
+    assert len(WRONG_TOKENS) + len(WRONG_HEADERS) >= 60
+
+
+async def test_pulsars_own_tokens_are_taken_where_that_is_said(store: MemoryStore, key_file: Path) -> None:
+    pulsars = RIGHT.token(sub="root", nbf=None, iss=None, aud=None)
+    for told, status in (({}, 401), ({"auth_accept_without_nbf": True}, 200)):
+        async with rest_node(store, auth_jwt_key_file=key_file, **told) as rest:
+            assert (await rest.send("GET", TENANTS, authorization=f"Bearer {pulsars}")).status_code == status
+            endless = RIGHT.token(sub="root", nbf=None, exp=None)
+            assert (await rest.send("GET", TENANTS, authorization=f"Bearer {endless}")).status_code == 401
 
 
 async def test_a_token_may_name_several_audiences(closed: RestNode) -> None:

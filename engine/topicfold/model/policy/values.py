@@ -131,7 +131,8 @@ class _Reading:
         if isinstance(given, str) and given.isascii() and given.removeprefix("-").isdecimal() and len(given) < 25:
             given = int(given)
         if not isinstance(given, int) or isinstance(given, bool):
-            return self.wrong(path, f"must be a whole number, not {kind_of(given)}")
+            found = f"{given}" if isinstance(given, float) else kind_of(given)
+            return self.wrong(path, f"must be a whole number, not {found}")
         limit = 1 << (kind.bits - 1)
         if not -limit <= given < limit:
             return self.wrong(path, f"{given} does not fit into {kind.bits} bits")

@@ -9,7 +9,7 @@ Source: Pulsar's `AuthorizationService`; etcd #14571, where authorization inside
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from pyroaring import BitMap
 from starlette.requests import Request
@@ -21,6 +21,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
 from topicfold.server.auth.principal import Principal, principal_of
 from topicfold.server.auth.rights import Rights, Roles
+from topicfold.server.auth.viewer import Viewer
 from topicfold.server.paths import namespaces_in, tenant_in, topic_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.routes import GLOBAL_QUERY, Operation
@@ -89,6 +90,15 @@ class Authorizer:
         """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
         principal = _asking(request)
         return None if self._is_superuser(principal) else self._rights.listable(principal.roles, namespace)
+
+    def viewer(self, request: Request, namespaces: Collection[str]) -> Viewer | None:
+        """Return what who asks may see of the topics of `namespaces` now; None where that is everything."""
+        principal = _asking(request)
+        if self._is_superuser(principal):
+            return None
+        roles, rights = principal.roles, self._rights
+        whole = frozenset(each for each in namespaces if rights.on_namespace(roles, Permission.LIST_TOPICS, each))
+        return None if len(whole) == len(namespaces) else Viewer(roles, whole)
 
     def has(self, request: Request, right: Right, place: Place) -> bool:
         """Return whether who asks has `right` on `place`, by what is folded now."""

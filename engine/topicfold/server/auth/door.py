@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from starlette.requests import Request
+from starlette.types import Scope
 
 from topicfold.model.permissions import Access
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.authorizer import Authorizer
 from topicfold.server.auth.principal import note_principal
 from topicfold.server.routes import Operation
+
+Admission = Callable[[], Awaitable[None]]
+"""Returns as long as who asked may still do what they asked for; raises what `Door.admit` raises once they may not."""
+
+_KEY = "topicfold.admission"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +63,13 @@ class Door:
             KeysUnavailable: nobody can tell now.
         """
         note_principal(request.scope, await self.authenticator.authenticate(request.scope))
+
+
+def note_admission(scope: Scope, admission: Admission) -> None:
+    """Let an answer that goes on look again whether it may."""
+    scope[_KEY] = admission
+
+
+def admission_of(scope: Scope) -> Admission | None:
+    """Return how to look again whether a request may still be answered; None where everybody may do everything."""
+    return scope.get(_KEY)

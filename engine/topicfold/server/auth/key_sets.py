@@ -104,7 +104,7 @@ class FetchedKeys:
         age_seconds = self._clock() - self._asked_at
         if not self._keys:
             return age_seconds >= RETRY_SECONDS
-        is_known = key_id is None or any(key.id in (None, key_id) for key in self._keys)
+        is_known = key_id is None or any(key.id == key_id for key in self._keys)
         return age_seconds >= (MAX_AGE_SECONDS if is_known else SELDOM_SECONDS)
 
     async def _refresh(self) -> None:

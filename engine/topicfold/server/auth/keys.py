@@ -1,25 +1,28 @@
 """Public keys that tokens are verified with: from PEM, or from a JSON Web Key Set.
 
 A key verifies the algorithms of its own kind and no other, so a token cannot choose how it is looked at. Symmetric
-keys and RSA keys below 2048 bits are not taken.
+keys and RSA keys below 2048 bits are not taken. Each key has an id: the one that its set gives it, else its thumbprint.
 
-Source: RFC 7517, RFC 7518, RFC 8725 (JWT best current practices).
+Source: RFC 7517, RFC 7518, RFC 7638 (thumbprints), RFC 8725 (JWT best current practices).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from topicfold.errors import BadSetting
 
@@ -27,6 +30,7 @@ MIN_RSA_BITS = 2048
 
 _OF_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _OF_CURVE = {"secp256r1": ("ES256",), "secp384r1": ("ES384",), "secp521r1": ("ES512",)}
+_OF_THUMBPRINT = {"RSA": ("e", "kty", "n"), "EC": ("crv", "kty", "x", "y"), "OKP": ("crv", "kty", "x")}
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----", re.DOTALL)
 
 ALGORITHMS = frozenset((*_OF_RSA, "ES256", "ES384", "ES512", "EdDSA"))
@@ -36,11 +40,11 @@ PublicKey = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
 
 @dataclass(frozen=True, slots=True)
 class VerificationKey:
-    """A public key, what it verifies, and its id where it has one."""
+    """A public key, what it verifies, and its id, which tokens name as `kid`."""
 
     key: PublicKey
     algorithms: tuple[str, ...]
-    id: str | None = None
+    id: str
 
 
 def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
@@ -78,6 +82,25 @@ def keys_in_set(text: str | bytes) -> tuple[VerificationKey, ...]:
     return tuple(key for key in found if key is not None)
 
 
+def thumbprint(key: PublicKey) -> str:
+    """Return the id of a key that nobody has named.
+
+    Source: RFC 7638, with SHA-256.
+    """
+    match key:
+        case RSAPublicKey():
+            entry = RSAAlgorithm.to_jwk(key, as_dict=True)
+        case EllipticCurvePublicKey():
+            entry = ECAlgorithm.to_jwk(key, as_dict=True)
+        case Ed25519PublicKey():
+            entry = OKPAlgorithm.to_jwk(key, as_dict=True)
+        case _:
+            assert_never(key)
+    required = {member: entry[member] for member in _OF_THUMBPRINT[entry["kty"]]}
+    digest = hashlib.sha256(json.dumps(required, separators=(",", ":")).encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
 def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
     if entry.get("use", "sig") != "sig" or "d" in entry:
         return None
@@ -111,4 +134,4 @@ def _verifying(key: object, identifier: str | None = None, only: object = None) 
     else:
         return None
     kept = tuple(each for each in algorithms if only in (None, each))
-    return VerificationKey(key, kept, identifier) if kept else None
+    return VerificationKey(key, kept, identifier or thumbprint(key)) if kept else None

@@ -39,6 +39,7 @@ def authenticator_of(settings: Settings) -> Authenticator | None:
         issuer=settings.auth_issuer,
         audience=settings.auth_audience,
         role_claim=settings.auth_role_claim,
+        takes_no_beginning=settings.auth_accept_without_nbf,
     )
     static_file = settings.auth_static_tokens_file
     static_tokens = {} if static_file is None else read_static_tokens(static_file)
@@ -81,15 +82,26 @@ def check_security(settings: Settings) -> None:
     authenticator_of(settings)
     tls_of(settings)
     if not settings.has_authentication:
-        if not is_loopback(settings.host):
+        if settings.insecure and not is_loopback(settings.host):
             _log.warning("insecure", reason="whoever reaches this address may read and change everything")
         return
     if settings.auth_static_tokens_file is not None:
         _log.warning("static_tokens", reason="for development only: they never end, and lie in a file")
+    if settings.takes_jwt:
+        _warn_of_tokens(settings)
     if not settings.superusers:
         _log.warning("no_superuser", reason="nobody may make tenants or grant on them; name one in superusers")
     if settings.tls_cert_file is None and not is_loopback(settings.host):
         _log.warning("tokens_in_the_clear", reason="without TLS whoever listens on the way can use them")
+
+
+def _warn_of_tokens(settings: Settings) -> None:
+    if not settings.auth_issuer:
+        _log.warning("any_issuer", reason="tokens of every issuer with these keys are taken; name one in auth_issuer")
+    if not settings.auth_audience:
+        _log.warning("any_audience", reason="tokens meant for other services are taken; name this one in auth_audience")
+    if settings.auth_accept_without_nbf:
+        _log.warning("tokens_without_nbf", reason="tokens that do not say from when they are valid are taken")
 
 
 def _trustworthy(url: str) -> str:

@@ -32,7 +32,8 @@ _UNCHECKED: Options = {
 class TokenVerifier:
     """Verifies tokens signed by one of some keys.
 
-    `issuer` and `audience` "" take any; `role_claim` holds the role, or a list of roles.
+    A token that names a key is held against that key only. `issuer` and `audience` "" take any; `role_claim` holds the
+    role, or a list of roles. A token must say when it ends and, but with `takes_no_beginning`, from when it is valid.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class TokenVerifier:
         issuer: str = "",
         audience: str = "",
         role_claim: str = "sub",
+        takes_no_beginning: bool = False,
     ) -> None:
         self._key_sets = key_sets
         self._clock = clock
         self._issuer = issuer
         self._audience = audience
         self._role_claim = role_claim
+        self._takes_no_beginning = takes_no_beginning
 
     async def verify(self, token: str) -> Credential:
         """Return who `token` proves its bearer to be.
@@ -58,13 +61,12 @@ class TokenVerifier:
             KeysUnavailable: that cannot be told now.
         """
         algorithm, key_id = _header(token)
-        candidates: list[VerificationKey] = []
-        for key_set in self._key_sets:
-            candidates += [
-                key
-                for key in await key_set.keys(key_id)
-                if algorithm in key.algorithms and (key_id is None or key.id in (None, key_id))
-            ]
+        keys = [key for key_set in self._key_sets for key in await key_set.keys(key_id)]
+        if key_id is not None:
+            keys = [key for key in keys if key.id == key_id]
+            if not keys:
+                raise Unauthenticated(f"the token names a key (kid {key_id[:80]!r}) that is not known here")
+        candidates = [key for key in keys if algorithm in key.algorithms]
         claims = _signed_claims(token, algorithm, candidates)
         until = self._check_times(claims)
         self._check_meant_for_us(claims)
@@ -76,6 +78,8 @@ class TokenVerifier:
         ends, begins = _time_in(claims, "exp"), _time_in(claims, "nbf")
         if ends is None:
             raise Unauthenticated("the token has no end (claim exp)")
+        if begins is None and not self._takes_no_beginning:
+            raise Unauthenticated("the token does not say from when it is valid (claim nbf)")
         if not now < ends + LEEWAY_SECONDS:
             raise Unauthenticated("the token has expired")
         if begins is not None and not begins - LEEWAY_SECONDS <= now:
@@ -83,11 +87,13 @@ class TokenVerifier:
         return ends + LEEWAY_SECONDS
 
     def _check_meant_for_us(self, claims: dict[str, Any]) -> None:
-        if self._issuer and claims.get("iss") != self._issuer:
-            raise Unauthenticated("the token is from another issuer")
-        audience = claims.get("aud")
+        issuer, audience = claims.get("iss"), claims.get("aud")
+        if self._issuer and issuer != self._issuer:
+            reason = "does not say who issued it (claim iss)" if issuer is None else "is from another issuer"
+            raise Unauthenticated(f"the token {reason}")
         if self._audience and self._audience not in (audience if isinstance(audience, list) else [audience]):
-            raise Unauthenticated("the token is meant for another audience")
+            reason = "does not say for whom it is (claim aud)" if audience is None else "is meant for another audience"
+            raise Unauthenticated(f"the token {reason}")
 
     def _principal(self, claims: dict[str, Any]) -> Principal:
         found = claims.get(self._role_claim)

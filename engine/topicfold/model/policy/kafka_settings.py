@@ -5,8 +5,9 @@
 | retention, time | `retention.ms` | minutes × 60,000; −1 keeps for ever |
 | retention, size | `retention.bytes` | MiB × 1,048,576, of each partition, in Pulsar as in Kafka; −1: no limit |
 | maximum message size | `max.message.bytes` | of a batch of records, compressed, as Kafka counts; 0: no limit of ours |
-| compaction threshold | `cleanup.policy` | above 0 `compact`, 0 `delete` |
+| compaction threshold | `cleanup.policy` | above 0 `compact`, with a retention `compact,delete`; 0 `delete` |
 
+Pulsar's compaction leaves retention as it is; Kafka's `compact` alone would switch it off.
 Retention 0 and 0 means in Pulsar: delete what every subscription has read. Kafka does not know what was read, and would
 delete all of it: there it says nothing.
 """
@@ -31,9 +32,14 @@ CLEANUP_POLICY = "cleanup.policy"
 SETTINGS = (RETENTION_MS, RETENTION_BYTES, MAX_MESSAGE_BYTES, CLEANUP_POLICY)
 """All settings that are ever touched, in the order in which they are shown."""
 
+_COMPACTED, _COMPACTED_AND_TRIMMED = "compact", "compact,delete"
 _MS_PER_MINUTE = 60_000
 _BYTES_PER_MIB = 1024 * 1024
 _LARGEST = (1 << 63) - 1
+
+
+Sayings = frozenset[tuple[str, str]]
+"""Settings with the values that policies told Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ def kafka_settings(policy: str, value: Value) -> dict[str, str]:
         case "maxMessageSize":
             return {MAX_MESSAGE_BYTES: str(value)} if value > 0 else {}
         case "compactionThreshold":
-            return {CLEANUP_POLICY: "compact" if value > 0 else "delete"} if value >= 0 else {}
+            return {CLEANUP_POLICY: _COMPACTED if value > 0 else "delete"} if value >= 0 else {}
         case _:
             return {}
 
@@ -75,19 +81,33 @@ def told_settings(effective: Mapping[str, Effective], defaults: Collection[str])
     told: dict[str, Told] = {}
     for policy in ENFORCED:
         found = effective[policy]
-        if found.origin is None or (found.origin is Origin.BROKER and policy not in defaults):
-            continue
-        for setting, value in kafka_settings(policy, found.value).items():
-            told[setting] = Told(value, found.origin)
+        if found.origin is not None and says_something(policy, found, defaults):
+            for setting, value in kafka_settings(policy, found.value).items():
+                told[setting] = Told(value, found.origin)
+    cleanup = told.get(CLEANUP_POLICY)
+    if cleanup is not None and cleanup.value == _COMPACTED and RETENTION_MS in told:
+        told[CLEANUP_POLICY] = Told(_COMPACTED_AND_TRIMMED, cleanup.origin)
     return told
 
 
-def sayings(policies: Policies | None) -> frozenset[tuple[str, str]]:
-    """Return each (setting, value) that the policies of one level would tell Kafka."""
+def says_something(policy: str, found: Effective, defaults: Collection[str]) -> bool:
+    """Return whether what takes effect of `policy` tells Kafka anything, as `told_settings` has it."""
+    is_own = found.origin is not None and (found.origin is not Origin.BROKER or policy in defaults)
+    return is_own and bool(kafka_settings(policy, found.value))
+
+
+def sayings(policies: Policies | None) -> Sayings:
+    """Return each (setting, value) that the policies of one level would tell Kafka, with or without other levels."""
     said = policies or {}
-    return frozenset(
-        pair for policy in ENFORCED if policy in said for pair in kafka_settings(policy, said[policy]).items()
-    )
+    pairs = {pair for policy in ENFORCED if policy in said for pair in kafka_settings(policy, said[policy]).items()}
+    if (CLEANUP_POLICY, _COMPACTED) in pairs:
+        pairs.add((CLEANUP_POLICY, _COMPACTED_AND_TRIMMED))
+    return frozenset(pairs)
+
+
+def is_met(setting: str, told: str, found: str) -> bool:
+    """Return whether `found` is as told; the order of clean-up policies is nothing."""
+    return found == told or (setting == CLEANUP_POLICY and sorted(found.split(",")) == sorted(told.split(",")))
 
 
 def _limit(number: int, factor: int) -> str:

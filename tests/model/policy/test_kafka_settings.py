@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from topicfold.enforcement.translation import ENFORCED, Told, kafka_settings, sayings, told_settings
 from topicfold.model.policy.description import Enforcer
+from topicfold.model.policy.kafka_settings import ENFORCED, Told, kafka_settings, sayings, told_settings
 from topicfold.model.policy.resolve import Origin, Policies, resolve_all
 from topicfold.model.policy.table import POLICIES
 
@@ -51,6 +51,15 @@ def test_what_a_level_says_is_told_with_the_level(origin: Origin) -> None:
     assert told({origin: {"maxMessageSize": 5}}) == {"max.message.bytes": Told("5", origin)}
 
 
+@pytest.mark.parametrize(
+    ("retained", "cleanup"), [(retention(5, -1), "compact,delete"), (retention(0, 0), "compact"), (None, "compact")]
+)
+def test_compaction_leaves_a_retention_that_takes_effect_as_it_is(retained: Any, cleanup: str) -> None:
+    namespace: Policies = {} if retained is None else {"retentionPolicies": retained}
+    found = told({Origin.TOPIC: {"compactionThreshold": 1}, Origin.NAMESPACE: namespace})
+    assert found["cleanup.policy"] == Told(cleanup, Origin.TOPIC)
+
+
 def test_a_default_by_settings_is_told_and_a_negative_value_is_passed_over() -> None:
     levels: dict[Origin, Policies] = {Origin.TOPIC: {"maxMessageSize": -1}, Origin.BROKER: {"maxMessageSize": 7}}
     assert told(levels) == {}
@@ -63,5 +72,10 @@ def test_the_table_of_policies_says_that_kafka_enforces_just_these() -> None:
 
 def test_the_sayings_of_a_level_are_those_of_its_enforced_policies() -> None:
     policies = {"retentionPolicies": retention(1, -1), "compactionThreshold": 9, "maxProducerPerTopic": 4}
-    assert sayings(policies) == {("retention.ms", "60000"), ("retention.bytes", "-1"), ("cleanup.policy", "compact")}
+    assert sayings(policies) == {
+        ("retention.ms", "60000"),
+        ("retention.bytes", "-1"),
+        ("cleanup.policy", "compact"),
+        ("cleanup.policy", "compact,delete"),
+    }
     assert sayings(None) == frozenset()

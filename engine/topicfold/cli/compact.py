@@ -1,0 +1,162 @@
+"""`topicfold compact`: the log, folded into a snapshot by Spark. What it does is in `topicfold.compaction`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from topicfold.cli.arguments import KafkaSettings, read_settings
+from topicfold.cli.command import command
+from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.serve import KafkaTopic
+from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
+from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.compaction.compactor import Done
+    from topicfold.compaction.sources import LogFacts
+
+    Report = Callable[[Done, LogFacts], None]
+
+Snapshot = Annotated[Path, typer.Option("--snapshot", metavar="DIR", help="Where the tables are, or are to be.")]
+Once = Annotated[bool, typer.Option("--once", help="End at the end that the log has now.")]
+Every = Annotated[float, typer.Option("--every", metavar="SECONDS", min=0, help="How often, without --once.")]
+BatchRows = Annotated[
+    int, typer.Option("--batch-rows", metavar="N", min=1, help="Records of the log in one batch, at most.")
+]
+Slices = Annotated[
+    int | None,
+    typer.Option("--slices", metavar="N", min=1, help="Parts a batch is folded in (default: Spark's cores)."),
+]
+Keep = Annotated[int, typer.Option("--keep", metavar="N", min=2, help="Commits that stay; files of older ones go.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", metavar="DIR", help="Where Spark notes its plans (default DIR/checkpoint)."),
+]
+SparkSettings = Annotated[
+    list[str] | None,
+    typer.Option("--spark-setting", metavar="KEY=VALUE", help="A setting of Spark, say spark.master=yarn; repeatable."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "compact")(compact)
+
+
+def compact(
+    session: Session,
+    snapshot: Snapshot,
+    log: LogFile = None,
+    kafka: KafkaBootstrap = None,
+    kafka_topic: KafkaTopic = None,
+    kafka_setting: KafkaSettings = None,
+    once: Once = False,
+    every: Every = 60.0,
+    batch_rows: BatchRows = 1_000_000,
+    slices: Slices = None,
+    keep: Keep = 10,
+    checkpoint: Checkpoint = None,
+    spark_setting: SparkSettings = None,
+) -> None:
+    """Fold the log into tables of topics, labels and history, with Spark, on this machine or on a cluster.
+
+    Nodes start from them (serve --snapshot), and any tool that reads Delta or Parquet can ask them. It may be stopped
+    and started at any time, and run twice at once: every event is folded in once.
+
+    \b
+    Examples:
+      topicfold compact --log topicfold.db --snapshot /var/lib/topicfold/snapshot --once
+      topicfold compact --kafka broker:9092 --snapshot /mnt/snapshot --every 30
+      topicfold compact --kafka broker:9092 --snapshot /mnt/snapshot --spark-setting spark.master=spark://host:7077
+    """
+    flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
+    given = given_settings(flags, kafka_setting, None)
+    with needed_packages("compacting", given, "spark"):
+        from topicfold.compaction.job import CompactOptions
+        from topicfold.compaction.job import compact as run
+        from topicfold.settings import Settings
+    settings = server_settings(Settings, session.config, given, "compacting")
+    spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
+    options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
+    newest: list[Done] = []
+    with _telling(is_shown=session.config["progress"] and not session.output.is_quiet) as tell:
+
+        def report(done: Done, facts: LogFacts) -> None:
+            newest[:] = [done]
+            tell(done, facts)
+
+        run(settings, options, report)
+    _show(session, newest)
+
+
+@contextmanager
+def _telling(*, is_shown: bool) -> Iterator[Report]:
+    """Yield what tells of a batch: a bar on a terminal, else one structured line."""
+    if not is_shown:
+        yield lambda done, facts: None
+    elif sys.stderr.isatty():
+        with _bar() as tell:
+            yield tell
+    else:
+        yield _tell_line
+
+
+def _tell_line(done: Done, facts: LogFacts) -> None:
+    sys.stderr.write(line_of(done, facts) + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compact", total=None)
+        done_before = 0
+
+        def tell(done: Done, facts: LogFacts) -> None:
+            nonlocal done_before
+            done_before += done.events
+            bar.update(task, completed=done_before, total=done_before + _behind(done, facts))
+
+        yield tell
+
+
+def line_of(done: Done, facts: LogFacts) -> str:
+    """Return one structured line about a batch."""
+    told: dict[str, Any] = {
+        "sequence": done.commit.sequence,
+        "events": done.events,
+        "accepted": done.accepted,
+        "topics": done.commit.counts["topics"],
+        "behind": _behind(done, facts),
+        "seconds": round(done.seconds["batch"] + done.seconds["committing"], 3),
+    }
+    return "compacted " + " ".join(f"{name}={value}" for name, value in told.items())
+
+
+def _behind(done: Done, facts: LogFacts) -> int:
+    """Return how many records of those that were there at the start are not folded yet."""
+    return sum(max(end - to, 0) for end, to in zip(facts.end, done.commit.to, strict=True))
+
+
+def _show(session: Session, newest: list[Done]) -> None:
+    """Print the newest commit, if there is one that is new."""
+    if not newest:
+        session.output.note("nothing new in the log")
+        return
+    commit = newest[0].commit
+    told = {
+        "sequence": commit.sequence, "positions": list(commit.to), "digests": list(commit.digests),
+        **{name: commit.counts[name] for name in ("topics", "namespaces", "tenants", "history")},
+    }  # fmt: skip
+    row = [str(told[name]) for name in ("sequence", "topics", "namespaces", "history")]
+    session.output.show(told, [str(commit.sequence)], ("SEQUENCE", "TOPICS", "NAMESPACES", "HISTORY"), [row])

@@ -1,0 +1,73 @@
+"""`topicfold config server`: every setting that a server takes, what it means, its value and where that is from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, SERVER_SETTINGS, check_keys
+from topicfold.cli.masking import masked
+from topicfold.cli.output import value_text
+from topicfold.cli.server_settings import needed_packages
+from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.cli.config import Config
+
+_HEADER = ("SETTING", "VALUE", "ORIGIN", "MEANING")
+
+
+def server(session: Session) -> None:
+    """Show all settings of a server. Each with its value, where that is from, and what it means.
+
+    A setting is given as TOPICFOLD_ and its name in capitals, or under [server] in the configuration file; the flags
+    of 'topicfold serve' go before both. Entries of tables: TOPICFOLD_KAFKA_SETTINGS='{"security.protocol": "SSL"}'.
+
+    \b
+    Examples:
+      topicfold config server
+      TOPICFOLD_PARTITIONS=16 topicfold config server -o json
+    """
+    with needed_packages("listing the settings of a server", {}):
+        from topicfold.settings import Settings
+    check_keys(session.config.server, SERVER_SETTINGS, session.config.file)
+    found = {
+        name: {
+            **_said(name, field.get_default(call_default_factory=True), session.config),
+            "meaning": field.description,
+        }
+        for name, field in Settings.model_fields.items()
+    }
+    rows = [(name, value_text(each["value"]), each["origin"], each["meaning"] or "") for name, each in found.items()]
+    session.output.show(found, list(found), _HEADER, rows)
+
+
+def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
+    """Return the value of a setting, masked where it is secret, and where it is from."""
+    variable = ENVIRONMENT_PREFIX + name.upper()
+    if text := os.environ.get(variable):
+        return {"value": masked(name, _table_in(text)), "origin": variable}
+    if entries := _entries(variable):
+        return {"value": masked(name, entries), "origin": f"{variable}__…"}
+    if name in config.server:
+        return {"value": masked(name, config.server[name]), "origin": str(config.file)}
+    return {"value": masked(name, default), "origin": DEFAULT}
+
+
+def _table_in(text: str) -> Any:
+    """Return the table that a variable's text is, for its entries may be secret; else the text."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return found if isinstance(found, dict) else text
+
+
+def _entries(variable: str) -> dict[str, str]:
+    """Return the entries of a table that have variables of their own: TOPICFOLD_KAFKA_SETTINGS__security.protocol."""
+    start = f"{variable}__"
+    return {
+        name[len(start) :]: text for name, text in sorted(os.environ.items()) if name.upper().startswith(start) and text
+    }

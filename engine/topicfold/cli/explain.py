@@ -1,0 +1,38 @@
+"""`topicfold explain`: what a label selector means for the topics there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.command import command
+from topicfold.cli.query_options import AllNamespaces, Namespaces, chosen_namespaces
+from topicfold.cli.session import Session
+
+SelectorText = Annotated[str, typer.Argument(metavar="SELECTOR", help="A label selector, as -l takes it.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "explain")(explain)
+
+
+def explain(
+    session: Session, selector: SelectorText, namespace: Namespaces = None, all_namespaces: AllNamespaces = False
+) -> None:
+    """Show what a label selector means. How many topics each requirement finds, and what was probably misspelt.
+
+    \b
+    Examples:
+      topicfold explain 'team=pay,teir in (gold,silver)'
+      topicfold explain '!legacy' -n acme/pay -n acme/ship
+    """
+    places = chosen_namespaces(session, namespace, all_namespaces)
+    told = session.client.explain(selector, namespaces=places)
+    rows = [(each.requirement, str(each.topics)) for each in told.requirements]
+    session.output.show(
+        told, [told.selector], ("REQUIREMENT", "TOPICS"), [*rows, ("all of it", f"{told.matched} of {told.topics}")]
+    )
+    for hint in told.hints:
+        session.output.note(hint)

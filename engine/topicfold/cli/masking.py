@@ -1,0 +1,27 @@
+"""Settings as they may be shown: what is secret is masked, by its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+_SECRET = re.compile("password|secret|token|credential|jaas|private", re.IGNORECASE)
+# Where a secret is, not the secret.
+_PLACE = re.compile("_file$|_url$")
+_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
+
+
+def masked(name: str, value: Any) -> Any:
+    """Return the value of a setting in JSON's values; of tables each entry is masked by its own name.
+
+    >>> masked("kafka_settings", {"sasl.password": "x", "security.protocol": "SSL"})
+    {'sasl.password': '****', 'security.protocol': 'SSL'}
+    """
+    if isinstance(value, dict):
+        return {key: masked(key, each) for key, each in value.items()}
+    if value and _SECRET.search(name) and not _PLACE.search(name):
+        return "****"
+    if isinstance(value, list | tuple):
+        return [masked(name, each) for each in value]
+    return _USER_IN_URL.sub("****@", str(value)) if isinstance(value, str | Path) else value

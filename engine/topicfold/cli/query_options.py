@@ -1,0 +1,54 @@
+"""Options that say which topics are meant: by labels, wildcards and a regular expression, in which namespaces."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from topicfold.cli.completion import complete_namespaces
+from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
+from topicfold.model.names import DEFAULT_NAMESPACE
+
+Selector = Annotated[
+    str | None,
+    typer.Option("--selector", "-l", metavar="SELECTOR", help="Label selector: 'team=pay,tier in (gold,silver),!old'."),
+]
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="tenant/namespace; repeatable. public/default without any.",
+        autocompletion=complete_namespaces,
+    ),
+]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces that there are.")]
+Match = Annotated[
+    list[str] | None,
+    typer.Option("--match", metavar="PATTERN", help="Wildcard: 'pay__*', 'pay__**'; repeatable, one must match."),
+]
+Regex = Annotated[
+    str | None, typer.Option("--regex", metavar="RE2", help="Regular expression for the whole of a topic's own name.")
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--properties", "-p", metavar="K=V,K=V", help="For the server's topic listing (PIP-452)."),
+]
+
+
+def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
+    """Return the namespaces that are meant.
+
+    Raises:
+        InvalidRequest: some are named, and all are asked for.
+    """
+    if not is_all:
+        return list(dict.fromkeys(given or [DEFAULT_NAMESPACE]))
+    if given:
+        raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
+    from topicfold.client.bulk import all_namespaces
+
+    return all_namespaces(session.client)

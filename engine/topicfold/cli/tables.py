@@ -1,0 +1,101 @@
+"""Tables of text: columns that line up, and on a terminal cells that are wrapped so that all of a row can be seen.
+
+Where stdout is no terminal every row is one line, for `grep` and `awk`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
+
+Row = Sequence[str]
+
+_GAP = "  "
+_LEAST_LAST = 30
+_LEAST = 12
+# A cell is parted behind one of the first of these rather than of the others, and there rather than anywhere.
+_BREAKS = (", ;", "=./")
+# What tables are made of beside letters of the alphabet; for all else rich knows, and costs much to import.
+_NARROW = frozenset("–→…")
+
+
+def table_lines(header: Row, rows: Sequence[Row], spare: Collection[str] = ()) -> list[str]:
+    """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
+
+    There the last column is wrapped, then those of `spare` are left out, then the widest of the others are wrapped.
+    """
+    table = [header, *rows]
+    if not sys.stdout.isatty():
+        return list(_lines(table, _widths(table)))
+    room = shutil.get_terminal_size().columns
+    for name in spare:
+        widths = _widths(table)
+        if _total([*widths[:-1], min(widths[-1], _LEAST_LAST)]) > room:
+            place = table[0].index(name)
+            table = [[*row[:place], *row[place + 1 :]] for row in table]
+    return list(_lines(table, _fitted(_widths(table), room)))
+
+
+def _fitted(widths: list[int], room: int) -> list[int]:
+    """Return the widths of columns so that a line fits into `room`, unless each is as narrow as one may be."""
+    fitted = list(widths)
+    fitted[-1] = min(fitted[-1], max(room - _total([*fitted[:-1], 0]), _LEAST_LAST))
+    while _total(fitted) > room and max(fitted[:-1], default=0) > _LEAST:
+        widest = fitted.index(max(fitted[:-1]))
+        fitted[widest] = max(fitted[widest] - (_total(fitted) - room), _second(fitted[:-1]), _LEAST)
+    return fitted
+
+
+def _widths(table: Sequence[Row]) -> list[int]:
+    return [max(map(_width, column)) for column in zip(*table, strict=True)]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _second(widths: Sequence[int]) -> int:
+    """Return what the widest column may lose no more than before another is as wide: one less than the second."""
+    return sorted(widths)[-2] - 1 if len(widths) > 1 else 0
+
+
+def _lines(table: Sequence[Row], widths: Sequence[int]) -> Iterator[str]:
+    for row in table:
+        parted = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for pieces in zip_longest(*parted, fillvalue=""):
+            yield _GAP.join(_padded(*each) for each in zip(pieces, widths, strict=True)).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """Return the pieces of a cell, none wider than `width`."""
+    pieces: list[str] = []
+    while _width(cell) > width:
+        end = _fitting(cell, width)
+        ends = (max(cell.rfind(mark, 0, end) for mark in marks) + 1 for marks in _BREAKS)
+        end = next(filter(None, ends), end)
+        pieces.append(cell[:end].rstrip())
+        cell = cell[end:]
+    return [*pieces, cell]
+
+
+def _fitting(cell: str, width: int) -> int:
+    """Return how many characters of `cell` fit, at least one."""
+    end = width
+    while end > 1 and _width(cell[:end]) > width:
+        end -= 1
+    return end
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal gives `text`."""
+    if text.isascii() or all(each < "\u0300" or each in _NARROW for each in text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -1,0 +1,134 @@
+"""`topicfold topics list`: the topics that are asked for, and with -w what changes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli import watch
+from topicfold.cli.arguments import read_labels
+from topicfold.cli.command import command
+from topicfold.cli.completion import complete_filter, complete_namespaces
+from topicfold.cli.output import labels_text
+from topicfold.cli.query_options import AllNamespaces, Match, Namespaces, Properties, Regex, Selector, chosen_namespaces
+from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
+from topicfold.model.names import is_system_topic, parse_topic, partition_base
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
+    from topicfold.client import Topic as TopicRecord
+    from topicfold.client.bulk import Wanted
+
+Namespace = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAMESPACE]", help="tenant/namespace, public/default without any.", autocompletion=complete_namespaces
+    ),
+]
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--custom-labels",
+        metavar="K1:V1,K2:V2",
+        help="Only topics that bear all of these labels; repeat it for values that hold commas.",
+        autocompletion=complete_filter,
+    ),
+]
+# PIP-451 spells it so.
+MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
+SystemTopics = Annotated[
+    bool, typer.Option("--include-system-topic", "-ist", help="Pulsar's own topics, such as __change_events, too.")
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="So many at most, the first by name.")]
+Watched = Annotated[bool, typer.Option("--watch", "-w", help="Go on with what changes.")]
+
+_MAX_PAGE = 1000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "list")(list_topics)
+
+
+def list_topics(
+    session: Session,
+    namespace: Namespace = None,
+    namespaces: Namespaces = None,
+    all_namespaces: AllNamespaces = False,
+    include_system_topic: SystemTopics = False,
+    custom_labels: Filter = None,
+    custome_labels: MisspeltFilter = None,
+    selector: Selector = None,
+    match: Match = None,
+    regex: Regex = None,
+    asked_properties: Properties = None,
+    limit: Limit = None,
+    is_watched: Watched = False,
+) -> None:
+    """List the topics of a namespace, or of several. Each with its labels; a partitioned one is listed once.
+
+    All that is asked for must hold, of several patterns one. With -w it goes on with what changes, as
+    'topicfold watch' shows it.
+
+    \b
+    Examples:
+      topicfold topics list
+      topicfold topics list acme/pay -l 'team=pay,tier in (gold,silver)' --match 'eu__**'
+      topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
+      topicfold topics list -A -l '!team' --limit 20
+    """
+    places = chosen_namespaces(session, [*([namespace] if namespace else []), *(namespaces or ())], all_namespaces)
+    labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
+    properties = read_labels(asked_properties, "--properties")
+    if is_watched:
+        _refuse_unwatchable(properties, limit)
+        frames = session.client.watch(selector, namespaces=places, labels=labels, match=match or (), regex=regex)
+        watch.follow(session, frames)
+        return
+    wanted: Wanted = {"selector": selector, "labels": labels, "match": match or (), "regex": regex}
+    found = _found(session.client, places, wanted, properties, limit)
+    topics = [each for each in found if include_system_topic or not is_system_topic(parse_topic(each.name).local)]
+    session.output.show(
+        topics,
+        [topic.name for topic in topics],
+        ("TOPIC", "PARTITIONS", "LABELS"),
+        [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
+    )
+    if not topics:
+        is_filtered = properties or any(wanted.values())
+        session.output.note("no topics match" if is_filtered else f"no topics in {', '.join(places)}")
+
+
+def _refuse_unwatchable(properties: Mapping[str, str], limit: int | None) -> None:
+    """Return if what is asked for can be watched.
+
+    Raises:
+        InvalidRequest: watches know nothing of listings, and have no end.
+    """
+    if properties or limit is not None:
+        raise InvalidRequest("-w shows all that matches", hint="Leave --properties and --limit out.")
+
+
+def _found(
+    client: Client, namespaces: Sequence[str], wanted: Wanted, properties: Mapping[str, str], limit: int | None
+) -> list[TopicRecord]:
+    """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
+
+    They are as fresh as the log: under `/admin/v2` a read waits for a barrier, and the client carries its position on.
+    """
+    from topicfold.client.bulk import topics_in
+
+    listed: set[str] = set()
+    for namespace in namespaces:
+        if properties:
+            names = client.list_topics(namespace, properties=properties)
+            listed |= {each for name in names for each in (name, partition_base(name) or name)}
+        else:
+            client.list_partitioned_topics(namespace)
+    if limit is not None and limit <= _MAX_PAGE and not properties:
+        wanted = {**wanted, "limit": limit}
+    found = [each for each in topics_in(client, namespaces, **wanted) if not properties or each.name in listed]
+    return sorted(found, key=lambda topic: topic.name)[:limit]

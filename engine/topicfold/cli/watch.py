@@ -1,0 +1,132 @@
+"""`topicfold watch`: which topics match, and how that changes, a line for each change as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
+
+import typer
+
+from topicfold.cli.command import command
+from topicfold.cli.output import labels_text
+from topicfold.cli.query_options import AllNamespaces, Match, Namespaces, Regex, Selector, chosen_namespaces
+from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.client import Added, Deleted, Frame, Modified, Watch
+
+Since = Annotated[str, typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of the same.")]
+Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Begin with the topics that match now.")]
+
+_KIND_WIDTH = len("MODIFIED")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "watch")(watch)
+
+
+def watch(
+    session: Session,
+    selector: Selector = None,
+    namespace: Namespaces = None,
+    all_namespaces: AllNamespaces = False,
+    match: Match = None,
+    regex: Regex = None,
+    since: Since = "",
+    initial: Initial = True,
+) -> None:
+    """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
+
+    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. -o json
+    prints an object a line, with a cursor in each.
+
+    \b
+    Examples:
+      topicfold watch -l team=pay
+      topicfold watch -l 'tier in (gold,silver)' -n acme/pay --match 'eu__**' --no-initial -o json
+    """
+    places = chosen_namespaces(session, namespace, all_namespaces)
+    follow(
+        session,
+        session.client.watch(selector, namespaces=places, match=match or (), regex=regex, since=since, initial=initial),
+    )
+
+
+def follow(session: Session, frames: Watch) -> None:
+    """Print what a watch tells, until it is interrupted; then say from where to go on."""
+    lines = Lines()
+    try:
+        with frames:
+            for frame in frames:
+                session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
+    finally:
+        if frames.cursor:
+            session.output.note(f"go on with --since {frames.cursor}")
+
+
+class Lines:
+    """Frames as lines for people; names line up under the longest so far."""
+
+    def __init__(self) -> None:
+        self._name_width = 0
+
+    def text(self, frame: Frame) -> str:
+        """Return what to show of a frame, "" for nothing."""
+        from topicfold.client import Bookmark, Reset
+
+        now, kind = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}", type(frame).__name__.upper().ljust(_KIND_WIDTH)
+        match frame:
+            case Bookmark():
+                return ""
+            case Reset():
+                return f"{now}  {kind}  {frame.reason}"
+        name = frame.topic.name
+        self._name_width = max(self._name_width, len(name))
+        who = f"by {', '.join(frame.actors)}" if frame.actors else ""
+        return "  ".join(filter(None, (now, kind, name.ljust(self._name_width), _labels(frame), who))).rstrip()
+
+
+def name_in(frame: Frame) -> str:
+    """Return the name of the topic that a frame tells of, "" of none."""
+    from topicfold.client import Bookmark, Reset
+
+    return "" if isinstance(frame, Bookmark | Reset) else frame.topic.name
+
+
+def frame_data(frame: Frame) -> dict[str, Any]:
+    """Return a frame as the REST API has it."""
+    from topicfold.client import Added, Bookmark, Deleted, Modified, Reset
+
+    head = {"type": type(frame).__name__.upper(), "cursor": frame.cursor}
+    match frame:
+        case Modified():
+            return {**head, "topic": frame.topic, "old": {"labels": frame.old_labels}, "actors": frame.actors}
+        case Added() | Deleted():
+            return {**head, "topic": frame.topic, "actors": frame.actors}
+        case Bookmark():
+            return {**head, "initial": frame.is_initial, "hash": frame.names_hash}
+        case Reset():
+            return {**head, "reason": frame.reason}
+        case _:
+            assert_never(frame)
+
+
+def _labels(frame: Added | Modified | Deleted) -> str:
+    from topicfold.client import Modified
+
+    if not isinstance(frame, Modified):
+        return labels_text(frame.topic.labels)
+    changed = label_changes(frame.old_labels, frame.topic.labels)
+    return ", ".join(changed) or "(labels as before)"
+
+
+def label_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Return what differs, by key.
+
+    >>> label_changes({"tier": "gold", "old": "x"}, {"tier": "silver", "team": "pay"})
+    ['old: x → –', 'team: – → pay', 'tier: gold → silver']
+    """
+    keys = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return [f"{key}: {old.get(key, '–')} → {new.get(key, '–')}" for key in keys]

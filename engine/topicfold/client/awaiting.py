@@ -1,0 +1,79 @@
+"""Sending calls in an event loop. `blocking` does the same in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Self, TypeVar
+
+import httpx2
+
+from topicfold.client.async_watch import AsyncWatch
+from topicfold.client.call import Answer, Call
+from topicfold.client.connecting import HttpOptions
+from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause
+from topicfold.client.find_calls import Listing
+from topicfold.client.pages import AsyncPager
+from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.watching import Watching, WatchQuery
+
+T = TypeVar("T")
+
+
+class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
+    """Performs calls over connections of its own. Tasks of one event loop may share one."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def perform(self, call: Call[T]) -> T:
+        """Return what `call` asks for, and remember the position of the answer.
+
+        Cancelled, a change may or may not be applied; sent again with its Idempotency-Key, it is applied once.
+
+        Raises:
+            TopicfoldError: what the server refused with, or why there is no answer.
+        """
+        steps, outcome = self._performance(call), None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            outcome = await self._act(call, step)
+
+    def page_through(self, listing: Listing) -> AsyncPager:
+        """Return what `listing` asks for, page by page."""
+        return AsyncPager(listing, self.perform)
+
+    def follow(self, query: WatchQuery) -> AsyncWatch:
+        """Return the frames that `query` asks for."""
+        return AsyncWatch(Watching(query, self.url, self._retry), self._http)
+
+    def _connect(self, options: HttpOptions, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(**options, transport=transport)
+
+    async def _act(self, call: Call[Any], step: Attempt | Pause) -> Outcome:
+        match step:
+            case Attempt():
+                return await self._send(call, step)
+            case Pause(seconds):
+                await asyncio.sleep(seconds)
+                return None
+
+    async def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
+        request = self._request(call, attempt)
+        try:
+            response = await self._http.send(request)
+            if onward := redirected(request, response):
+                response = await self._http.send(onward)
+        except FAILURES as error:
+            return silence_of(error, attempt.timeout_seconds)
+        return answer_of(response)

@@ -1,0 +1,77 @@
+"""Sending calls from a thread that waits for the answers. `awaiting` does the same in an event loop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self, TypeVar
+
+import httpx2
+
+from topicfold.client.call import Answer, Call
+from topicfold.client.connecting import HttpOptions
+from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause
+from topicfold.client.find_calls import Listing
+from topicfold.client.pages import Pager
+from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.watch import Watch
+from topicfold.client.watching import Watching, WatchQuery
+
+T = TypeVar("T")
+
+
+class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
+    """Performs calls over connections of its own. Threads may share one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def perform(self, call: Call[T]) -> T:
+        """Return what `call` asks for, and remember the position of the answer.
+
+        Raises:
+            TopicfoldError: what the server refused with, or why there is no answer.
+        """
+        steps, outcome = self._performance(call), None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            outcome = self._act(call, step)
+
+    def page_through(self, listing: Listing) -> Pager:
+        """Return what `listing` asks for, page by page."""
+        return Pager(listing, self.perform)
+
+    def follow(self, query: WatchQuery) -> Watch:
+        """Return the frames that `query` asks for."""
+        return Watch(Watching(query, self.url, self._retry), self._http)
+
+    def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
+        return httpx2.Client(**options, transport=transport)
+
+    def _act(self, call: Call[Any], step: Attempt | Pause) -> Outcome:
+        match step:
+            case Attempt():
+                return self._send(call, step)
+            case Pause(seconds):
+                time.sleep(seconds)
+                return None
+
+    def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
+        request = self._request(call, attempt)
+        try:
+            response = self._http.send(request)
+            if onward := redirected(request, response):
+                response = self._http.send(onward)
+        except FAILURES as error:
+            return silence_of(error, attempt.timeout_seconds)
+        return answer_of(response)

@@ -1,0 +1,114 @@
+"""How a client connects: to which URL, as whom, trusting whom. Settings become arguments of the HTTP library here."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import TypedDict
+
+import httpx2
+
+from topicfold import __version__
+from topicfold.errors import BadSetting, InvalidRequest
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+_MAX_PORT = 65535
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Identity(TypedDict, total=False):
+    """Who asks, and which servers are trusted.
+
+    `token`, or the certificate in `client_cert_file`, says who asks, where the server wants to know. Servers are
+    trusted that the system trusts, or those that `tls_ca_file` vouches for.
+    """
+
+    token: str | None
+    tls_ca_file: str | Path | None
+    client_cert_file: str | Path | None
+    client_key_file: str | Path | None
+
+
+class HttpOptions(TypedDict):
+    """Arguments that the HTTP library's two clients share."""
+
+    base_url: httpx2.URL
+    headers: dict[str, str]
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+
+
+def http_options(url: str, identity: Identity) -> HttpOptions:
+    """Return what an HTTP client of `url` is made with.
+
+    Raises:
+        InvalidRequest: `url` is not one of HTTP, or the token is none.
+        BadSetting: a file cannot be read, or holds something else.
+    """
+    base_url = _base_url(url)
+    is_here = base_url.host in _LOOPBACK
+    is_plain = base_url.scheme == "http"
+    agent = {"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"}
+    return HttpOptions(
+        base_url=base_url,
+        headers={**agent, **_authorization(identity.get("token"))},
+        # To load all authorities takes longer than most commands. Who trusts none of them is as safe.
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_here and is_plain else _tls(identity),
+        # A proxy of the environment is never meant for this machine itself.
+        trust_env=not is_here,
+    )
+
+
+def _authorization(token: str | None) -> dict[str, str]:
+    """Return the header that says who asks.
+
+    Raises:
+        InvalidRequest: no header can carry `token`.
+    """
+    if not token:
+        return {}
+    if not (token.isascii() and token.isprintable()):
+        raise InvalidRequest("the token holds characters that no header can carry")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _tls(identity: Identity) -> ssl.SSLContext | bool:
+    """Return which servers are trusted, and what is shown to them; True is what the system trusts, and nothing.
+
+    Raises:
+        BadSetting: a file cannot be read, or holds something else.
+    """
+    ca_file, cert_file = identity.get("tls_ca_file"), identity.get("client_cert_file")
+    key_file = identity.get("client_key_file")
+    if key_file is not None and cert_file is None:
+        raise BadSetting("client_key_file needs client_cert_file, the certificate that it belongs to")
+    if ca_file is None and cert_file is None:
+        return True
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise BadSetting(f"tls_ca_file {ca_file}: {error.strerror or error}") from None
+    if cert_file is not None:
+        try:
+            context.load_cert_chain(cert_file, key_file)
+        except OSError as error:
+            raise BadSetting(f"client_cert_file {cert_file}: {error.strerror or error}") from None
+    return context
+
+
+def _base_url(url: str) -> httpx2.URL:
+    """Return `url` parsed.
+
+    Raises:
+        InvalidRequest: it is not one of HTTP.
+    """
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise InvalidRequest(f"{url!r} is not a URL: {error}") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
+    if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
+        raise InvalidRequest(f"{url!r} is not the URL of a server: ports are 1 to {_MAX_PORT}")
+    return parsed

@@ -1,0 +1,67 @@
+"""What a consumer follows: a query that always restricts something, whose patterns can change. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from topicfold.client.find_calls import Asked, Texts
+from topicfold.errors import InvalidRequest
+
+_ON_PURPOSE = 'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.'
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerQuery:
+    """What is asked for. `has_patterns`: patterns restrict it, so that without any it asks for nothing."""
+
+    asked: Asked
+    has_patterns: bool
+
+    @classmethod
+    def of(
+        cls,
+        namespaces: Texts,
+        selector: str | None,
+        labels: Mapping[str, str] | None,
+        match: Texts | None,
+        regex: str | None,
+    ) -> ConsumerQuery:
+        """Return what these arguments ask for.
+
+        Raises:
+            InvalidRequest: they restrict nothing, or one of them is there and does not.
+            InvalidName, InvalidSelector: one is malformed.
+        """
+        asked = Asked.of(namespaces, selector, labels, () if match is None else match, regex)
+        given = {"selector": selector, "labels": labels, "match": match, "regex": regex}
+        sent = {"selector": asked.selector, "labels": asked.labels, "match": asked.patterns, "regex": asked.regex}
+        for name, value in given.items():
+            if value is not None and not sent[name]:
+                raise InvalidRequest(f"{name} is empty, which would mean every topic", hint=_ON_PURPOSE)
+        if not any(sent.values()):
+            raise InvalidRequest("nothing says which topics to consume", hint=_ON_PURPOSE)
+        return cls(asked, match is not None)
+
+    @property
+    def asks_for_nothing(self) -> bool:
+        """Whether no topic is meant: the last pattern was taken away."""
+        return self.has_patterns and not self.asked.patterns
+
+    def with_pattern(self, pattern: str) -> ConsumerQuery:
+        """Return this with one pattern more; the first one restricts what was not restricted by patterns."""
+        if pattern in self.asked.patterns:
+            return self
+        return replace(self, asked=replace(self.asked, patterns=(*self.asked.patterns, pattern)), has_patterns=True)
+
+    def without_pattern(self, pattern: str) -> ConsumerQuery:
+        """Return this with one pattern less.
+
+        Raises:
+            InvalidRequest: it is none of them.
+        """
+        if pattern not in self.asked.patterns:
+            subscribed = ", ".join(self.asked.patterns) or "none"
+            raise InvalidRequest(f"{pattern!r} is none of the patterns subscribed to: {subscribed}")
+        patterns = tuple(each for each in self.asked.patterns if each != pattern)
+        return replace(self, asked=replace(self.asked, patterns=patterns))

@@ -1,0 +1,124 @@
+"""How a client finds topics and follows which ones there are: by labels, wildcards, a regular expression at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from topicfold.client import calls
+from topicfold.client.answers import Found
+from topicfold.client.call import Call
+from topicfold.client.declaring import asks, follows, pages
+from topicfold.client.find_answers import Explanation
+from topicfold.client.find_calls import Asked, Listing, Texts, explained
+from topicfold.client.watching import WatchQuery
+from topicfold.errors import InvalidRequest
+
+PAGE_SIZE = 1000
+
+
+class FindCalls:
+    """Topics by what they are. All that is given must hold, of `match` one:
+
+    `selector` is one of Kubernetes (`"team=pay,tier in (gold,silver)"`), `labels` pairs with whatever characters in
+    them, `match` wildcards (`"pay__*"`) and `regex` an RE2 expression for local names. Topics are those of
+    `namespaces`, or of the client's own if none is named.
+    """
+
+    namespace: str
+
+    @pages
+    def topics(
+        self,
+        selector: str | None = None,
+        *,
+        namespaces: Texts | None = None,
+        labels: Mapping[str, str] | None = None,
+        match: Texts = (),
+        regex: str | None = None,
+        page_size: int | None = PAGE_SIZE,
+    ) -> Listing:
+        """Return a pager over the topics that match, all of them if nothing is asked for.
+
+        With `page_size` None they come at once and from one cut.
+
+        Raises:
+            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+        """
+        return Listing(self._asked(namespaces, selector, labels, match, regex), page_size)
+
+    @asks
+    def find_topics(
+        self,
+        namespaces: Texts | None = None,
+        *,
+        selector: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        match: Texts = (),
+        regex: str | None = None,
+        limit: int | None = None,
+    ) -> Call[Found]:
+        """Return the whole records of topics that match, from one cut, each partitioned topic once.
+
+        With `limit`, 1000 at most, the first of them by name.
+
+        Raises:
+            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+        """
+        return calls.find_topics(self._asked(namespaces, selector, labels, match, regex), limit)
+
+    @asks
+    def explain(self, selector: str, *, namespaces: Texts | None = None) -> Call[Explanation]:
+        """Return what a selector means for the topics there are, and what in it was probably misspelt.
+
+        Raises:
+            InvalidSelector: says at which column; when it is called, as `InvalidName`.
+        """
+        return explained(self._asked(namespaces, selector, None, (), None))
+
+    @pages
+    def topics_by_label(self, labels: Mapping[str, str], namespaces: Texts | None = None) -> Listing:
+        """Return a pager over the topics that bear every one of `labels`.
+
+        Raises:
+            InvalidRequest: `labels` are empty; every topic bears none.
+
+        Source: PIP-451's `topicsByLabel`.
+        """
+        if not labels:
+            raise InvalidRequest("no labels to find topics by", hint="Use topics() for all of them.")
+        return Listing(self._asked(namespaces, None, labels, (), None), PAGE_SIZE)
+
+    @follows
+    def watch(
+        self,
+        selector: str | None = None,
+        *,
+        namespaces: Texts | None = None,
+        labels: Mapping[str, str] | None = None,
+        match: Texts = (),
+        regex: str | None = None,
+        since: str = "",
+        initial: bool = True,
+    ) -> WatchQuery:
+        """Return the frames that say which topics match, now and from now on; nothing is sent before the first is
+        asked for.
+
+        They begin with those that match now, unless `initial` is false, or with what happened after `since`: the
+        `cursor` of a frame, of this watch or another that asked for the same. What is too old for that is told by a
+        `Reset`. The stream goes on by itself when a node stops or a connection is cut, and tells nothing twice; it
+        raises what the server refuses, and `QueryUnconfirmed` if the server does not understand the query.
+
+        Raises:
+            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+        """
+        return WatchQuery(self._asked(namespaces, selector, labels, match, regex), since, initial)
+
+    def _asked(
+        self,
+        namespaces: Texts | None,
+        selector: str | None,
+        labels: Mapping[str, str] | None,
+        match: Texts,
+        regex: str | None,
+    ) -> Asked:
+        return Asked.of(self.namespace if namespaces is None else namespaces, selector, labels, match, regex)

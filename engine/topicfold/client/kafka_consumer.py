@@ -1,0 +1,106 @@
+"""Kafka's client library for consuming: consumers as they are opened here, and which topics a cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from topicfold.cluster.kafka_errors import text_of
+from topicfold.errors import BadSetting
+
+_DEFAULTS: Mapping[str, Any] = {
+    "auto.offset.reset": "earliest",
+    # A topic that comes is fetched when the fetch that is waiting ends; librdkafka's own 500 ms are half of a second.
+    "fetch.wait.max.ms": 100,
+}
+_NEWER: Mapping[str, Any] = {"group.protocol": "consumer"}
+_CLASSIC: Mapping[str, Any] = {"partition.assignment.strategy": "cooperative-sticky"}
+_CLASSIC_ONLY = frozenset(
+    {"partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms", "group.protocol.type"}
+)
+"""librdkafka takes none of these beside the newer protocol, so who sets one has chosen."""
+
+_PROTOCOL_REFUSALS = (KafkaError.UNSUPPORTED_VERSION, KafkaError.GROUP_ID_NOT_FOUND, KafkaError._UNSUPPORTED_FEATURE)
+_GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
+_ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED})
+_NAMES_A_QUESTION = 500
+_ANSWER_SECONDS = 5.0
+
+
+def chooses_protocol(conf: Mapping[str, Any]) -> bool:
+    """Return whether `conf` leaves it to us how members of the group agree.
+
+    >>> chooses_protocol({"group.id": "billing"}), chooses_protocol({"session.timeout.ms": 6000})
+    (True, False)
+    """
+    return "group.protocol" not in conf and _CLASSIC_ONLY.isdisjoint(conf)
+
+
+def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
+    """Return a consumer. If `conf` leaves it to us, members agree by KIP-848 if `newer`, else cooperative-sticky.
+
+    Raises:
+        BadSetting: librdkafka does not take `conf`.
+    """
+    if conf.get("group.protocol", "").lower() == _NEWER["group.protocol"]:
+        protocol: Mapping[str, Any] = {}
+    else:
+        protocol = _NEWER if newer and chooses_protocol(conf) else _CLASSIC
+    try:
+        return Consumer({**_DEFAULTS, **protocol, **conf})
+    except (KafkaException, TypeError, ValueError) as error:
+        raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+
+
+def is_protocol_refused(error: KafkaError) -> bool:
+    """Return whether an error says that the newer protocol is not to be had.
+
+    Brokers before 4.0 do not have it, it may be switched off, and a group may have members that cannot change to it.
+    """
+    text = error.str()
+    return (
+        error.code() == KafkaError._FATAL
+        and "ConsumerGroupHeartbeat" in text
+        and any(KafkaError(code).str() in text for code in _PROTOCOL_REFUSALS)
+    )
+
+
+def is_about_missing_topic(error: KafkaError) -> bool:
+    """Return whether an error says that a topic is not there."""
+    return error.code() in _GONE
+
+
+class KafkaLook:
+    """Asks a cluster which topics it has, with the settings of a consumer."""
+
+    def __init__(self, conf: Mapping[str, Any]) -> None:
+        """Make a client; nothing is sent.
+
+        Raises:
+            BadSetting: librdkafka does not take `conf`.
+        """
+        # What is for consumers only it passes over, with a warning that is not printed.
+        own = {name: value for name, value in conf.items() if name == "oauth_cb" or not callable(value)}
+        own.pop("logger", None)
+        try:
+            self._admin = AdminClient({**own, "log_level": 0, "enable.metrics.push": False})
+        except (KafkaException, TypeError, ValueError) as error:
+            raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+
+    def __call__(self, names: Collection[str]) -> dict[str, str | None]:
+        """Return the ids of these topics, None for one that is not there for us; what is not answered is left out."""
+        self._admin.poll(0)  # for tokens that have to be renewed
+        wanted = list(names)
+        found: dict[str, str | None] = {}
+        for start in range(0, len(wanted), _NAMES_A_QUESTION):
+            page = TopicCollection(wanted[start : start + _NAMES_A_QUESTION])
+            for name, future in self._admin.describe_topics(page, request_timeout=_ANSWER_SECONDS).items():
+                try:
+                    found[name] = str(future.result().topic_id)
+                except KafkaException as error:
+                    if error.args[0].code() in _ABSENT:
+                        found[name] = None
+        return found

@@ -1,0 +1,233 @@
+"""A Kafka consumer of the topics that match a query, whichever these are at the time.
+
+A thread follows the set (`following`), another looks which Kafka topics there are (`kafka_topics`). The thread that
+polls makes them a subscription (`subscription`); so nothing changes while it handles a record.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from topicfold.client.client import Client
+from topicfold.client.connecting import DEFAULT_URL
+from topicfold.client.consumer_query import ConsumerQuery
+from topicfold.client.errors import ExtraMissing
+from topicfold.client.find_answers import Match
+from topicfold.client.find_calls import Texts
+from topicfold.client.following import Following, Frames
+from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
+from topicfold.client.listed_topics import ListedTopics
+from topicfold.client.live_set import NetChange
+from topicfold.client.passed_on import PassedOn
+from topicfold.client.watching import WatchQuery
+from topicfold.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+OnTopics = Callable[[tuple[str, ...], tuple[str, ...]], None]
+
+_SLICE_SECONDS = 0.1
+"""So long at most, a poll that waits does not look at what has come and gone."""
+
+_log = logging.getLogger(__name__)
+
+
+class LabelConsumer(PassedOn):
+    """A consumer of the topics that match, now and from now on; otherwise as `confluent_kafka.Consumer`.
+
+        with LabelConsumer({"bootstrap.servers": "…", "group.id": "billing"}, "team=pay", match="pay__**") as consumer:
+            while True:
+                message = consumer.poll(1.0)
+
+    A topic that comes to match is read from its earliest record, unless the group has committed an offset or `conf`
+    says otherwise; one that matches no longer is dropped once the records that had arrived were returned, or after a
+    second. What changes takes effect when it has been quiet for a quarter of a second, half a second at most, in
+    `poll` or `consume`. Every record of a topic that matches is returned at least once to some member of the group,
+    and none of a topic that never matched.
+
+    While the Topicfold server is away, what was subscribed to is read on. Where `conf` does not choose, members agree
+    by `group.protocol=consumer` if Kafka takes it, else by `cooperative-sticky`. One thread polls, any may call the
+    rest.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        selector: str | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        namespaces: Texts | None = None,
+        match: Texts | None = None,
+        regex: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        client: Client | None = None,
+        url: str | None = None,
+        on_topics: OnTopics | None = None,
+        on_assign: Callable[..., None] | None = None,
+        on_revoke: Callable[..., None] | None = None,
+        on_lost: Callable[..., None] | None = None,
+    ) -> None:
+        """Follow the topics that match all that is given, as `Client.watch` does; they are known when this returns.
+
+        `conf` is librdkafka's. With `properties` (PIP-452) only topics are read that the server's topic listing names
+        for them; it is asked every second. `client` is used and left open, or `url` is where the server is.
+        `on_topics` is called by polls with the full names that came and those that went. `on_assign`, `on_revoke` and
+        `on_lost` are those of `Consumer.subscribe`.
+
+        Raises:
+            ExtraMissing: confluent-kafka is not installed.
+            BadSetting: librdkafka does not take `conf`.
+            InvalidRequest: nothing says which topics are meant, or something does that means every topic.
+            QueryUnconfirmed: the server does not say that it understood which topics are meant.
+            TopicfoldError: what the server refuses; that it is away.
+        """
+        try:
+            from topicfold.client.kafka_consumer import KafkaLook
+            from topicfold.client.subscribed_consumer import SubscribedConsumer
+        except ImportError as error:
+            raise ExtraMissing("consuming by label", "kafka") from error
+        if client is not None and url is not None:
+            raise InvalidRequest("both a client and a URL are given", hint="Give one of them.")
+        callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
+        with ExitStack() as undoing:
+            self._client = client or undoing.enter_context(Client(url or DEFAULT_URL))
+            places = self._client.namespace if namespaces is None else namespaces
+            self._query = ConsumerQuery.of(places, selector, labels, match, regex)
+            self._properties = dict(properties or {})
+            self._on_topics = on_topics
+            self._kafka_topics = KafkaTopics(KafkaLook(conf))
+            undoing.callback(self._kafka_topics.close)
+            given = {name: callback for name, callback in callbacks.items() if callback is not None}
+            self._subscribed = SubscribedConsumer(conf, given, self._kafka_topics.look_again)
+            undoing.callback(lambda: self._subscribed.kafka.close())
+            self._following = Following()
+            undoing.callback(self._following.close)
+            self._following.follow(self._frames(self._query))
+            self._closing = undoing.pop_all()
+        self._missing = MissingTopics()
+        self._tended_at = 0.0
+        self._want()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the group, and end everything; offsets are committed as `conf` says."""
+        self._closing.close()
+
+    def poll(self, timeout: float = -1) -> Message | None:
+        """Return the next record or error, None if there is none within `timeout` seconds (negative: for ever).
+
+        Raises:
+            TopicfoldError: what topics match can be known no more, for another reason than that the server is away.
+        """
+        for seconds in _slices(timeout):
+            self._tend()
+            if message := self._subscribed.poll(seconds):
+                return message
+        return None
+
+    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
+        """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
+
+        Raises:
+            TopicfoldError: as `poll`.
+        """
+        messages: list[Message] = []
+        for seconds in _slices(timeout):
+            if not messages:
+                self._tend()
+            messages += self._subscribed.consume(num_messages - len(messages), seconds)
+            if len(messages) >= num_messages:
+                break
+        return messages
+
+    def matched_topics(self) -> Mapping[str, Match]:
+        """Return what matches now, by full name."""
+        return self._following.topics
+
+    def missing_topics(self) -> tuple[str, ...]:
+        """Return the full names of what matches and has no Kafka topic that is there for us; each is logged once."""
+        missing = self._kafka_topics.missing
+        topics = self._following.topics.values()
+        return tuple(sorted(each.name for each in topics if each.kafka_topic is None or each.kafka_topic in missing))
+
+    def subscribe_pattern(self, pattern: str) -> NetChange:
+        """Consume what one more wildcard matches, too; return which topics came by that, and which went.
+
+        If there was no pattern before, this first one restricts what is consumed.
+
+        Raises:
+            InvalidPattern: says in which segment; nothing has changed.
+            TopicfoldError: as `Client.watch`; nothing has changed.
+        """
+        return self._turn_to(self._query.with_pattern(pattern))
+
+    def unsubscribe_pattern(self, pattern: str) -> NetChange:
+        """Consume no longer what only this wildcard matches; return which topics went by that.
+
+        Without any pattern left nothing is consumed, until there is one again.
+
+        Raises:
+            InvalidRequest: it is not subscribed to.
+            TopicfoldError: as `Client.watch`; nothing has changed.
+        """
+        return self._turn_to(self._query.without_pattern(pattern))
+
+    @property
+    def _kafka(self) -> Consumer:
+        return self._subscribed.kafka
+
+    def _turn_to(self, query: ConsumerQuery) -> NetChange:
+        if query == self._query:
+            return NetChange()
+        following = self._following
+        change = following.follow_nothing() if query.asks_for_nothing else following.follow(self._frames(query))
+        self._query = query
+        return change
+
+    def _frames(self, query: ConsumerQuery) -> Frames:
+        if self._properties:
+            return ListedTopics(self._client, query.asked, self._properties)
+        return self._client.follow(WatchQuery(query.asked, since="", initial=True))
+
+    def _tend(self) -> None:
+        """Have the consumer subscribed to what matches and is there; tell of what has come and gone."""
+        now = time.monotonic()
+        if now < self._tended_at + _SLICE_SECONDS:
+            return
+        if changes := self._following.take_changes():
+            self._want()
+        self._subscribed.tend(self._kafka_topics.there)
+        if overdue := self._missing.overdue(self._kafka_topics.missing | self._nameless, now):
+            _log.warning("matched, but there is no such topic in Kafka (yet): %s", ", ".join(overdue))
+        self._tended_at = now
+        for change in changes:
+            if change and self._on_topics is not None:
+                self._on_topics(change.added, change.removed)
+
+    def _want(self) -> None:
+        """Have the Kafka topics looked for that stand for what matches now."""
+        topics = self._following.topics.values()
+        self._nameless = frozenset(each.name for each in topics if each.kafka_topic is None)
+        self._kafka_topics.want({each.kafka_topic for each in topics if each.kafka_topic is not None})
+
+
+def _slices(timeout: float) -> Iterator[float]:
+    """Yield for how long to wait, again and again until `timeout` is over; at least once."""
+    end = math.inf if timeout < 0 else time.monotonic() + timeout
+    rest = end - time.monotonic()
+    while True:
+        yield max(min(_SLICE_SECONDS, rest), 0.0)
+        rest = end - time.monotonic()
+        if rest <= 0:
+            return

@@ -1,0 +1,100 @@
+"""Kafka's consumer, kept subscribed to the topics that there are; the I/O of `subscription`. One thread uses it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from topicfold.client.kafka_consumer import chooses_protocol, is_about_missing_topic, is_protocol_refused, open_consumer
+from topicfold.client.subscription import Subscription
+
+_log = logging.getLogger(__name__)
+
+Callbacks = Mapping[str, Callable[..., None]]
+"""`on_assign`, `on_revoke` and `on_lost`, as `Consumer.subscribe` takes them."""
+
+
+class SubscribedConsumer:
+    """A consumer with the settings `conf`. `on_missing` is called when Kafka says that a topic is gone."""
+
+    def __init__(self, conf: Mapping[str, Any], callbacks: Callbacks, on_missing: Callable[[], None]) -> None:
+        """Make a consumer that is subscribed to nothing yet; nothing is sent.
+
+        Raises:
+            BadSetting: librdkafka does not take `conf`.
+        """
+        self._conf = conf
+        self._callbacks = callbacks
+        self._on_missing = on_missing
+        self._may_fall_back = chooses_protocol(conf)
+        self._subscription = Subscription()
+        self._ends: dict[str, Mapping[int, int]] = {}
+        self.kafka: Consumer = open_consumer(conf, newer=True)
+
+    def tend(self, there: Mapping[str, str]) -> None:
+        """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others."""
+        assigned = self.kafka.assignment()
+        names = {each.topic for each in assigned}
+        target = self._subscription.next(there, names, self._in_flight(assigned), time.monotonic())
+        if target:
+            self.kafka.subscribe(sorted(target), **self._callbacks)
+        elif target is not None:
+            self.kafka.unsubscribe()
+        self._note_ends(assigned)
+        for topic, partition in self._subscription.starts_over((each.topic, each.partition) for each in assigned):
+            self._start_over(topic, partition)
+
+    def poll(self, seconds: float) -> Message | None:
+        """Return the next record, or the next error that the caller must know of; None if there is none in time."""
+        return next(iter(self._for_caller([message] if (message := self.kafka.poll(seconds)) else [])), None)
+
+    def consume(self, count: int, seconds: float) -> list[Message]:
+        """Return up to `count` of them."""
+        return self._for_caller(self.kafka.consume(count, seconds))
+
+    def _for_caller(self, messages: Iterable[Message]) -> list[Message]:
+        passed_on = []
+        for message in messages:
+            error = message.error()
+            if error is None:
+                self._subscription.delivered((message.topic() or "", message.partition() or 0))
+                passed_on.append(message)
+            elif is_about_missing_topic(error):
+                self._on_missing()
+            elif self._may_fall_back and is_protocol_refused(error):
+                self._fall_back(error)
+            else:
+                passed_on.append(message)
+        return passed_on
+
+    def _fall_back(self, refusal: KafkaError) -> None:
+        """Go on with another consumer, of the older protocol; this one never got as far as to have partitions."""
+        _log.info("Kafka does not take group.protocol=consumer, now cooperative-sticky: %s", refusal.str())
+        self._may_fall_back = False
+        self.kafka.close()
+        self._subscription.forget()
+        self.kafka = open_consumer(self._conf, newer=False)
+
+    def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
+        """Keep where the topics end that are being left, as far as was heard when that began."""
+        leaving = self._subscription.leaving
+        self._ends = {topic: ends for topic, ends in self._ends.items() if topic in leaving}
+        for topic in leaving - self._ends.keys():
+            own = [each for each in assigned if each.topic == topic]
+            self._ends[topic] = {each.partition: self.kafka.get_watermark_offsets(each, cached=True)[1] for each in own}
+
+    def _in_flight(self, assigned: Iterable[TopicPartition]) -> set[str]:
+        """Return the topics being left of which records that had arrived were not returned yet."""
+        own = self.kafka.position([each for each in assigned if each.topic in self._ends])
+        return {each.topic for each in own if each.offset < self._ends[each.topic].get(each.partition, 0)}
+
+    def _start_over(self, topic: str, partition: int) -> None:
+        try:
+            self.kafka.seek(TopicPartition(topic, partition, OFFSET_BEGINNING))
+        except KafkaException:
+            return  # not being read yet; tried again at the next poll
+        self._subscription.restarted((topic, partition))

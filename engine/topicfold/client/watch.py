@@ -1,0 +1,123 @@
+"""Watches as a thread iterates over them: the I/O of `watching`. `async_watch` does the same in an event loop."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Self
+
+import httpx2
+
+from topicfold.client.call import Answer
+from topicfold.client.conversation import NoAnswer, Pause
+from topicfold.client.frames import Frame
+from topicfold.client.sending import FAILURES, answer_of, silence_of
+from topicfold.client.streaming import INTERRUPTED, OPENED, opening, opening_of
+from topicfold.client.watching import READ_SECONDS, Event, Open, Read, Watching
+from topicfold.errors import TopicfoldError
+
+_CLOSE_SECONDS = 1.0
+
+
+class Watch:
+    """Frames of a watch, as they come, from whatever node is there. One thread iterates, any thread may close it.
+
+        with client.watch("team=pay") as frames:
+            for frame in frames:
+                match frame:
+                    case Added(topic=topic): ...
+
+    It never ends by itself: a stream that is cut is gone on with. What cannot be gone on with raises one of the errors
+    of `topicfold.errors` and closes it. `cursor` is for another watch to go on from, in another process too.
+    """
+
+    def __init__(self, watching: Watching, http: httpx2.Client) -> None:
+        self._watching = watching
+        self._steps = watching.steps()
+        self._http = http
+        self._event: Event = None
+        self._response: httpx2.Response | None = None
+        self._chunks: Iterator[bytes]
+        self._in_use = threading.Lock()
+        self._is_closed = threading.Event()
+
+    @property
+    def cursor(self) -> str:
+        """What `since` takes to go on behind the last frame; "" before and inside a start state."""
+        return self._watching.cursor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self
+
+    def __next__(self) -> Frame:
+        with self._in_use:
+            try:
+                return self._next()
+            except (TopicfoldError, StopIteration):
+                self._is_closed.set()
+                raise
+            finally:
+                if self._is_closed.is_set():
+                    self._release()
+
+    def close(self) -> None:
+        """End it. A thread that waits for a frame is woken and its iteration ends; one that waits for a server's first
+        word may have to hear it, or to time out.
+        """
+        self._is_closed.set()
+        if (response := self._response) and (stream := response.extensions.get("network_stream")):
+            with suppress(OSError):
+                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        if self._in_use.acquire(timeout=_CLOSE_SECONDS):
+            try:
+                self._release()
+            finally:
+                self._in_use.release()
+
+    def _next(self) -> Frame:
+        while not self._is_closed.is_set():
+            step = self._steps.send(self._event)
+            self._event = INTERRUPTED
+            match step:
+                case Open():
+                    self._event = self._open(step)
+                case Read():
+                    self._event = self._read()
+                case Pause(seconds):
+                    self._release()
+                    self._is_closed.wait(seconds)
+                    self._event = None
+                case _:
+                    self._event = None
+                    return step
+        raise StopIteration
+
+    def _open(self, step: Open) -> Answer | NoAnswer:
+        try:
+            self._response = response = self._http.send(opening(self._http, step), stream=True)
+            if response.status_code == OPENED:
+                self._chunks = response.iter_bytes()
+                return opening_of(response)
+            response.read()
+        except FAILURES as error:
+            return silence_of(error, READ_SECONDS)
+        return answer_of(response)
+
+    def _read(self) -> bytes | NoAnswer:
+        try:
+            return next(filter(None, self._chunks), b"")
+        except FAILURES as error:
+            return silence_of(error, READ_SECONDS)
+
+    def _release(self) -> None:
+        response, self._response = self._response, None
+        if response is not None:
+            response.close()

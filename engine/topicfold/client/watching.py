@@ -1,0 +1,223 @@
+"""A watch, from its first request on: what to ask for, what to make of it, when and from where to go on. No I/O.
+
+A driver performs each `Open`, `Read` and `Pause` and hands back what came of it; frames are for whoever watches.
+A stream that is cut goes on behind the last frame that was told, on whatever node answers, so nothing is missed and
+nothing told twice. Only a start state cannot be gone on with: if one is cut, it is told again behind a `Reset`.
+
+Source: Kubernetes client-go's reflector; conventions of `conversation`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Never
+
+from topicfold.client.call import Answer, Query
+from topicfold.client.conversation import NoAnswer, Pause, RetryRule, retry_after_seconds
+from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.find_calls import Asked
+from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
+from topicfold.errors import NewerSchema, Resync, TopicfoldError, Wait
+from topicfold.wire import headers
+from topicfold.wire.problems import error_of
+
+WATCH_PATH = "/api/v1/watch"
+READ_SECONDS = 45.0
+"""A server sends something every 15 seconds at least; who hears nothing for three times that is cut off."""
+
+_MAX_LINE_BYTES = 1 << 20
+_CUT_SHORT = "the start state was cut off and is told again"
+_GONE = "what happened since then can no longer be told"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchQuery:
+    """What is watched, and from where on: after `since`, a cursor, or from now with the `initial` state or without."""
+
+    asked: Asked
+    since: str
+    initial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Ask for the stream; come back with the answer, of which only one that is an error has a body."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read on; come back with what arrived, b"" at the end of the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How a stream ended: with an error, or politely; not before `wait_seconds` shall one ask again."""
+
+    error: TopicfoldError | None = None
+    wait_seconds: float = 0.0
+
+
+Event = Answer | NoAnswer | bytes | None
+Steps = Generator[Open | Read | Pause | Frame, Event, Never]
+
+
+class Watching:
+    """One watch, over as many streams as it takes.
+
+    Until a server has told something it gives up as calls do; from then on it tries for ever, and ends only with an
+    error that trying again cannot heal.
+    """
+
+    def __init__(self, query: WatchQuery, url: str, rule: RetryRule) -> None:
+        self._query = query
+        self._url = url
+        self._rule = rule
+        self._cursor = query.since
+        self._is_starting = query.initial and not query.since
+        self._told_start = False
+        self._reset_reason = ""
+        self._heard = False
+
+    @property
+    def cursor(self) -> str:
+        """Where another watch can go on: behind the last frame; "" while a start state is told."""
+        return self._cursor
+
+    def steps(self) -> Steps:
+        """Yield what is to be done, and frames.
+
+        Raises:
+            TopicfoldError: the server's refusal; why there is no stream at all; something else answers.
+        """
+        failures, has_begun = 0, False
+        while True:
+            self._heard = False
+            end = yield from self._stream()
+            has_begun = has_begun or self._heard
+            failures = 1 if self._heard else failures + 1
+            if isinstance(end.error, Resync) and self.cursor:
+                self._begin_anew(_GONE)
+            elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
+                raise end.error or self._unreachable("it ends the stream before it begins")
+            if self._told_start:
+                self._begin_anew(_CUT_SHORT)
+            # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
+            yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
+
+    def _stream(self) -> Generator[Open | Read | Frame, Event, _End]:
+        """Yield the steps of one stream, and what it tells; return how it ended."""
+        match (yield Open(self._parameters())):
+            case NoAnswer(reason):
+                return _End(self._unreachable(reason))
+            case Answer(status=200) as answer:
+                self._check(answer)
+            case Answer() as answer:
+                problem = answer.body if isinstance(answer.body, Mapping) else {}
+                return _End(error_of(problem, answer.status), retry_after_seconds(answer))
+            case _:
+                raise TypeError("an Open is answered with an answer, or with there being none")
+        lines = Lines(_MAX_LINE_BYTES)
+        while True:
+            match (yield Read()):
+                case bytes(chunk) if chunk:
+                    for frame in self._frames(lines, chunk):
+                        if isinstance(frame, Failed):
+                            return _End(error_of(frame.problem, _status_in(frame.problem)))
+                        yield from self._told(frame)
+                case NoAnswer(reason):
+                    return _End(self._unreachable(reason))
+                case _:
+                    return _End()
+
+    def _parameters(self) -> Query:
+        if self._cursor:
+            return (*self._query.asked.query, ("since", self._cursor), ("initial", "false"))
+        return (*self._query.asked.query, ("initial", "true" if self._is_starting else "false"))
+
+    def _check(self, answer: Answer) -> None:
+        """Return if the server understood what is watched.
+
+        Raises:
+            QueryUnconfirmed: it does not say so, or understood something else.
+            UnexpectedAnswer: it answers with something else than frames.
+        """
+        content_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type != headers.NDJSON_TYPE:
+            raise self._unexpected(f"{content_type or 'an answer without a type'} instead of {headers.NDJSON_TYPE}")
+        confirmed, asked = answer.headers.get(headers.QUERY.lower()), self._query.asked.text
+        if confirmed is None or _members(confirmed) != _members(asked):
+            raise QueryUnconfirmed(url=self._url, asked=asked, confirmed=confirmed)
+
+    def _frames(self, lines: Lines, chunk: bytes) -> Iterator[Frame | Failed]:
+        """Yield the frames that `chunk` completes.
+
+        Raises:
+            UnexpectedAnswer: at what is none.
+        """
+        try:
+            for line in lines.feed(chunk):
+                frame = frame_of(line) if line.strip() else None
+                self._heard = self._heard or not isinstance(frame, Failed)
+                if frame is not None:
+                    yield frame
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise self._unexpected(f"{type(error).__name__}: {error}") from error
+
+    def _told(self, frame: Frame) -> Iterator[Frame]:
+        """Yield what is to be told of `frame`, nothing if it was told before; keep from where to go on."""
+        if isinstance(frame, Reset):
+            self._begin_anew("")
+            yield frame
+        elif self._is_starting:
+            if self._reset_reason:
+                yield Reset(self._reset_reason)
+            self._reset_reason, self._told_start = "", True
+            if isinstance(frame, Bookmark) and frame.is_initial:
+                self._is_starting, self._told_start, self._cursor = False, False, self._needed(frame.cursor)
+            yield frame
+        elif self._needed(frame.cursor) != self._cursor:
+            self._cursor = frame.cursor
+            yield replace(frame, is_initial=False) if isinstance(frame, Bookmark) else frame
+
+    def _begin_anew(self, reason: str) -> None:
+        """Ask for a start state next; tell that it is one with `reason`, unless that was told already."""
+        self._cursor, self._is_starting, self._told_start, self._reset_reason = "", True, False, reason
+
+    def _needed(self, cursor: str) -> str:
+        """Return the cursor of a frame.
+
+        Raises:
+            UnexpectedAnswer: it has none, so nobody could go on behind it.
+        """
+        if not cursor:
+            raise self._unexpected("a frame without a cursor")
+        return cursor
+
+    def _unreachable(self, reason: str) -> ServerUnreachable:
+        return ServerUnreachable(f"no answer from {self._url}: {reason}", url=self._url)
+
+    def _unexpected(self, what: str) -> UnexpectedAnswer:
+        return UnexpectedAnswer(
+            f"{self._url} does not answer a watch as Topicfold does: {what}", url=self._url, status=200
+        )
+
+
+def _may_pass(error: TopicfoldError | None) -> bool:
+    """Return whether the same request may do better in a moment. A cursor that a node does not know yet, it will."""
+    return error is None or (isinstance(error, Wait) and not isinstance(error, NewerSchema))
+
+
+def _status_in(problem: Mapping[str, Any]) -> int:
+    status = problem.get("status")
+    return status if isinstance(status, int) else 500
+
+
+def _members(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

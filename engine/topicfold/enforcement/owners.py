@@ -1,0 +1,33 @@
+"""Owners: which of several topics that stand for one Kafka topic has a say in its settings."""
+
+from __future__ import annotations
+
+from topicfold.enforcement.wishes import Wish, Wishes
+from topicfold.model.adoption import implied_topic
+from topicfold.model.names import recorded_topic
+
+
+class Owners:
+    """Remembers who was first, so that of two topics not now the one and now the other counts."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+        self._first: dict[str, str] = {}
+
+    def of(self, kafka_topic: str, name: str) -> str:
+        """Return the topic whose policies count for `kafka_topic`, for which the topic `name` stands.
+
+        By rule that is the one of its name, or else the first.
+        """
+        implied = implied_topic(kafka_topic)
+        if implied is not None and self._stands_for(str(implied), kafka_topic):
+            return str(implied)
+        owner = self._first.get(kafka_topic, name)
+        if owner != name and not self._stands_for(owner, kafka_topic):
+            owner = name
+        self._first[kafka_topic] = owner
+        return owner
+
+    def _stands_for(self, name: str, kafka_topic: str) -> bool:
+        wish = self._wishes.of(recorded_topic(name))
+        return isinstance(wish, Wish) and wish.kafka_topic == kafka_topic

@@ -1,0 +1,131 @@
+"""What the thread of a SQLite log hands to the loop, in the order of the log.
+
+A commit of its own is handed over at once, without being read back; whether another process has committed is looked
+at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded
+from topicfold.log.port import Deliver, Entry, Fault
+from topicfold.log.sqlite_file import SqliteFile
+
+_POLL_SECONDS = 0.002
+_BATCH = 1_000
+_MAX_BACKLOG_BYTES = 8 * 1024 * 1024
+"""On its way to the loop before the thread stops reading ahead: replaying needs little more memory than this."""
+_ENTRY_BYTES = 200
+"""What an entry costs beside its value."""
+
+
+class Follow(NamedTuple):
+    """From where on to deliver what to whom."""
+
+    positions: dict[int, int]
+    deliver: Deliver
+    fault: Fault
+
+
+class SqliteDelivery:
+    """One thread's delivery. `end` is for the loop, everything else for the thread."""
+
+    def __init__(self, post: Callable[..., None]) -> None:
+        """Take `post`, which has the loop call something with arguments."""
+        self._post = post
+        self._follow: Follow | None = None
+        self._version = -1
+        self._is_behind = False
+        self._is_ended = False
+        self._handed_out_bytes = 0
+        self._taken_bytes = 0
+
+    @property
+    def patience_seconds(self) -> float | None:
+        """How long the thread may wait for a command before it looks for news; None for ever."""
+        if not self._follow:
+            return None
+        return 0.0 if self._is_behind and self._has_room() else _POLL_SECONDS
+
+    def begin(self, follow: Follow) -> None:
+        """Deliver from where `follow` says."""
+        self._follow = follow
+        self._is_behind = True
+
+    def end(self) -> None:
+        """Let what is on its way to the loop come to nothing."""
+        self._is_ended = True
+
+    def fail(self, fault: OperatorNeeded) -> None:
+        """Report `fault` to who follows."""
+        if self._follow:
+            self._post(self._follow.fault, fault, None)
+
+    def deliver_own(self, entries: Sequence[Entry]) -> None:
+        """Hand over what this thread committed just now, as far as it comes next."""
+        if not self._follow:
+            return
+        positions = self._follow.positions
+        fresh = []
+        for entry in entries:
+            if positions.get(entry.partition) == entry.offset and self._has_room():
+                positions[entry.partition] += 1
+                fresh.append(entry)
+            else:
+                self._is_behind = True
+        self._hand_out(self._follow, fresh)
+
+    def fetch(self, file: SqliteFile) -> None:
+        """Hand over what other processes committed, a batch of each partition; a busy or full disk is tried again."""
+        follow = self._follow
+        if follow is None or not self._has_room():
+            return
+        try:
+            version = file.version()
+            if version == self._version and not self._is_behind:
+                return
+            bounds = file.bounds()
+            self._version, self._is_behind = version, False
+            for partition, position in list(follow.positions.items()):
+                if position != bounds[partition].end:
+                    self._fetch_partition(file, follow, partition, bounds[partition].end)
+        except LogUnavailable:
+            self._version = -1
+
+    def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
+        position = follow.positions[partition]
+        batch = file.read(partition, position, _BATCH)
+        if batch and batch[0].offset == position and batch[-1].offset == position + len(batch) - 1:
+            follow.positions[partition] += len(batch)
+            self._is_behind |= follow.positions[partition] < end
+            self._hand_out(follow, batch)
+            return
+        del follow.positions[partition]
+        whole = next((n for n, entry in enumerate(batch) if entry.offset != position + n), 0)
+        found = batch[whole].offset if batch else end
+        gap = LogGap(
+            f"partition {partition} goes on at {found} where record {position + whole} was expected",
+            hint="The file was trimmed or changed by somebody else, or is an older copy. Restore it.",
+            partition=partition,
+            expected=position + whole,
+            found=found,
+        )
+        self._hand_out(follow, batch[:whole])
+        self._post(follow.fault, gap, partition)
+
+    def _has_room(self) -> bool:
+        return self._handed_out_bytes - self._taken_bytes < _MAX_BACKLOG_BYTES
+
+    def _hand_out(self, follow: Follow, batch: list[Entry]) -> None:
+        if batch:
+            size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
+            self._handed_out_bytes += size
+            self._post(self._take, follow, batch, size)
+
+    def _take(self, follow: Follow, batch: list[Entry], size: int) -> None:
+        """Deliver on the loop."""
+        self._taken_bytes += size
+        if not self._is_ended:
+            follow.deliver(batch)

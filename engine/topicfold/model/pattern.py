@@ -1,0 +1,156 @@
+"""Patterns of topics' local names: text, `*` for one segment, a last `**` for one or more.
+
+Segments are what a separator parts, leftmost first: `a___b` is `a`, `_b`. Nothing else is special, and there are no
+escapes. A name with an empty segment (`__change_events`) matches no pattern, so `**` never takes system topics in.
+
+Source: RocketMQ #10559; NATS's subjects.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from topicfold.errors import InvalidPattern
+
+SEPARATOR = "__"
+MAX_PATTERN_LENGTH = 512
+MAX_SEGMENTS = 32
+ONE = "*"
+REST = "**"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What patterns have in common that differ in their literals only.
+
+    `count` of segments, a last `**` among them; `is_open`: there is one; `positions` of the literals, from 0.
+    `pick` takes what stands there out of a list of at least so many segments.
+    """
+
+    count: int
+    is_open: bool
+    positions: tuple[int, ...]
+    pick: Callable[[Sequence[str]], Hashable] = field(compare=False, repr=False)
+
+    def admits(self, length: int) -> bool:
+        """Return whether a name of `length` segments may match a pattern of this shape."""
+        return length == self.count or (self.is_open and length > self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A valid pattern. Make it with `parse_pattern`.
+
+    `literals` are what its shape picks out of its segments.
+    """
+
+    segments: tuple[str, ...]
+    separator: str
+    shape: Shape = field(repr=False)
+    literals: Hashable = field(repr=False)
+
+    def matches(self, name: str | None) -> bool:
+        """Return whether the local name `name` matches; the empty name and none at all match nothing.
+
+        >>> [parse_pattern("pay__**").matches(name) for name in ("pay__refund__notify", "pay", "pay__")]
+        [True, False, False]
+
+        Cost: O(length of the name).
+        """
+        if not name:
+            return False
+        segments, shape = name.split(self.separator), self.shape
+        if len(segments) != shape.count and not (shape.is_open and len(segments) > shape.count):
+            return False
+        return shape.pick(segments) == self.literals and "" not in segments
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it matches the one name that it spells."""
+        return len(self.shape.positions) == self.shape.count
+
+    def __str__(self) -> str:
+        return self.separator.join(self.segments)
+
+
+def parse_pattern(text: str | None, separator: str = SEPARATOR) -> Pattern:
+    """Return the pattern that `text` spells; None stands for a null in a request and is refused.
+
+    Raises:
+        InvalidPattern: names the first segment that is wrong, and why.
+    """
+    if not text:
+        raise _refusal(text, separator, None, "a pattern must not be empty")
+    if len(text) > MAX_PATTERN_LENGTH:
+        raise _refusal(text, separator, None, f"{len(text)} characters, at most {MAX_PATTERN_LENGTH} are allowed")
+    segments = tuple(text.split(separator))
+    if len(segments) > MAX_SEGMENTS:
+        raise _refusal(
+            text, separator, MAX_SEGMENTS + 1, f"{len(segments)} segments, at most {MAX_SEGMENTS} are allowed"
+        )
+    for number, segment in enumerate(segments, 1):
+        reason = _violation(segment, is_last=number == len(segments))
+        if reason:
+            raise _refusal(text, separator, number, f"segment {number} {reason}")
+    positions = tuple(position for position, segment in enumerate(segments) if segment not in (ONE, REST))
+    shape = Shape(len(segments), segments[-1] == REST, positions, _picker(positions))
+    return Pattern(segments, separator, shape, shape.pick(segments))
+
+
+def minimal(patterns: Iterable[Pattern]) -> list[Pattern]:
+    """Return the patterns without those that others cover, each once, in their order; their union stays the same.
+
+    >>> [str(each) for each in minimal(map(parse_pattern, ["pay__*", "pay__**", "pay__x__y", "pay"]))]
+    ['pay__**', 'pay']
+
+    Cost: O(patterns × shapes).
+    """
+    given = list(dict.fromkeys(patterns))
+    by_shape: defaultdict[Shape, set[Hashable]] = defaultdict(set)
+    for pattern in given:
+        by_shape[pattern.shape].add(pattern.literals)
+    return [
+        pattern
+        for pattern in given
+        if not any(_covers(shape, pattern) and shape.pick(pattern.segments) in literals
+                   for shape, literals in by_shape.items())
+    ]  # fmt: skip
+
+
+def _covers(shape: Shape, pattern: Pattern) -> bool:
+    """Return whether another pattern of `shape` whose literals are in `pattern` matches all that `pattern` matches."""
+    if shape == pattern.shape:
+        return False
+    return shape.admits(pattern.shape.count) and (shape.is_open or not pattern.shape.is_open)
+
+
+def _violation(segment: str, is_last: bool) -> str | None:
+    """Return what is wrong with a segment, or None."""
+    if not segment:
+        return "is empty"
+    if segment == REST and not is_last:
+        return "is '**', which can only be the last"
+    if ONE in segment and segment not in (ONE, REST):
+        return f"is {segment[:80]!r}: a '*' stands alone in its segment"
+    return None
+
+
+def _refusal(text: str | None, separator: str, segment: int | None, reason: str) -> InvalidPattern:
+    shown = "null" if text is None else repr(text[:80])
+    return InvalidPattern(
+        f"pattern {shown}: {reason}",
+        hint=f"Part segments with {separator!r}; each is text, * for any one, or a last ** for one or more.",
+        pattern=text,
+        segment=segment,
+    )
+
+
+def _picker(positions: tuple[int, ...]) -> Callable[[Sequence[str]], Hashable]:
+    return itemgetter(*positions) if positions else _nothing
+
+
+def _nothing(_: Sequence[str]) -> Hashable:
+    return ()

@@ -1,0 +1,47 @@
+"""Queries: which topics of a namespace are meant, by labels, by wildcards and by a regular expression at once.
+
+>>> from topicfold.model.selector_text import parse_selector
+>>> from topicfold.model.pattern import parse_pattern
+>>> query = TopicQuery(parse_selector("team=pay"), (parse_pattern("pay__*"),))
+>>> query.matches("pay__refund", {"team": "pay"}), query.matches("pay", {"team": "pay"})
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from topicfold.model.pattern import Pattern
+from topicfold.model.regex import Regex
+from topicfold.model.selector import Selector
+
+EVERY_LABEL_MAP = Selector()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQuery:
+    """The topics whose labels `selector` selects, whose local name one of `patterns` matches, and `regex` too.
+
+    No patterns and no expression restrict nothing.
+    """
+
+    selector: Selector = EVERY_LABEL_MAP
+    patterns: tuple[Pattern, ...] = ()
+    regex: Regex | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether no topic is left out."""
+        return self.selector.is_empty and not self.patterns and self.regex is None
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether the topic with the local name `name` and these labels is meant."""
+        return self.selector.matches(labels) and self.matches_name(name)
+
+    def matches_name(self, name: str) -> bool:
+        """Return whether patterns and expression match a local name."""
+        patterns = self.patterns
+        if patterns and not any(pattern.matches(name) for pattern in patterns):
+            return False
+        return self.regex is None or self.regex.matches(name)

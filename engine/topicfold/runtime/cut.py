@@ -1,0 +1,133 @@
+"""Cuts: one namespace's topics as they are now, to be read bit by bit while the fold goes on.
+
+Nothing is copied when a cut is taken. What changes afterwards leaves its former row behind first, once for all cuts
+that are open: so a change costs the same however many there are, and memory goes only to what changed since the oldest.
+A cut is in the way of nobody, but must be closed; one that is older than `MAX_CHANGES` is lost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from topicfold.runtime.window import SIZE
+from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
+from topicfold.state.topic_table import TopicTable
+
+MAX_CHANGES = SIZE
+"""Changes of a namespace that a cut outlasts: after so many its reader could not go on from it either."""
+
+
+class NamespaceCut:
+    """The topics `numbers` of a table as they were when the cut was taken."""
+
+    def __init__(self, namespace: str, past: _Past, numbers: Iterable[int]) -> None:
+        self.namespace = namespace
+        self.is_lost = False
+        self._past = past
+        self._numbers = numbers
+        self._taken = past.changes
+
+    @property
+    def table(self) -> TopicTable:
+        """The table that it is a cut of."""
+        return self._past.table
+
+    @property
+    def changed(self) -> set[int]:
+        """The topics of the namespace, of whatever number, that have changed since; not all where the cut is lost."""
+        return self._past.changed(self.age)
+
+    def __iter__(self) -> Iterator[tuple[str, TopicRow]]:
+        """Yield each topic's key and row; the fold may go on between two of them. Ends early where the cut is lost."""
+        past, keys = self._past, self._past.table.keys
+        for number in self._numbers:
+            if self.is_lost:
+                return
+            row = past.row(number, self._taken)
+            if row is not None:
+                yield keys[number], row
+
+    def close(self) -> None:
+        """Keep nothing for this cut any more."""
+        self._past.close(self)
+
+    @property
+    def age(self) -> int:
+        """How many changes ago it was taken."""
+        return self._past.changes - self._taken
+
+
+class _Past:
+    """What topics of one table were before they changed, as far back as a cut is open.
+
+    `changes` counts the changes; a row that change number n replaced is filed under n.
+    """
+
+    def __init__(self, table: TopicTable) -> None:
+        self.table = table
+        self.changes = 0
+        self.cuts: dict[NamespaceCut, None] = {}
+        self._rows: dict[int, list[tuple[int, TopicRow | None]]] = {}
+        self._order: deque[int] = deque()
+
+    def row(self, number: int, taken: int) -> TopicRow | None:
+        """Return a topic's row as it was when `taken` changes had been made."""
+        replaced = self._rows.get(number, ())
+        place = bisect_left(replaced, taken, key=_change_of)
+        return self.table.shown(number) if place == len(replaced) else replaced[place][1]
+
+    def save(self, delta: TopicDelta) -> None:
+        """Keep the row that a change replaces."""
+        self._rows.setdefault(delta.number, []).append((self.changes, delta.before))
+        self._order.append(delta.number)
+        self.changes += 1
+        oldest = next(iter(self.cuts))
+        if oldest.age > MAX_CHANGES:
+            oldest.is_lost = True
+            self.close(oldest)
+
+    def changed(self, age: int) -> set[int]:
+        """Return what the last `age` changes were changes of."""
+        return set(islice(reversed(self._order), age))
+
+    def close(self, cut: NamespaceCut) -> None:
+        """Forget what only this cut needed."""
+        self.cuts.pop(cut, None)
+        needed = next(iter(self.cuts)).age if self.cuts else 0
+        while len(self._order) > needed:
+            number = self._order.popleft()
+            rows = self._rows[number]
+            del rows[0]
+            if not rows:
+                del self._rows[number]
+
+
+class Cuts:
+    """The cuts that are open."""
+
+    def __init__(self) -> None:
+        self._pasts: dict[str, _Past] = {}
+
+    def open(self, namespace: str, table: TopicTable, numbers: Iterable[int]) -> NamespaceCut:
+        """Take a cut of those topics of a namespace's table; what `numbers` yields must not change."""
+        past = self._pasts.setdefault(namespace, _Past(table))
+        cut = NamespaceCut(namespace, past, numbers)
+        past.cuts[cut] = None
+        return cut
+
+    def publish(self, effect: Effect) -> None:
+        """Take note of what the fold changed; the end of a namespace leaves its table as it was. Cost: O(1)."""
+        past = self._pasts.get(effect.namespace)
+        if past is None:
+            return
+        if isinstance(effect, NamespaceTurn) or not past.cuts:
+            del self._pasts[effect.namespace]
+        else:
+            past.save(effect)
+
+
+def _change_of(replaced: tuple[int, TopicRow | None]) -> int:
+    return replaced[0]

@@ -1,0 +1,81 @@
+"""Dry runs: what a change of a topic would be answered with, as of a barrier. Nothing is appended, Kafka is not asked.
+
+A moment later the answer may be another: whoever wants to be sure that it holds sends the change with `If-Match`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from topicfold.model import updates
+from topicfold.model.events import AggregateKind, Operation, Verdict
+from topicfold.model.names import PERSISTENT, TopicName, kafka_name
+from topicfold.model.records import TopicRecord
+from topicfold.model.updates import Updater
+from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.conditions import Conditions, MustLook
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.group import Target, Update, run_group
+from topicfold.runtime.reading import Reading
+from topicfold.runtime.refusals import refusal
+from topicfold.runtime.tenancy import look_at
+
+
+async def would_create(engine: Engine, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
+    """Return what making a topic would come to.
+
+    Raises:
+        InvalidName: it has no Kafka name of its own and the record names none.
+        AlreadyExists, NamespaceNotFound, InvalidRequest: it would be refused.
+        LogUnavailable, PositionTimeout: the log cannot be asked.
+    """
+    if record.kafka_name is None and name.domain == PERSISTENT:
+        kafka_name(name)
+    return await _tried(engine, name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
+
+
+async def would_change(engine: Engine, name: TopicName, updater: Updater, asked: Asked) -> Written:
+    """Return what a change of a topic's record would come to; its ETag is that of the record as it is.
+
+    Raises:
+        TopicNotFound, NamespaceNotFound, PolicyUnmet, InvalidRequest, PreconditionFailed: it would be refused.
+        LogUnavailable, PositionTimeout: the log cannot be asked.
+    """
+    return await _tried(engine, name, updates.unless_ending(str(name), updater), asked, replaces_whole=False)
+
+
+async def _tried(engine: Engine, name: TopicName, updater: Updater, asked: Asked, *, replaces_whole: bool) -> Written:
+    target = engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+    conditions = Conditions(engine, asked.sees)
+    updater = conditions.of_topic(name, updater)
+    partitions = frozenset({target.partition})
+    await engine.reach(asked.minimum, asked.deadline)
+    while True:
+        await look_at(engine, partitions, asked)
+        conditions.looked(partitions)
+        try:
+            return _outcome(engine, target, updater, asked, replaces_whole=replaces_whole)
+        except MustLook as wanted:
+            partitions = wanted.partitions
+
+
+def _outcome(engine: Engine, target: Target, updater: Updater, asked: Asked, *, replaces_whole: bool) -> Written:
+    """Return what an update would come to on what is folded here."""
+    Reading(engine).namespace(target.namespace)
+    update = Update(
+        target,
+        Operation(engine.options.new_id(), 0, False, bytes(8)),
+        updater,
+        asked.audit,
+        asyncio.get_running_loop().create_future(),
+        if_match=asked.if_match,
+        replaces_whole=replaces_whole,
+    )
+    current = engine.states[target.partition].current(target.kind, target.name)
+    group = run_group(target, [update], current, engine.options.new_id())
+    if update.settled.done():
+        update.settled.result()
+    if group.verdicts[0] > Verdict.UNCHANGED:
+        raise refusal(group.verdicts[0], update.refusal, target, str(group.etags[0]))
+    is_changed = group.verdicts[0] == Verdict.CHANGED
+    return Written(str(current.etag), engine.revision([target.partition]), "", is_changed)

@@ -1,0 +1,230 @@
+"""The labels of topics, for whoever runs an engine in the same process: PIP-451's service surface.
+
+What is asked is answered from the folded state. A listener is told in a task of its own, off the reader's publish
+step: none waits for another, what one raises is logged and ends there, and the fold feels neither.
+
+Source: PIP-451 (`getTopicsByLabels`, `getAllLabels`, label listeners of a namespace).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from inspect import isawaitable, iscoroutinefunction
+
+import structlog
+
+from topicfold.errors import InvalidRequest, NotReady
+from topicfold.model.names import parse_namespace, topic_of_key
+from topicfold.model.query import TopicQuery
+from topicfold.model.selector import selector_of_labels
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.finding import Finding
+from topicfold.runtime.reading import Reading
+from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicDelta, TopicRow
+from topicfold.state.topic_table import TopicTable
+
+_STEP = 256
+
+_log = structlog.get_logger(__name__)
+
+Labels = Mapping[str, str]
+LabelListener = Callable[[str, Labels | None], Awaitable[None] | None]
+"""Takes a topic's full name and all of its labels, None where it was deleted. A plain function runs in a thread."""
+
+
+class LabelService:
+    """The labels of one node's topics. Stop it before the engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._reading = Reading(engine)
+        self._finding = Finding(engine)
+        self._followers: dict[str, dict[LabelListener, _Follower]] = {}
+        self._telling: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
+
+    async def get_topics_by_labels(self, labels: Labels, namespaces: Iterable[str]) -> list[str]:
+        """Return the full names of the topics of `namespaces` that bear all of `labels`, sorted.
+
+        Raises:
+            InvalidRequest: no labels: every topic bears none.
+            InvalidSelector: labels that no topic may have.
+            NamespaceNotFound, NotReady: a namespace is not there, or not folded yet.
+        """
+        if not labels:
+            raise InvalidRequest("no labels to find topics by")
+        places = [await self._ready(namespace) for namespace in namespaces]
+        found = await self._finding.find(places, TopicQuery(selector_of_labels(labels)), _everything)
+        return [
+            topic_of_key(section.namespace, section.table.keys[number])
+            for section, numbers in found.all_after(None)
+            for number in numbers
+        ]
+
+    async def get_all_labels(self, namespace: str) -> dict[str, list[str]]:
+        """Return every label key in use in a namespace with its values, sorted.
+
+        Raises:
+            NamespaceNotFound, NotReady: the namespace is not there, or not folded yet.
+        """
+        return self._reading.all_labels(await self._ready(namespace))
+
+    def register_label_listener(self, namespace: str, listener: LabelListener) -> None:
+        """Tell `listener` of each topic of a namespace whose labels change from now on, and of each that is deleted.
+
+        A topic that changes again before the listener was told is told once, as it is then; if its labels are by then
+        what they were, not at all. The namespace need not be there yet. To register a listener again does nothing.
+
+        Raises:
+            InvalidName: it breaks the rules.
+            NotReady: stopped.
+        """
+        name = parse_namespace(namespace)
+        if self._is_stopped:
+            raise NotReady("this service is stopped")
+        if not self._followers:
+            self._engine.reader.listen(self._publish)
+        followers = self._followers.setdefault(name, {})
+        if listener not in followers:
+            followers[listener] = _Follower(listener, self._engine.watches.table(name))
+
+    def unregister_label_listener(self, namespace: str, listener: LabelListener) -> None:
+        """Begin no call of `listener` for a namespace any more; nothing happens where it is not registered."""
+        followers = self._followers.get(namespace, {})
+        follower = followers.pop(listener, None)
+        if follower is None:
+            return
+        follower.forget()
+        if not followers:
+            del self._followers[namespace]
+        if not self._followers:
+            self._engine.reader.leave(self._publish)
+
+    async def stop(self) -> None:
+        """End all listening, calls that have begun too; a plain function's is left to end in its thread."""
+        self._is_stopped = True
+        self._engine.reader.leave(self._publish)
+        self._followers.clear()
+        for task in self._telling:
+            task.cancel()
+        await asyncio.gather(*self._telling, return_exceptions=True)
+
+    def _publish(self, partition: int, change: Change) -> None:
+        """Have those told whom a change concerns; called by the reader."""
+        effect = change.effect
+        if effect is None or change.outcome is not Outcome.ACCEPTED:
+            return
+        for follower in self._followers.get(effect.namespace, {}).values():
+            if isinstance(effect, TopicDelta):
+                follower.note(topic_of_key(effect.namespace, effect.key), effect.before, effect.after)
+            else:
+                follower.turn(effect, self._engine.watches.table(effect.namespace))
+            task = follower.wake()
+            if task is not None:
+                self._telling.add(task)
+                task.add_done_callback(self._telling.discard)
+
+    async def _ready(self, namespace: str) -> str:
+        """Return a namespace's name once it is folded up to the end that the log had at the start."""
+        name = parse_namespace(namespace)
+        engine = self._engine
+        await engine.readiness.wait([engine.partition(name)], engine.options.ready_timeout_seconds)
+        self._reading.namespace(name)
+        return name
+
+
+_Pending = dict[str, tuple[Labels | None, Labels | None]]
+"""Topics that somebody is to be told of: their labels when that was noted first, and now."""
+
+
+class _Follower:
+    """One listener of one namespace, and what it is to be told."""
+
+    def __init__(self, listener: LabelListener, table: TopicTable | None) -> None:
+        self._listener = listener
+        self._is_coroutine = iscoroutinefunction(listener) or iscoroutinefunction(type(listener).__call__)
+        self._table = table
+        self._pending: _Pending = {}
+        self._ended: deque[tuple[str, TopicTable, _Pending]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, topic: str, before: TopicRow | None, after: TopicRow | None) -> None:
+        """Have it told of a topic that was `before` and is `after`, if its labels are others then."""
+        old = self._pending.pop(topic)[0] if topic in self._pending else _labels(before)
+        new = _labels(after)
+        if (new is None and old is not None) or (old or {}) != (new or {}):
+            self._pending[topic] = old, new
+
+    def turn(self, turn: NamespaceTurn, table: TopicTable | None) -> None:
+        """Have it told of all topics that end with their namespace: the table that ended stays as it was."""
+        if not turn.is_live and self._table is not None:
+            self._ended.append((turn.namespace, self._table, self._pending))
+            self._pending = {}
+        self._table = table
+
+    def forget(self) -> None:
+        """Begin no further call."""
+        self._pending.clear()
+        self._ended.clear()
+
+    def wake(self) -> asyncio.Task[None] | None:
+        """Return a new task that tells it, None where there is nothing to tell or one is at it."""
+        if not (self._pending or self._ended) or (self._task is not None and not self._task.done()):
+            return None
+        self._task = asyncio.get_running_loop().create_task(self._tell())
+        return self._task
+
+    async def _tell(self) -> None:
+        while self._pending or self._ended:
+            if self._ended:
+                await self._tell_of_end(*self._ended[0])
+                if self._ended:
+                    self._ended.popleft()
+                continue
+            topic = next(iter(self._pending))
+            _, labels = self._pending.pop(topic)
+            await self._call(topic, labels)
+
+    async def _tell_of_end(self, namespace: str, table: TopicTable, pending: _Pending) -> None:
+        """Tell it of the end of each topic that it knows of: those in `pending` as they were before that."""
+        for topic in [topic for topic, (old, new) in pending.items() if new is None and old is not None]:
+            await self._call(topic, None)
+        for count, number in enumerate(table.live):
+            if not self._ended:
+                return
+            topic = topic_of_key(namespace, table.keys[number])
+            if topic not in pending or pending[topic][0] is not None:
+                await self._call(topic, None)
+            elif not count % _STEP:
+                await asyncio.sleep(0)
+
+    async def _call(self, topic: str, labels: Labels | None) -> None:
+        """Call the listener. Whatever it raises is its own affair: the others must not feel it."""
+        try:
+            if self._is_coroutine:
+                answer = self._listener(topic, labels)
+            else:
+                answer = await asyncio.to_thread(self._listener, topic, labels)
+            if isawaitable(answer):
+                await answer
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            _failed(topic, error)
+        except Exception as error:  # noqa: BLE001 -- see above
+            _failed(topic, error)
+
+
+def _failed(topic: str, error: BaseException) -> None:
+    _log.error("label_listener_failed", topic=topic, exc_info=error)
+
+
+def _labels(row: TopicRow | None) -> Labels | None:
+    return None if row is None else dict(row.labels)
+
+
+def _everything(namespace: str) -> None:
+    """Leave no topic of a namespace out."""

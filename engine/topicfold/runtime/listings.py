@@ -1,0 +1,184 @@
+"""Listings: one topic listing at work, and what keeps it from doing harm.
+
+Equal listings at the same time share one run. What a listing names can only be less than what there is: names that
+are not there are passed over. One that raises, hangs or returns what is no list of names fails that request alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from itertools import islice
+from typing import Any
+
+import structlog
+from pyroaring import BitMap
+
+from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
+from topicfold.model.names import partition_base, split_topic
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
+from topicfold.state.topic_table import TopicTable
+
+_log = structlog.get_logger(__name__)
+
+_STEP = 1024
+
+_Run = tuple[str, ListingMode, frozenset[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The topics that a listing chose, by their numbers; `names` are those it gave, None for whole topics."""
+
+    numbers: BitMap
+    names: frozenset[str] | None = None
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """Return those of `names`, topics' and partitions' alike, that are chosen: themselves or their whole topics."""
+        chosen = self.names
+        if chosen is None:
+            return list(names)
+        return [name for name in names if name in chosen or name.rpartition("-partition-")[0] in chosen]
+
+
+class Listings:
+    """Lists with `listing`, called `name`. `close` it before the engine stops."""
+
+    def __init__(self, engine: Engine, listing: TopicListing, name: str) -> None:
+        self._engine = engine
+        self._listing = listing
+        self._name = name
+        self._ready: asyncio.Task[None] | None = None
+        self._runs: dict[_Run, asyncio.Task[Chosen]] = {}
+
+    async def choose(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
+        """Return the topics of a namespace that the listing chooses.
+
+        Raises:
+            ListingFailed: it raised, took too long, or did not return names.
+        """
+        run = namespace, mode, frozenset(properties.items())
+        task = self._runs.get(run)
+        if task is None:
+            task = self._runs[run] = asyncio.create_task(self._choose(*run))
+            task.add_done_callback(lambda _: self._runs.pop(run))
+        return await asyncio.shield(task)
+
+    async def start(self) -> None:
+        """Make the listing ready, if that was not done yet.
+
+        Raises:
+            ListingFailed: it raised, or took too long.
+        """
+        if self._ready is None or (self._ready.done() and self._ready.exception()):
+            self._ready = asyncio.create_task(self._guarded(self._listing.initialize, self._engine))
+        await asyncio.shield(self._ready)
+
+    async def close(self) -> None:
+        """End what runs, and close the listing if it was made ready; an error of its own is logged."""
+        tasks = [*self._runs.values(), *([self._ready] if self._ready else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._ready is not None and not self._ready.cancelled() and self._ready.exception() is None:
+            try:
+                await self._guarded(self._listing.close)
+            except ListingFailed:
+                return
+
+    async def _choose(self, namespace: str, mode: ListingMode, pairs: Iterable[tuple[str, str]]) -> Chosen:
+        await self.start()
+        chosen: Chosen = await self._guarded(partial(self._listed, namespace, mode, dict(pairs)))
+        return chosen
+
+    async def _listed(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
+        listed: Listed = await _called(self._listing.list, namespace, mode, properties)
+        if isinstance(listed, BitMap):
+            return Chosen(listed)
+        if isinstance(listed, str | bytes | Mapping):
+            raise TypeError(f"it returned {type(listed).__name__}, not a list of names")
+        return await self._resolved(namespace, listed)
+
+    async def _resolved(self, namespace: str, listed: Iterable[str]) -> Chosen:
+        """Return what names mean, a slice of them at a time."""
+        rest = iter(listed)
+        names: set[str] = set()
+        numbers = BitMap()
+        while step := list(islice(rest, _STEP)):
+            strange = next((each for each in step if not isinstance(each, str)), None)
+            if strange is not None:
+                raise TypeError(f"it named {strange!r:.80}, which is no text")
+            table = self._engine.watches.table(namespace)
+            numbers.update(number for name in step if (number := _number(table, namespace, name)) is not None)
+            names.update(step)
+            await asyncio.sleep(0)
+        return Chosen(numbers, frozenset(names))
+
+    async def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a call returns within the time of a request.
+
+        Raises:
+            ListingFailed: it raised, or took longer.
+        """
+        seconds = self._engine.options.request_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await _called(call, *arguments)
+        except TimeoutError:
+            reason = f"took longer than {seconds:g} s"
+        except TopicfoldError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a plug-in may raise anything, and must harm nobody else
+            _log.exception("topic_listing_failed", listing=self._name)
+            reason = str(error) if isinstance(error, TypeError) else f"raised {type(error).__name__}"
+        raise ListingFailed(f"the topic listing {self._name} failed: {reason}", listing=self._name)
+
+
+class InFlight:
+    """Bytes of answers that are on their way to their clients, at most `limit`; one alone may have more."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._bytes = 0
+
+    def take(self, size: int) -> None:
+        """Count an answer of `size` bytes.
+
+        Raises:
+            Overloaded: there is no room for it now.
+        """
+        if self._bytes and self._bytes + size > self._limit:
+            raise Overloaded(
+                f"{self._bytes} bytes of topic listings are on their way, and at most {self._limit} may be",
+                hint="Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.",
+                limit=self._limit,
+            )
+        self._bytes += size
+
+    def give_back(self, size: int) -> None:
+        """Count an answer no more: it is sent, or nobody is there to read it."""
+        self._bytes -= size
+
+
+async def _called(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a coroutine function or, in a thread, a plain one returns."""
+    if iscoroutinefunction(call):
+        return await call(*arguments)
+    answer = await asyncio.to_thread(call, *arguments)
+    return await answer if isawaitable(answer) else answer
+
+
+def _number(table: TopicTable | None, namespace: str, name: str) -> int | None:
+    """Return the number of the topic that a full name means, or one of whose partitions; None where there is none."""
+    place = split_topic(name)
+    if table is None or place is None or place[0] != namespace:
+        return None
+    number = table.numbers.get(place[1])
+    if number is not None:
+        return number
+    base = partition_base(place[1])
+    return None if base is None else table.numbers.get(base)

@@ -1,0 +1,58 @@
+"""Tenants and their namespaces, which lie in different partitions: looked at after a barrier on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from topicfold.model.events import AggregateKind
+from topicfold.runtime.asking import Asked
+from topicfold.runtime.engine import Engine
+from topicfold.state.aggregate import Aggregate
+
+
+async def look_at(engine: Engine, partitions: Collection[int], asked: Asked) -> None:
+    """Return once `partitions` are folded up to what the log held when this was called.
+
+    Raises:
+        NotReady, LogUnavailable, PositionTimeout: they are not in time.
+    """
+    await engine.readiness.wait(partitions, engine.options.ready_timeout_seconds)
+    await engine.barriers.wait(partitions, asked.deadline)
+
+
+def namespaces_of(engine: Engine, tenant: str) -> list[str]:
+    """Return the live namespaces of a tenant as they are folded here, sorted."""
+    tables = (state.topics for state in engine.states.values())
+    return sorted(name for names in tables for name in names if name.startswith(f"{tenant}/"))
+
+
+async def tenant_exists(engine: Engine, name: str, asked: Asked) -> bool:
+    """Return whether a tenant exists; a no needs two looks that saw the same versions.
+
+    Raises:
+        NotReady, LogUnavailable, PositionTimeout: it could not be looked at in time.
+    """
+    before: tuple[object, ...] | None = None
+    while True:
+        await look_at(engine, engine.states, asked)
+        seen = _versions(engine, name)
+        if any(owner.is_live for owner in seen):
+            return True
+        if seen == before:
+            return False
+        before = seen
+
+
+def _versions(engine: Engine, name: str) -> tuple[Aggregate, ...]:
+    """Return the tenant's record and those of all namespaces that ever bore its name, and have not been dropped."""
+    states = engine.states
+    tenant = states[engine.partition(name)].current(AggregateKind.TENANT, name)
+    return (
+        tenant,
+        *(
+            namespace
+            for state in states.values()
+            for full, namespace in state.namespaces.items()
+            if full.startswith(f"{name}/")
+        ),
+    )

@@ -1,0 +1,164 @@
+"""Topic listings: what decides which topics a listing under `/admin/v2` names, as a plug-in may.
+
+`all` is Pulsar's own, which takes no notice of the properties it is asked with; `by-properties` is ours. Whatever a
+plug-in names is still held against what exists, what else was asked for and what the caller may see (`listings`).
+
+Source: PIP-452 (`PulsarResourcesExtended`, `DefaultPulsarResourcesExtended`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import closing
+from enum import StrEnum
+from importlib import import_module
+from importlib.metadata import entry_points
+from itertools import islice
+from typing import Protocol, cast
+
+from pyroaring import BitMap
+
+from topicfold.errors import BadSetting, Overloaded
+from topicfold.log.payload import decode_topic, mentions
+from topicfold.runtime.cut import MAX_CHANGES, NamespaceCut
+from topicfold.runtime.engine import Engine
+from topicfold.state.topic_table import TopicTable
+
+ENTRY_POINTS = "topicfold.topic_listing"
+
+_STEP = 256
+
+
+class ListingMode(StrEnum):
+    """Topics of which domain are listed."""
+
+    PERSISTENT = "PERSISTENT"
+    NON_PERSISTENT = "NON_PERSISTENT"
+    ALL = "ALL"
+
+
+Listed = Iterable[str] | BitMap
+"""Full names of topics or of their partitions; or the numbers of topics in their namespace's table."""
+
+
+class TopicListing(Protocol):
+    """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may wait."""
+
+    def initialize(self, engine: Engine) -> Awaitable[None] | None:
+        """Make ready to list topics of `engine`; called once, before anything is listed."""
+
+    def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Awaitable[Listed] | Listed:
+        """Return the topics of a namespace of that mode which a client that gave `properties` is to be told of.
+
+        Topics that are not there are passed over. Equal calls at the same time are made once.
+        """
+
+    def close(self) -> Awaitable[None] | None:
+        """Let go of everything; called once, after the last listing."""
+
+
+class AllTopics:
+    """Lists every topic, whatever the properties."""
+
+    async def initialize(self, engine: Engine) -> None:
+        """Remember the engine."""
+        self._engine = engine
+
+    async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
+        """Return all topics of the namespace."""
+        table = self._engine.watches.table(namespace)
+        return table.live if table else BitMap()
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class TopicsByProperties:
+    """Lists the topics that bear each of the properties, as a property of the topic or as a label."""
+
+    async def initialize(self, engine: Engine) -> None:
+        """Remember the engine."""
+        self._engine = engine
+
+    async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
+        """Return the topics of the namespace that bear them all.
+
+        Cost: 0.2 µs for each topic that does not bear them as labels, and 10 µs where its record has to be read; in
+        slices.
+        """
+        table = self._engine.watches.table(namespace)
+        if table is None or not properties:
+            return table.live if table else BitMap()
+        with closing(self._engine.watches.cuts.open(namespace, table, ())) as cut:
+            return await _bearing(table, properties, cut)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+async def _bearing(table: TopicTable, properties: Mapping[str, str], cut: NamespaceCut) -> BitMap:
+    """Return the topics that bear `properties` now, when it returns; `cut` notes what changes meanwhile.
+
+    Raises:
+        Overloaded: too much does.
+    """
+    texts = [text.encode() for pair in properties.items() for text in pair]
+    found = BitMap(table.matching(properties))
+    rest = iter(table.live - found)
+    while step := list(islice(rest, _STEP)):
+        found.update([number for number in step if _bears(table, number, properties, texts)])
+        await asyncio.sleep(0)
+    if cut.is_lost:
+        raise Overloaded(f"{MAX_CHANGES} topics have changed while they were looked at")
+    for number in cut.changed:
+        if _bears(table, number, properties, texts):
+            found.add(number)
+        else:
+            found.discard(number)
+    return found
+
+
+def _bears(table: TopicTable, number: int, properties: Mapping[str, str], texts: Collection[bytes]) -> bool:
+    row = table.row(number)
+    if not (row.is_live and mentions(row.payload, texts)):
+        return False
+    record = decode_topic(row.payload_schema, row.payload)
+    return record is not None and all(
+        value in (record.properties.get(key), record.labels.get(key)) for key, value in properties.items()
+    )
+
+
+_BUILT_IN: Mapping[str, Callable[[], TopicListing]] = {"all": AllTopics, "by-properties": TopicsByProperties}
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether a setting names one of ours."""
+    return name in _BUILT_IN
+
+
+def open_topic_listing(name: str) -> TopicListing:
+    """Return the listing that a setting names: ours, an entry point of `ENTRY_POINTS`, or `package.module:Class`.
+
+    Raises:
+        BadSetting: there is none of that name, or it cannot be made.
+    """
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]()
+    known = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+    module, _, attribute = name.partition(":")
+    try:
+        if name in known:
+            made = known[name].load()()
+        elif module and attribute:
+            made = getattr(import_module(module), attribute)()
+        else:
+            raise BadSetting(
+                f"topic_listing {name!r} is none of {', '.join([*_BUILT_IN, *known])}, nor package.module:Class"
+            )
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise BadSetting(f"topic_listing {name!r} cannot be had: {error}") from error
+    missing = [each for each in ("initialize", "list", "close") if not callable(getattr(made, each, None))]
+    if missing:
+        raise BadSetting(f"topic_listing {name!r} has no method {' nor '.join(missing)}")
+    return cast("TopicListing", made)

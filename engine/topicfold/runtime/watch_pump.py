@@ -1,0 +1,225 @@
+"""The pump: from what the fold changed to the frames of everyone whom it concerns, in a task of its own.
+
+The reader's publish step only notes what changed, so no write waits for watchers. The task matches and sends in slices,
+so nothing else on the loop waits for it either, and no watcher for another: who cannot take more is let go.
+A defect with one group ends that group's streams, with one watcher that one; the others go on.
+
+Source: etcd `server/storage/mvcc/watchable_store.go`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from topicfold.errors import TopicfoldError
+from topicfold.runtime.slices import Slice
+from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
+from topicfold.runtime.watch_groups import Groups
+from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+MATCH_SECONDS = 0.01
+"""For how long changes are matched, at most, before a group is sent what it has."""
+MAX_SENT_BYTES = 32 * 1024
+"""Of frames sent to a client at once: what a connection holds for one that does not read stays bounded."""
+_BETWEEN_LOOKS = 16
+"""Groups or watchers between two looks at the clock."""
+
+
+class Said(Protocol):
+    """What frames say of where a subject is."""
+
+    def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
+        """Return the cursor of `positions`."""
+
+    def hash_now(self, subject: Subject) -> str | None:
+        """Return the hash of the names that `subject` shows now, None where they are many."""
+
+
+class _Noted(NamedTuple):
+    number: int
+    effect: Effect
+    audit: bytes
+    positions: Mapping[int, int]
+
+
+class Pump:
+    """Matches and sends. `delivered` counts the frames that were written to watchers."""
+
+    def __init__(self, states: Mapping[int, PartitionState], groups: Groups, said: Said) -> None:
+        self.delivered = 0
+        self._states = states
+        self._groups = groups
+        self._said = said
+        self._number = 0
+        self._positions = dict.fromkeys(states, 0)
+        self._queue: deque[_Noted] = deque()
+        """What is to be matched; its first is being matched."""
+        self._due: dict[Group, None] = {}
+        """Those who are to be told how far they are."""
+        self._dirty: dict[Group, None] = {}
+        """Those with frames to be sent."""
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, partition: int, effect: Effect, audit: bytes) -> None:
+        """Take note of what a record changed, in the order of the log. Cost: O(1)."""
+        self._number += 1
+        self._positions[partition] = effect.offset + 1
+        if self._groups.index(effect.namespace) is not None:
+            self._queue.append(_Noted(self._number, effect, audit, self._positions.copy()))
+            self._wake()
+
+    def join(self, watcher: Member) -> Group:
+        """Send to `watcher`, who knows all that is folded now, whatever comes after."""
+        return self._groups.join(watcher, self._number, self._folded())
+
+    def tell(self, groups: Iterable[Group]) -> None:
+        """Tell the members of `groups` how far they are, or that the stream is alive."""
+        self._due.update(dict.fromkeys(groups))
+        self._wake()
+
+    @property
+    def has_matched_all(self) -> bool:
+        """Whether everything that is folded was matched."""
+        return not self._queue
+
+    async def stop(self) -> None:
+        """Match and send no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _folded(self) -> dict[int, int]:
+        """Return where everything is folded up to; no frame made from now on has less."""
+        self._positions.update({partition: state.position for partition, state in self._states.items()})
+        return self._positions.copy()
+
+    def _wake(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        work = Slice()
+        loop = asyncio.get_running_loop()
+        while self._queue or self._due or self._dirty:
+            until = loop.time() + MATCH_SECONDS
+            while self._queue and loop.time() < until:
+                await self._match(self._queue[0], work)
+                self._queue.popleft()
+            while self._due and not self._queue:
+                group, _ = self._due.popitem()
+                if group.members:
+                    self._bookmark(group)
+                await work.rest()
+            if self._dirty:
+                group = next(iter(self._dirty))
+                del self._dirty[group]
+                await self._send(group, work)
+
+    async def _match(self, noted: _Noted, work: Slice) -> None:
+        """Make the frames of one change, for every group that it concerns."""
+        effect = noted.effect
+        index = self._groups.index(effect.namespace)
+        if index is None:
+            return
+        if isinstance(effect, NamespaceTurn):
+            if not effect.is_live:
+                for group in index.all():
+                    _reset(self._groups, group, noted.number, effect)
+            return
+        labels = borne(effect)
+        made: dict[object, bytes] = {}
+        for count, group in enumerate(index.candidates(effect), 1):
+            with self._guarding(group):
+                self._match_group(group, noted, effect, labels, made)
+            if not count % _BETWEEN_LOOKS:
+                await work.rest()
+
+    def _match_group(
+        self, group: Group, noted: _Noted, delta: TopicDelta, labels: Borne, made: dict[object, bytes]
+    ) -> None:
+        """Make a group's frame of a change, if it is one to it; `made` are those of groups before it."""
+        subject = group.subject
+        kind = subject.kind_of(delta, labels)
+        if kind is None:
+            return
+        if kind != MODIFIED:
+            group.names_hash = None
+        same = kind, group.partitions, subject.encoding, subject.mark
+        data = made.get(same)
+        if data is None:
+            positions = {partition: noted.positions[partition] for partition in group.partitions}
+            cursor = self._said.cursor(subject, positions)
+            data = made[same] = subject.encoding.change(kind, delta, noted.audit, cursor)
+        group.add(Frame(noted.number, noted.positions, data))
+        self._dirty[group] = None
+
+    def _bookmark(self, group: Group) -> None:
+        """Make a bookmark of all that is folded, or a ping where nothing has moved. Nothing may wait to be matched."""
+        with self._guarding(group):
+            positions = self._folded()
+            encoding = group.subject.encoding
+            data = encoding.ping
+            if group.has_moved(positions):
+                if group.names_hash is None:
+                    group.names_hash = self._said.hash_now(group.subject)
+                cursor = self._said.cursor(group.subject, {each: positions[each] for each in group.partitions})
+                data = encoding.bookmark(cursor, initial=False, names_hash=group.names_hash)
+            self._number += 1
+            group.add(Frame(self._number, positions, data, encoding.ping))
+            self._dirty[group] = None
+
+    async def _send(self, group: Group, work: Slice) -> None:
+        """Write a group's next frames to its members; let go of those who cannot take them."""
+        frames = group.take_frames(MAX_SENT_BYTES)
+        if group.pending:
+            self._dirty[group] = None
+        whole = b"".join([frame.data for frame in frames])
+        first, last = frames[0].number, frames[-1].positions
+        is_plain = not any(frame.otherwise for frame in frames)
+        for count, (watcher, joined) in enumerate(list(group.members.items()), 1):
+            if not count % _BETWEEN_LOOKS:
+                await work.rest()
+            if group.members.get(watcher) != joined:
+                continue
+            try:
+                data = whole if is_plain and joined < first else watcher.lacking(frames, joined)
+                if watcher.take(data, last):
+                    self.delivered += len(frames)
+                else:
+                    self._groups.leave(group, watcher)
+                    watcher.park()
+            except Exception as error:  # noqa: BLE001 -- one watcher's defect must not stop the others
+                _fail(self._groups, group, watcher, error)
+
+    @contextmanager
+    def _guarding(self, group: Group) -> Iterator[None]:
+        """End the group's streams where the block fails."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 -- one group's defect must not stop the others
+            for watcher in list(group.members):
+                _fail(self._groups, group, watcher, error)
+
+
+def _reset(groups: Groups, group: Group, number: int, turn: NamespaceTurn) -> None:
+    """Have those start anew who were told of a namespace that has ended."""
+    group.names_hash = None
+    for watcher, joined in list(group.members.items()):
+        if joined < number:
+            groups.leave(group, watcher)
+            watcher.start_anew(Reset.of_end(turn.namespace))
+
+
+def _fail(groups: Groups, group: Group, watcher: Member, error: Exception) -> None:
+    _log.error("watch_failed", exc_info=error)
+    groups.leave(group, watcher)
+    watcher.fail(TopicfoldError(f"the server failed: {type(error).__name__}"))

@@ -1,0 +1,93 @@
+"""The rest: what the window has for a subject after some positions, in parts, made once for all who ask the same.
+
+When a node goes away, all its watchers come to another one at once, and most have the same cursors.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from topicfold.runtime.watch_group import Reset, Subject, borne
+from topicfold.runtime.window import Window
+from topicfold.state.change import TopicDelta
+from topicfold.state.fold import PartitionState
+
+PART = 64
+"""Events looked at for one part, at most: a millisecond's work. Parts end at its multiples, wherever one comes from."""
+MAX_PARTS = 512
+"""Parts that are kept: ten megabytes at most."""
+
+Positions = Mapping[int, int]
+
+
+class Part(NamedTuple):
+    """Frames, and the positions that they come to.
+
+    `said` are the positions of the last frame's cursor, None where there is no frame. `reset`: nothing goes on from
+    here, for a namespace has ended.
+    """
+
+    frames: tuple[bytes, ...]
+    positions: Positions
+    said: Positions | None
+    reset: Reset | None
+
+
+class Rest:
+    """Makes parts, and keeps the last of them. `cursor` returns the cursor of positions for a subject."""
+
+    def __init__(
+        self, window: Window, states: Mapping[int, PartitionState], cursor: Callable[[Subject, Positions], str]
+    ) -> None:
+        self._window = window
+        self._states = states
+        self._cursor = cursor
+        self._parts: OrderedDict[object, Part] = OrderedDict()
+
+    def after(self, subject: Subject, positions: Positions) -> Part:
+        """Return the next part after `positions`, none of which may be below the window's floor.
+
+        It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where a namespace
+        does. Cost: O(`PART` frames), or nothing.
+        """
+        whole = subject, tuple(sorted(positions.items()))
+        for_now = whole, tuple([self._states[partition].position for partition in sorted(positions)])
+        part = self._parts.get(whole) or self._parts.get(for_now)
+        if part is None:
+            part, is_whole = self._made(subject, positions)
+            self._parts[whole if is_whole else for_now] = part
+            if len(self._parts) > MAX_PARTS:
+                self._parts.popitem(last=False)
+        return part
+
+    def _made(self, subject: Subject, after: Positions) -> tuple[Part, bool]:
+        """Return the part, and whether it is the same whatever comes."""
+        positions = dict(after)
+        frames: list[bytes] = []
+        said: Positions | None = None
+        for partition in sorted(positions):
+            folded = self._states[partition].position
+            end = (positions[partition] // PART + 1) * PART
+            for effect, audit in self._window.between(partition, positions[partition], min(end, folded)):
+                positions[partition] = effect.offset + 1
+                if effect.namespace not in subject.namespaces:
+                    continue
+                if isinstance(effect, TopicDelta):
+                    frame = self._frame(subject, effect, audit, positions)
+                    if frame is not None:
+                        frames.append(frame)
+                        said = positions.copy()
+                elif not effect.is_live:
+                    return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
+            positions[partition] = min(end, folded)
+            if end <= folded:
+                return Part(tuple(frames), positions, said, None), True
+        return Part(tuple(frames), positions, said, None), False
+
+    def _frame(self, subject: Subject, delta: TopicDelta, audit: bytes, positions: Positions) -> bytes | None:
+        kind = subject.kind_of(delta, borne(delta))
+        if kind is None:
+            return None
+        return subject.encoding.change(kind, delta, audit, self._cursor(subject, positions))

@@ -1,0 +1,177 @@
+"""Watches: everyone on this node who watches topics, and what they go on from.
+
+What the fold changed goes into the window, to the cuts that are open, and to the pump (`watch_pump`), which sends it to
+the groups of those who are up to date (`watch_group`). Who is not goes on by itself from the window (`watcher`).
+
+Source: etcd `server/storage/mvcc/watchable_store.go` (synced and unsynced watchers); KEP-956 (bookmarks).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+
+from topicfold.log.port import LogIdentity
+from topicfold.model.events import AggregateKind, partition_of
+from topicfold.model.names import topic_of_key
+from topicfold.model.pattern import SEPARATOR
+from topicfold.model.topic_hash import topic_list_hash
+from topicfold.runtime.cut import Cuts
+from topicfold.runtime.revision import token_of
+from topicfold.runtime.slices import Slice, Turns
+from topicfold.runtime.watch_group import Member, Subject
+from topicfold.runtime.watch_groups import Groups
+from topicfold.runtime.watch_pump import Pump
+from topicfold.runtime.watch_rest import Rest
+from topicfold.runtime.window import SIZE, Window
+from topicfold.state.change import Change, Outcome
+from topicfold.state.finding import find
+from topicfold.state.fold import PartitionState
+from topicfold.state.label_index import LabelIndex
+from topicfold.state.topic_table import TopicTable
+
+BEAT_SECONDS = 10.0
+CLOSE_SECONDS = 1.5
+"""For how long a client may read what it is sent last; then its connection is cut."""
+MAX_HASHED = 2_000
+"""Topics up to which a bookmark carries the hash of their names: a millisecond's work."""
+
+MARK = "."
+"""Stands between the token of a cursor's positions and the mark of whom it is for."""
+
+
+class Watches:
+    """All watchers of one node, and the window they resume from.
+
+    `turns` are for those who are behind. `doubts` counts the changes after which somebody may have to be shown less.
+    `resets` counts the RESET frames by their cause.
+    """
+
+    def __init__(
+        self,
+        states: Mapping[int, PartitionState],
+        identity: LogIdentity,
+        separator: str = SEPARATOR,
+        window_size: int = SIZE,
+    ) -> None:
+        self.states = states
+        self.identity = identity
+        self.window = Window(dict.fromkeys(states, 0), window_size)
+        self.rest = Rest(self.window, states, self.cursor)
+        self.cuts = Cuts()
+        self.turns = Turns()
+        self.watchers: set[Member] = set()
+        self.groups = Groups(identity.partitions, separator, self._labels)
+        self.pump = Pump(states, self.groups, self)
+        self.resets: Counter[str] = Counter()
+        self.doubts = 0
+        self.is_closed = False
+        self._is_empty = asyncio.Event()
+        self._rechecks: asyncio.Task[None] | None = None
+
+    def publish(self, partition: int, change: Change) -> None:
+        """Note what a record changed; called by the reader for each. Cost: O(1) beside the watchers."""
+        effect, event = change.effect, change.event
+        if event is None or change.outcome is not Outcome.ACCEPTED:
+            return
+        if event.aggregate_kind != AggregateKind.TOPIC and self.watchers:
+            self.recheck()
+        if effect is not None:
+            self.window.add(partition, effect, event.audit)
+            self.cuts.publish(effect)
+            self.pump.note(partition, effect, event.audit)
+
+    def table(self, namespace: str) -> TopicTable | None:
+        """Return the topics of a namespace, None where it is not live."""
+        return self.states[partition_of(namespace, self.identity.partitions)].topics.get(namespace)
+
+    def now(self, partitions: frozenset[int]) -> dict[int, int]:
+        """Return where these partitions are folded up to."""
+        return {partition: self.states[partition].position for partition in partitions}
+
+    def is_too_old(self, positions: Mapping[int, int]) -> bool:
+        """Return whether the window no longer has all that came after `positions`."""
+        floor, states = self.window.floor, self.states
+        return any(position < floor(each, states[each].position) for each, position in positions.items())
+
+    def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
+        """Return the cursor of `positions` for whoever watches `subject`."""
+        token, mark = token_of(self.identity.incarnation, positions), subject.mark
+        return f"{token}{MARK}{mark}" if mark else token
+
+    def names_hash(self, subject: Subject) -> str | None:
+        """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`."""
+        group = self.groups.find(subject)
+        if group is None or not self.pump.has_matched_all:
+            return self.hash_now(subject)
+        if group.names_hash is None:
+            group.names_hash = self.hash_now(subject)
+        return group.names_hash
+
+    def hash_now(self, subject: Subject) -> str | None:
+        """Return the same without looking whether it was made already."""
+        names: list[str] = []
+        for namespace in subject.namespaces:
+            table = self.table(namespace)
+            if table is None:
+                continue
+            numbers = find(table, subject.query)
+            if len(names) + len(numbers) > MAX_HASHED:
+                return None
+            for number in numbers:
+                key = table.keys[number]
+                if subject.names(key) and subject.may_see(namespace, table.grants.get(number, {})):
+                    names.append(topic_of_key(namespace, key))
+        return topic_list_hash(names)
+
+    def leave(self, watcher: Member) -> None:
+        """Forget a watcher whose stream has ended."""
+        self.watchers.discard(watcher)
+        if not self.watchers:
+            self._is_empty.set()
+
+    def recheck(self) -> asyncio.Task[None]:
+        """Show nobody more until it was looked at whether they still may watch; return what wakes all to look."""
+        self.doubts += 1
+        if self._rechecks is None or self._rechecks.done():
+            self._rechecks = asyncio.get_running_loop().create_task(self._wake_all())
+        return self._rechecks
+
+    async def beat(self) -> None:
+        """Let every watcher know each `BEAT_SECONDS` how far it is, or that the stream is alive."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            await asyncio.wait({self.recheck()})
+            self.pump.tell(self.groups)
+
+    async def close(self) -> None:
+        """Send every watcher what is folded, tell it how far it is, and end all streams; take no more.
+
+        Who does not read within `CLOSE_SECONDS` is cut off. May be called twice.
+        """
+        self.is_closed = True
+        for watcher in list(self.watchers):
+            watcher.end()
+        if self.watchers:
+            self._is_empty.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_empty.wait(), 2 * CLOSE_SECONDS)
+        await self.pump.stop()
+        if self._rechecks is not None:
+            self._rechecks.cancel()
+            await asyncio.gather(self._rechecks, return_exceptions=True)
+
+    async def _wake_all(self) -> None:
+        """Wake all who must be looked at, in slices."""
+        looked_at, work = -1, Slice()
+        while looked_at != self.doubts:
+            looked_at = self.doubts
+            for watcher in list(self.watchers):
+                watcher.recheck()
+                await work.rest()
+
+    def _labels(self, namespace: str) -> LabelIndex | None:
+        table = self.table(namespace)
+        return None if table is None else table.index

@@ -1,0 +1,97 @@
+"""The window: the last events of each partition that watchers may resume after, as what they changed.
+
+A stream that was cut off `SIZE` events ago or less is continued from here on any node, for every node fills its window
+while it folds. Only events that changed a topic take memory: 420 bytes each where topics bear five labels, none of it
+for the garbage collector to walk through.
+
+    >>> from topicfold.state.change import NamespaceTurn
+    >>> window = Window({0: 0}, size=100)
+    >>> window.add(0, NamespaceTurn("a/b", is_live=True, offset=4), b"")
+    >>> [effect.offset for effect, _ in window.between(0, 0, 10)], window.between(0, 5, 10)
+    ([4], [])
+"""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
+
+from topicfold.model.records import NO_GRANTS
+from topicfold.state.aggregate import Etag
+from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
+
+SIZE = 100_000
+"""Events back, in one partition, that a stream may resume from."""
+
+_KEPT_BEFORE_FIRST = 1024
+_PARTS_OF_TURN = 2
+
+Seen = tuple[Effect, bytes]
+"""What an event changed, and its audit trail."""
+
+
+class Window:
+    """What the last `size` events of each partition changed. `starts` says from where on the node folds."""
+
+    def __init__(self, starts: Mapping[int, int], size: int = SIZE) -> None:
+        self._starts = dict(starts)
+        self._size = size
+        self._offsets = {partition: array("q") for partition in starts}
+        self._seen: dict[int, list[bytes]] = {partition: [] for partition in starts}
+        self._first = dict.fromkeys(starts, 0)
+
+    def floor(self, partition: int, position: int) -> int:
+        """Return the lowest position after which everything is here, where `position` is folded up to."""
+        return max(self._starts[partition], position - self._size)
+
+    def add(self, partition: int, effect: Effect, audit: bytes) -> None:
+        """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
+        offsets, seen = self._offsets[partition], self._seen[partition]
+        offsets.append(effect.offset)
+        seen.append(_packed(effect, audit))
+        first, oldest = self._first[partition], effect.offset + 1 - self._size
+        while offsets[first] < oldest:
+            seen[first] = b""
+            first += 1
+        if first > _KEPT_BEFORE_FIRST and first > len(seen) // 4:
+            del offsets[:first], seen[:first]
+            first = 0
+        self._first[partition] = first
+
+    def between(self, partition: int, start: int, end: int) -> list[Seen]:
+        """Return the effects of events from position `start` on that lie before `end`, in order.
+
+        Complete only where `start` is not below the floor. Cost: O(log size + effects).
+        """
+        offsets, first = self._offsets[partition], self._first[partition]
+        places = slice(bisect_left(offsets, start, first), bisect_left(offsets, end, first))
+        return [_unpacked(each) for each in self._seen[partition][places]]
+
+
+def _packed(effect: Effect, audit: bytes) -> bytes:
+    """Return what happened as bytes that only this process reads; a label that did not change is in them once."""
+    if isinstance(effect, NamespaceTurn):
+        return marshal.dumps((tuple(effect), audit))
+    before, after = effect.before, effect.after
+    return marshal.dumps((effect[:3], before and _plain(before), after and _plain(after), effect.offset, audit))
+
+
+def _unpacked(packed: bytes) -> Seen:
+    said = marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
+    if len(said) == _PARTS_OF_TURN:
+        return NamespaceTurn(*said[0]), said[1]
+    (namespace, key, number), before, after, offset, audit = said
+    return TopicDelta(namespace, key, number, before and _row(before), after and _row(after), offset), audit
+
+
+def _plain(row: TopicRow) -> tuple[Any, ...]:
+    grants = dict(row.grants) if row.grants else None
+    return tuple(row._replace(etag=tuple(row.etag), grants=grants))  # type: ignore[arg-type]  # for `_row` alone
+
+
+def _row(plain: tuple[Any, ...]) -> TopicRow:
+    row = TopicRow._make(plain)
+    return row._replace(etag=Etag(*row.etag), grants=row.grants or NO_GRANTS)

@@ -1,0 +1,147 @@
+"""Finding topics under `/api/v1`: by labels, wildcards and a regular expression at once, over several namespaces.
+
+With `limit` page by page, sorted by full name: each page is as of its own position, and a topic that matches all the
+while is on exactly one page. Without it all at once and as of one position, as fast as the client reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold.errors import (
+    InvalidPattern,
+    InvalidRegex,
+    InvalidRequest,
+    InvalidSelector,
+    NamespaceNotFound,
+    Overloaded,
+    TopicfoldError,
+)
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.asking import Cut
+from topicfold.server.asking import asked_to_read
+from topicfold.server.found_answer import FoundAnswer
+from topicfold.server.found_items import FoundItems
+from topicfold.server.long_answer import MAX_SECONDS
+from topicfold.server.node import Node
+from topicfold.server.page_place import PagePlace, page_place
+from topicfold.server.queries import Query, one, query_of
+from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
+from topicfold.wire.resources import FoundTopics
+
+FIND_PATH = "/api/v1/topics"
+MAX_PAGE = 1000
+MAX_LONG_ANSWERS = 64
+"""Answers of more than a page that are sent at once."""
+
+LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
+QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
+    *READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Finder:
+    """The handler, and how many long answers are on their way."""
+
+    node: Node
+    long_answers: int = field(default=0, init=False)
+
+    async def find(self, request: Request) -> Response:
+        """Answer the topics that match: a page of them, or all of them from one cut.
+
+        Raises:
+            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
+            NamespaceNotFound: there is no such namespace.
+            Resync: `continue` is of another log.
+            Overloaded: too many long answers are on their way.
+        """
+        node = self.node
+        query = query_of(request, (*NAMES, "limit", "continue", "fields"))
+        wanted = wanted_in(request, query, node)
+        limit = _limit(query)
+        items = FoundItems(node, request, _as_records(query))
+        place = _place(query, wanted, node)
+        asked = asked_to_read(request, node)
+        if place is not None:
+            asked = replace(asked, minimum=place.revision.merged(asked.minimum))
+        partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
+        settled = await node.reading.settle(partitions, asked)
+        for namespace in wanted.namespaces:
+            node.reading.namespace(namespace)
+        found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request))
+        cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
+        answer = FoundAnswer(wanted, found, cut, items, place)
+        if limit is None and found.count > MAX_PAGE:
+            return self._whole(answer)
+        return await answer.page(limit or MAX_PAGE)
+
+    def _whole(self, answer: FoundAnswer) -> Response:
+        if self.long_answers >= MAX_LONG_ANSWERS:
+            raise Overloaded(
+                f"{MAX_LONG_ANSWERS} answers of more than {MAX_PAGE} topics are on their way",
+                hint="Try again in a few seconds, or ask for pages with limit.",
+            )
+        self.long_answers += 1
+
+        def ended() -> None:
+            self.long_answers -= 1
+
+        return answer.whole(self.node.engine.watches.cuts, MAX_SECONDS, ended)
+
+
+def _limit(query: Query) -> int | None:
+    """Return how many topics a page is to have, None for all at once.
+
+    Raises:
+        InvalidRequest: it is no number that a page may have.
+    """
+    text = one(query, "limit")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= MAX_PAGE):
+        raise InvalidRequest(
+            f"limit must be 1 to {MAX_PAGE}, not {text[:80]!r}", hint="Leave it out for all topics at once."
+        )
+    return int(text)
+
+
+def _as_records(query: Query) -> bool:
+    """Return whether items are to have their whole records.
+
+    Raises:
+        InvalidRequest: something else is wanted of them.
+    """
+    text = one(query, "fields")
+    if text not in (None, "record"):
+        raise InvalidRequest(f"fields must be record, not {text[:80]!r}", hint="Leave it out for labels and versions.")
+    return text is not None
+
+
+def _place(query: Query, wanted: Wanted, node: Node) -> PagePlace | None:
+    """Return the place after which to go on, None for the first page.
+
+    Raises:
+        InvalidRequest, Resync: as `page_place`.
+    """
+    text = one(query, "continue")
+    return None if text is None else page_place(text, wanted.text, node.engine.identity)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return how topics are found."""
+    return (
+        Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
+                  query=PARAMETERS | {
+                      "limit": f"Topics a page, up to {MAX_PAGE}; all at once from one cut without it.",
+                      "continue": "What the page before gave, to go on after it.",
+                      "fields": "`record`: with policies, properties and whatever else a record holds.",
+                  },
+                  errors=(*QUERY_ERRORS, Overloaded)),
+    )  # fmt: skip

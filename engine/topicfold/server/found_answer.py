@@ -1,0 +1,124 @@
+"""The answer to a query for topics: one shape, written as a page or, in parts, as the whole.
+
+    {"position": "AQ…", "counts": {"matched": 2, "namespaces": {"public/default": 2}},
+     "items": [{"name": …, "labels": …, "partitions": …, "version": …, "position": …}, …], "continue": "AQ…"}
+
+What stands before the items is known before the first of them is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from topicfold.errors import Overloaded
+from topicfold.model.names import parse_topic, topic_of_key
+from topicfold.model.topic_hash import topic_list_hash
+from topicfold.runtime.asking import Cut
+from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
+from topicfold.runtime.found import CHUNK, Found
+from topicfold.server.answers import JSON_TYPE, read_headers
+from topicfold.server.found_items import FoundItems
+from topicfold.server.long_answer import LongAnswer
+from topicfold.server.page_place import PagePlace
+from topicfold.server.topic_query import Wanted
+from topicfold.wire import headers as names
+
+MAX_HASHED = 10_000
+"""Topics up to which an answer carries the hash of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAnswer:
+    """What was found at `cut`, to be told from after `place` on. Answer before the fold goes on."""
+
+    wanted: Wanted
+    found: Found
+    cut: Cut
+    items: FoundItems
+    place: PagePlace | None
+
+    async def page(self, limit: int) -> Response:
+        """Return up to `limit` topics, and what leads to those after them."""
+        head, is_known = self._head()
+        picked = [] if is_known else self.found.after(self.place.last if self.place else None, limit + 1)
+        end: dict[str, str] = {}
+        if sum(len(numbers) for _, numbers in picked) > limit:
+            picked[-1][1].pop()
+            section, numbers = next(each for each in reversed(picked) if each[1])
+            last = parse_topic(topic_of_key(section.namespace, section.table.keys[numbers[-1]]))
+            end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
+        rows = [
+            (section, [(section.table.keys[each], row) for each in numbers if (row := section.table.shown(each))])
+            for section, numbers in picked
+        ]
+        written: list[bytes] = []
+        for section, chunk in rows:
+            written += await self.items.written(section.namespace, section.table, chunk)
+        return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)
+
+    def whole(self, cuts: Cuts, seconds: float, on_end: Callable[[], None]) -> Response:
+        """Return all topics from one cut, made while they are sent; `on_end` is called when that is over."""
+        head, is_known = self._head()
+        last = self.place.last if self.place else None
+        taken = [
+            cuts.open(section.namespace, section.table, numbers)
+            for section, numbers in ([] if is_known else self.found.all_after(last))
+        ]
+
+        def ended() -> None:
+            for cut in taken:
+                cut.close()
+            on_end()
+
+        headers = {"content-type": JSON_TYPE, **self._headers}
+        return LongAnswer(self._parts(head, taken), headers, ended, seconds)
+
+    async def _parts(self, head: bytes, cuts: Sequence[NamespaceCut]) -> AsyncIterator[bytes]:
+        yield head
+        separator = b""
+        for cut in cuts:
+            rows = iter(cut)
+            while chunk := list(islice(rows, CHUNK)):
+                written = await self.items.written(cut.namespace, cut.table, chunk)
+                yield separator + b",".join(written)
+                separator = b","
+            if cut.is_lost:
+                raise Overloaded(f"{MAX_CHANGES} topics of {cut.namespace} have changed meanwhile")
+            cut.close()
+        yield _tail({})
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return read_headers(self.cut) | {names.QUERY: self.wanted.text}
+
+    def _head(self) -> tuple[bytes, bool]:
+        """Return what stands before the items, and whether who asks has them already."""
+        said: dict[str, Any] = {
+            "position": str(self.cut.revision),
+            "counts": {"matched": self.found.count, "namespaces": self.found.counts()},
+        }
+        if self.wanted.as_topic_list and self.place is None:
+            said["hash"] = self._hash()
+            said["changed"] = said["hash"] is None or said["hash"] != self.wanted.known_hash
+        return orjson.dumps(said)[:-1] + b',"items":[', not said.get("changed", True)
+
+    def _hash(self) -> str | None:
+        """Return the hash of all names that were found, None where they are many."""
+        if self.found.count > MAX_HASHED:
+            return None
+        return topic_list_hash(
+            topic_of_key(section.namespace, section.table.keys[number])
+            for section in self.found.sections
+            for number in section.numbers
+        )
+
+
+def _tail(end: dict[str, str]) -> bytes:
+    """Return what stands after the items."""
+    return b"]" + (b"," + orjson.dumps(end)[1:] if end else b"}")

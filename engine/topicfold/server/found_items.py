@@ -1,0 +1,98 @@
+"""Items of a find: topics as every frame shows them or, with `fields=record`, with their whole records beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+
+from topicfold.errors import Resync
+from topicfold.log.codec import decode_event
+from topicfold.log.payload import decode_topic
+from topicfold.model.names import parse_topic, topic_of_key
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.reading import TopicView
+from topicfold.server.node import Node
+from topicfold.server.topic_items import TopicWriter
+from topicfold.state.change import TopicRow
+from topicfold.state.topic_table import TopicTable
+from topicfold.wire.resources import topic_item
+
+Row = tuple[str, TopicRow]
+"""A topic's key, and what was shown of it."""
+
+_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
+_READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
+_READERS_ONLY = ("policies", "properties", "kafkaName")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItems:
+    """Writes items for who sent `request`; `as_records` with what records hold."""
+
+    node: Node
+    request: Request
+    as_records: bool
+
+    async def written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
+        """Return topics of a namespace as JSON, each as it was when its row was read.
+
+        Waits for nothing but the log, and that only for a record that has changed since then.
+
+        Raises:
+            LogUnavailable: the log does not answer.
+            Resync: it no longer holds such a record.
+        """
+        write = TopicWriter(self.node.engine.identity, namespace).write
+        if not self.as_records:
+            return [
+                write(
+                    key, row if row.kafka_name is None or self._may_read(namespace, key) else _without_kafka_name(row)
+                )
+                for key, row in rows
+            ]
+        return [
+            b"%b,%b"
+            % (
+                write(key, _without_kafka_name(row))[:-1],
+                orjson.dumps(await self._record(namespace, table, key, row))[1:],
+            )
+            for key, row in rows
+        ]
+
+    async def _record(self, namespace: str, table: TopicTable, key: str, row: TopicRow) -> dict[str, Any]:
+        """Return what is to be told of a topic's record; to who may list topics and no more only its version."""
+        stored = table.row(table.numbers[key])
+        schema, payload = stored.payload_schema, stored.payload
+        if stored.offset != row.offset:
+            schema, payload = await self._payload_at(namespace, row.offset)
+        view = TopicView(topic_of_key(namespace, key), str(row.etag), decode_topic(schema, payload))
+        item = topic_item(view)
+        for member in ("name", "labels", "partitions"):
+            del item[member]
+        if not self._may_read(namespace, key):
+            for member in _READERS_ONLY:
+                item.pop(member)
+        return item
+
+    def _may_read(self, namespace: str, key: str) -> bool:
+        """Return whether who asks may do more than list a topic."""
+        node, request = self.node, self.request
+        if node.has(request, _READING_ALL, namespace):
+            return True
+        return node.has(request, _READING, parse_topic(topic_of_key(namespace, key)))
+
+    async def _payload_at(self, namespace: str, offset: int) -> tuple[int, bytes]:
+        engine = self.node.engine
+        entries = await engine.log.read(engine.partition(namespace), offset, 1)
+        event = decode_event(entries[0].value) if entries and entries[0].offset == offset else None
+        if event is None:
+            raise Resync("the log no longer holds a record that was found")
+        return event.payload_schema, event.payload
+
+
+def _without_kafka_name(row: TopicRow) -> TopicRow:
+    return row._replace(kafka_name=None)

@@ -1,0 +1,131 @@
+"""Listings under `/admin/v2`, as Pulsar has them: full names, a partitioned topic's as those of its partitions.
+
+What is listed is what the node's topic listing chooses, of what exists, bears the labels asked for, and may be known
+to who asks; Pulsar's own topics are left out last.
+
+Source: PIP-452; `maxTopicListInFlightHeapMemSizeMB` of PIP-442.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import unquote_plus
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from topicfold.errors import ListingFailed, NamespaceNotFound, Overloaded
+from topicfold.model.names import NON_PERSISTENT, PERSISTENT
+from topicfold.runtime.asking import Cut
+from topicfold.runtime.listings import InFlight
+from topicfold.runtime.topic_listing import ListingMode
+from topicfold.server.absence import said_of_absent_namespace
+from topicfold.server.answers import read_answer
+from topicfold.server.asking import asked_to_read
+from topicfold.server.long_answer import MAX_SECONDS
+from topicfold.server.node import Node
+from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
+from topicfold.server.queries import SYSTEM_TOPICS, Query, flag, label_filter, query_of
+from topicfold.server.routes import READ_ERRORS
+from topicfold.server.stream import client_has_read, line_of
+
+LISTED = {
+    "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
+    SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too.",
+}
+PROPERTIES = {"properties": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them."}
+LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
+
+_DOMAIN_OF_MODE = {
+    ListingMode.PERSISTENT: PERSISTENT,
+    ListingMode.NON_PERSISTENT: NON_PERSISTENT,
+    ListingMode.ALL: None,
+}
+
+
+def listing_properties(query: Query) -> dict[str, str]:
+    """Return the properties of a listing. As Pulsar reads them: what is no pair is passed over.
+
+    >>> listing_properties({"properties": ["team=pay,a%3Db=c=d,,=x,y,%ff=1"]})
+    {'team': 'pay', 'a=b': 'c=d'}
+    """
+    properties: dict[str, str] = {}
+    for piece in ",".join(query.get("properties", ())).split(","):
+        key, equals, value = piece.partition("=")
+        try:
+            pair = _decoded(key), _decoded(value)
+        except ValueError:
+            continue
+        if equals and pair[0]:
+            properties[pair[0]] = pair[1]
+    return properties
+
+
+async def answer_listing(node: Node, request: Request, mode: ListingMode, properties: Mapping[str, str]) -> Response:
+    """Return the names that a request for a listing is answered with.
+
+    Raises:
+        InvalidRequest: the query is malformed.
+        NamespaceNotFound: there is no such namespace.
+        ListingFailed: the topic listing does not work.
+        Overloaded: too many bytes of listings are on their way.
+    """
+    namespace = namespace_in(request)
+    query = query_of(request)
+    labels = label_filter(query)
+    with_system_topics = flag(query, SYSTEM_TOPICS)
+    asked = asked_to_read(request, node)
+    partitions = [node.engine.partition(namespace)]
+    settled = await node.reading.settle(partitions, asked)
+    with said_of_absent_namespace(namespace):
+        node.reading.namespace(namespace)
+        chosen = await node.listings.choose(namespace, mode, properties)
+        listable = node.listable(request, namespace)
+        names = node.reading.topic_names(
+            namespace,
+            labels,
+            _DOMAIN_OF_MODE[mode],
+            chosen.numbers if listable is None else chosen.numbers & listable,
+            with_system_topics=with_system_topics,
+        )
+    cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
+    return _ListingAnswer(read_answer(chosen.of(names), cut), node.in_flight)
+
+
+class _ListingAnswer(Response):
+    """An answer that is counted as long as it is on its way.
+
+    Raises:
+        Overloaded: there is no room for it.
+    """
+
+    def __init__(self, answer: Response, in_flight: InFlight) -> None:
+        super().__init__()
+        self._answer = answer
+        self._in_flight = in_flight
+        self._size = len(answer.body)
+        in_flight.take(self._size)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, and wait until the client has read most of it."""
+        try:
+            await self._answer(scope, receive, send)
+            async with asyncio.timeout(MAX_SECONDS):
+                await client_has_read(scope)
+        except TimeoutError:
+            line_of(scope).abort()
+        finally:
+            self._in_flight.give_back(self._size)
+
+
+def _decoded(text: str) -> str:
+    """Return a text percent-decoded once more, as Pulsar's admin clients encode it.
+
+    Raises:
+        ValueError: an escape is malformed, or what comes out is not UTF-8.
+    """
+    if MALFORMED_ESCAPE.search(text):
+        raise ValueError(f"{text!r} holds a malformed escape")
+    return unquote_plus(text, errors="strict")

@@ -1,0 +1,63 @@
+"""Where a page ended: what `continue` says, so that any node can go on from there.
+
+The text is opaque: base64url of a format byte, a hash of the query, the page's revision and the last full name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import struct
+from dataclasses import dataclass
+
+from topicfold.errors import InvalidName, InvalidRequest
+from topicfold.log.port import LogIdentity
+from topicfold.model.names import TopicName, parse_topic
+from topicfold.runtime.revision import Revision, parse_revision
+
+_FORMAT = b"\x01"
+_HEAD = struct.Struct(">8sH")
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """A page ended after the topic `last`, and was read at `revision`."""
+
+    last: TopicName
+    revision: Revision
+
+    def text(self, query: str) -> str:
+        """Return what leads to the next page of `query`."""
+        revision = str(self.revision).encode()
+        raw = _FORMAT + _HEAD.pack(_hash(query), len(revision)) + revision + str(self.last).encode()
+        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
+    """Return the place that `text` is, of a page of the same `query`.
+
+    Raises:
+        InvalidRequest: it is none, or of a page of another query.
+        Resync: of another log.
+    """
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        query_hash, length = _HEAD.unpack_from(raw, 1)
+        revision, last = raw[1 + _HEAD.size :][:length].decode(), parse_topic(raw[1 + _HEAD.size + length :].decode())
+    except (binascii.Error, ValueError, struct.error, InvalidName):
+        raw = b""
+    if raw[:1] != _FORMAT:
+        raise InvalidRequest(
+            f"continue {text[:80]!r} is not one of ours", hint="Send back `continue` as the page before gave it."
+        )
+    if query_hash != _hash(query):
+        raise InvalidRequest(
+            "continue belongs to another query",
+            hint="Repeat the query of the page that gave it; `limit` alone may be another. Or start without continue.",
+        )
+    return PagePlace(last, parse_revision(revision, identity.incarnation, identity.partitions))
+
+
+def _hash(query: str) -> bytes:
+    return hashlib.blake2b(query.encode(), digest_size=8).digest()

@@ -1,0 +1,85 @@
+"""Queries for topics in requests: `labelSelector`, `label`, `match` and `regex`, all of which must hold at once.
+
+PIP-451's parameters (`topic_list_form`) are taken beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from topicfold.errors import InvalidRequest
+from topicfold.model.pattern import parse_pattern
+from topicfold.model.query import TopicQuery
+from topicfold.model.regex import parse_regex
+from topicfold.model.selector import Selector, selector_of_labels
+from topicfold.model.selector_text import parse_selector
+from topicfold.server.node import Node
+from topicfold.server.paths import namespaces_in
+from topicfold.server.queries import Query, label_equalities, one
+from topicfold.server.topic_list_form import PARAMETERS as FORM_PARAMETERS
+from topicfold.server.topic_list_form import PATTERN, topic_list_form
+from topicfold.wire.confirmation import query_text
+
+MAX_PATTERNS = 64
+
+PARAMETERS = {
+    "namespace*": "A namespace to look in; `public/default` without any.",
+    "labelSelector": "A label selector as Kubernetes has it: `team=pay,tier in (gold,silver),!legacy`.",
+    "label*": "`key=value`, whatever characters the value has.",
+    "match*": "A wildcard for the last part of names: `pay__*`, `pay__**`; one of several must match.",
+    "regex": "A regular expression (RE2) for the whole last part of names.",
+    **FORM_PARAMETERS,
+}
+NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What topics a request asks for. `text` confirms to the client how it was understood.
+
+    `as_topic_list`: it asks in PIP-451's way; `known_hash` is that of the names it has.
+    """
+
+    namespaces: tuple[str, ...]
+    query: TopicQuery
+    text: str
+    as_topic_list: bool = False
+    known_hash: str | None = None
+
+
+def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
+    """Return the topics that a request asks for; without any condition all of its namespaces.
+
+    Raises:
+        InvalidSelector, InvalidPattern, InvalidRegex: one is malformed, which refuses all of it.
+        InvalidName, InvalidRequest: a namespace or a label that is none, or too many of them.
+        InvalidRequest: two regular expressions, or what is asked for in PIP-451's way is malformed.
+    """
+    namespaces = tuple(namespaces_in(request))
+    selector_text = one(query, "labelSelector")
+    form = topic_list_form(query, namespaces, node.settings.subscription_pattern_max_length)
+    labels = label_equalities(query, "label")
+    for key, value in form.labels.items():
+        if labels.setdefault(key, value) != value:
+            raise InvalidRequest(f"no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
+    rules = node.engine.options.label_rules
+    spelt = parse_selector(selector_text or "", max_value_length=rules.max_value_length)
+    equal = selector_of_labels(labels, max_value_length=rules.max_value_length)
+    separator = node.engine.options.wildcard_separator
+    texts = query.get("match", [])
+    if len(texts) > MAX_PATTERNS:
+        raise InvalidRequest(f"match is given {len(texts)} times, at most {MAX_PATTERNS} are allowed")
+    patterns = tuple(parse_pattern(text, separator) for text in dict.fromkeys(texts))
+    regex = one(query, "regex")
+    if regex is not None and form.regex is not None:
+        raise InvalidRequest(f"regex and {PATTERN} are both given", hint="Leave one of them out.")
+    selector = Selector((*spelt.requirements, *equal.requirements))
+    return Wanted(
+        namespaces,
+        TopicQuery(selector, patterns, form.regex if regex is None else parse_regex(regex)),
+        query_text(namespaces, str(spelt), labels, tuple(texts), regex or "", form.pattern),
+        form.is_used,
+        form.known_hash,
+    )

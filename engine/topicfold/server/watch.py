@@ -1,0 +1,259 @@
+"""Watching: which topics match a query, now and from now on, as server-sent events or as lines of JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from topicfold.errors import (
+    FuturePosition,
+    InvalidPattern,
+    InvalidRegex,
+    InvalidSelector,
+    NamespaceNotFound,
+    NotReady,
+    Overloaded,
+    PositionTimeout,
+    Resync,
+    TopicfoldError,
+    WatchesDisabled,
+)
+from topicfold.model.permissions import Permission, Right
+from topicfold.model.permissions import Scope as RightScope
+from topicfold.runtime.revision import Revision
+from topicfold.runtime.watch_group import Subject
+from topicfold.runtime.watcher import Watcher
+from topicfold.runtime.watches import CLOSE_SECONDS
+from topicfold.server.asking import asked_to_read
+from topicfold.server.auth.door import Admission, admission_of
+from topicfold.server.auth.principal import actor_of
+from topicfold.server.auth.viewer import Viewer
+from topicfold.server.frames import SSE_TYPE, Frames
+from topicfold.server.guard import HEADERS_KEY, Headers
+from topicfold.server.node import Node
+from topicfold.server.queries import Query, query_of
+from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.server.stream import Line, close_body, line_of, open_body
+from topicfold.server.topic_query import NAMES, PARAMETERS, wanted_in
+from topicfold.server.watch_start import Start, start_of
+from topicfold.server.watch_switch import require_watches
+from topicfold.wire import headers as names
+
+WATCH_PATH = "/api/v1/watch"
+MAX_WATCHES = 20_000
+"""On one node."""
+MAX_WATCHES_OF_ONE = 100
+"""Of one principal, where there is authentication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """The handler, and how many streams each principal has."""
+
+    node: Node
+    streams: Counter[str] = field(default_factory=Counter)
+
+    async def watch(self, request: Request) -> Response:
+        """Answer with a stream.
+
+        Raises:
+            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
+            NamespaceNotFound: there is no such namespace, and no position to go on from.
+            Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in the stream.
+            Overloaded: too many watch already.
+            NotReady: the node is starting or stopping.
+            WatchesDisabled: nobody may watch on this node.
+        """
+        node = self.node
+        require_watches(node.settings)
+        query = query_of(request, (*NAMES, "since", "initial", "timeoutSeconds"))
+        wanted = wanted_in(request, query, node)
+        _refuse_empty(query)
+        encoding = Frames(node.engine.identity, as_events=not _wants_lines(request))
+        partitions = frozenset(map(node.engine.partition, wanted.namespaces))
+        self._refuse_too_many(actor_of(request.scope))
+        await node.reading.settle(partitions, asked_to_read(request, node))
+        viewer = self.viewer_of(request, wanted.namespaces)
+        subject = Subject(wanted.query, wanted.namespaces, encoding, viewer)
+        start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
+        if start.since is None:
+            await self._refuse_unknown(wanted.namespaces, partitions)
+        elif not encoding.as_events:
+            await self.reach(start.since)
+            if node.engine.watches.is_too_old(start.since.positions):
+                raise Resync("the position is too far back", hint="Watch without `since`, and start anew.")
+        return Stream(self, request, subject, start, wanted.text)
+
+    def viewer_of(self, request: Request, namespaces: Sequence[str]) -> Viewer | None:
+        """Return what who asks may see of the topics of `namespaces` now; None where that is everything."""
+        authorizer = self.node.authorizer
+        return None if authorizer is None else authorizer.viewer(request, namespaces)
+
+    async def _refuse_unknown(self, namespaces: Sequence[str], partitions: frozenset[int]) -> None:
+        """Return if all of `namespaces` are there.
+
+        Raises:
+            NamespaceNotFound: one is not, by all that the log holds if it can be asked.
+        """
+        reading = self.node.reading
+        live = self.node.engine.watches.table
+        if not all(live(each) is not None for each in namespaces):
+            await reading.catch_up(partitions)
+        for namespace in namespaces:
+            reading.namespace(namespace)
+
+    async def reach(self, since: Revision) -> None:
+        """Return once everything before `since` is folded.
+
+        Raises:
+            FuturePosition: it is not in time.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            await self.node.engine.reach(since, loop.time() + self.node.settings.request_timeout_seconds)
+        except PositionTimeout as error:
+            raise FuturePosition(
+                "the position to go on from is beyond the end of the log",
+                hint="Is it from another log, or was this one restored? Watch without `since`.",
+                **error.values,
+            ) from None
+
+    @contextmanager
+    def counted(self, principal: str) -> Iterator[None]:
+        """Count a stream of `principal` as long as the block lasts.
+
+        Raises:
+            NotReady, Overloaded: there must not be one more.
+        """
+        self._refuse_too_many(principal)
+        self.streams[principal] += 1
+        try:
+            yield
+        finally:
+            self.streams[principal] -= 1
+            if not self.streams[principal]:
+                del self.streams[principal]
+
+    def _refuse_too_many(self, principal: str) -> None:
+        if self.node.engine.watches.is_closed:
+            raise NotReady("this node is stopping", hint="Watch on another node.")
+        if len(self.node.engine.watches.watchers) >= MAX_WATCHES:
+            raise Overloaded(f"{MAX_WATCHES} watch already", hint="Watch on another node.")
+        if self.node.authorizer is not None and self.streams[principal] >= MAX_WATCHES_OF_ONE:
+            raise Overloaded(f"{principal} has {MAX_WATCHES_OF_ONE} watches already")
+
+
+class Stream(Response):
+    """An answer that goes on until the client is gone, the time is up, or the node stops."""
+
+    def __init__(self, watching: Watching, request: Request, subject: Subject, start: Start, text: str) -> None:
+        super().__init__()
+        self._watching = watching
+        self._request = request
+        self._subject = subject
+        self._start = start
+        self._text = text
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream to the connection.
+
+        Raises:
+            TopicfoldError: the stream was not begun; or it ended with an ERROR that says the same.
+        """
+        line, start = line_of(scope), self._start
+        watcher = Watcher(self._watching.node.engine.watches, self._subject, line, self._admits(scope))
+        with self._watching.counted(actor_of(scope)):
+            await open_body(send, self._opening())
+            line.watch(watcher.abandon)
+            timer = asyncio.get_running_loop().call_later(start.seconds, watcher.end)
+            try:
+                await self._run(watcher)
+            except TopicfoldError as error:
+                line.write(self._subject.encoding.error(error))
+                raise
+            finally:
+                timer.cancel()
+                line.watch(None)
+                await self._close(send, line)
+
+    async def _run(self, watcher: Watcher) -> None:
+        start = self._start
+        if start.since is None:
+            await watcher.run(reset=start.reset, initial=start.initial, known_hash=start.known_hash)
+        else:
+            await watcher.run(start.since.positions, reaching=self._watching.reach(start.since))
+
+    async def _close(self, send: Send, line: Line) -> None:
+        """End the answer; cut off a client that does not read it."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await close_body(send)
+        except TimeoutError:
+            line.abort()
+
+    def _opening(self) -> dict[str, str]:
+        encoding = self._subject.encoding
+        return {
+            "content-type": SSE_TYPE if encoding.as_events else names.NDJSON_TYPE,
+            "cache-control": "no-store",
+            "x-accel-buffering": "no",
+            names.QUERY: self._text,
+        }
+
+    def _admits(self, scope: Scope) -> Admission | None:
+        """Return how to look whether whoever watches still may, and still may see what they could."""
+        admission, subject = admission_of(scope), self._subject
+        if admission is None:
+            return None
+
+        async def admits() -> None:
+            """Return if nothing has changed.
+
+            Raises:
+                Unauthenticated, Forbidden, Resync: it has. KeysUnavailable, NotReady: nobody can tell now.
+            """
+            await admission()
+            if self._watching.viewer_of(self._request, subject.namespaces) != subject.viewer:
+                raise Resync("what may be shown of these namespaces has changed", hint="Watch without `since`.")
+
+        return admits
+
+
+def _refuse_empty(query: Query) -> None:
+    """Return unless a selector is given that says nothing.
+
+    Raises:
+        InvalidSelector: it would watch everything, which is said by leaving it out.
+    """
+    if query.get("labelSelector") == [""]:
+        raise InvalidSelector(
+            "the label selector is empty", hint="Leave labelSelector out to watch all topics.", column=1
+        )
+
+
+def _wants_lines(request: Request) -> bool:
+    """Return whether the client asks for lines of JSON; what it does not say is answered with events."""
+    headers: Headers = request.scope[HEADERS_KEY]
+    return names.NDJSON_TYPE.encode() in headers.get(b"accept", b"").lower()
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return how topics are watched."""
+    return (
+        Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
+                  needs=Right(Permission.WATCH, RightScope.NAMESPACE), media_types=(SSE_TYPE, names.NDJSON_TYPE),
+                  query=PARAMETERS | {
+                      "since": "Go on after this cursor, of a frame of a watch of the same; else from now.",
+                      "initial": "`false`: without the topics that match now. With `since` there are none.",
+                      "timeoutSeconds": "End after so many seconds, a day at most; the last frame says where to go on.",
+                  },
+                  errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
+                          FuturePosition, WatchesDisabled)),
+    )  # fmt: skip

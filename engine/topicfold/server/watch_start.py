@@ -1,0 +1,86 @@
+"""From where a watch goes: what the request says of it, and why it cannot go on from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from topicfold.errors import InvalidRequest, Resync
+from topicfold.log.port import LogIdentity
+from topicfold.model.events import partition_of
+from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.runtime.watch_group import Reset, Subject
+from topicfold.runtime.watches import MARK
+from topicfold.server.guard import HEADERS_KEY, Headers
+from topicfold.server.queries import Query, flag, one
+
+MAX_SECONDS = 86_400
+
+_LAST_EVENT = b"last-event-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """From where a stream goes, and how long: after `since`, else from a start state if `initial`.
+
+    `reset` is why it cannot go on from where it was to; whoever has topics of `known_hash` needs no start state.
+    """
+
+    since: Revision | None
+    initial: bool
+    known_hash: str | None = None
+    reset: Reset | None = None
+    seconds: float = MAX_SECONDS
+
+
+def start_of(request: Request, query: Query, subject: Subject, identity: LogIdentity, known_hash: str | None) -> Start:
+    """Return from where to go: a reconnecting browser's last event id before the `since` of its first request.
+
+    Raises:
+        InvalidRequest, Resync: lines cannot go on from there; events say it in the stream.
+    """
+    headers: Headers = request.scope[HEADERS_KEY]
+    text = headers.get(_LAST_EVENT, b"").decode("latin-1") or one(query, "since")
+    initial = "initial" not in query or flag(query, "initial")
+    seconds = _seconds(query)
+    if not text:
+        return Start(None, initial, known_hash, seconds=seconds)
+    try:
+        since = _since(text, subject, identity)
+    except (InvalidRequest, Resync) as error:
+        if not subject.encoding.as_events:
+            raise
+        return Start(None, True, reset=Reset(error.code, error.reason), seconds=seconds)
+    return Start(since, initial, seconds=seconds)
+
+
+def _since(text: str, subject: Subject, identity: LogIdentity) -> Revision:
+    """Return the positions of a cursor, in the partitions that are watched.
+
+    Raises:
+        InvalidRequest: it is none.
+        Resync: it is of another log, or of a watch of something else.
+    """
+    token, _, mark = text.partition(MARK)
+    since = parse_revision(token, identity.incarnation, identity.partitions)
+    partitions = {partition_of(each, identity.partitions) for each in subject.namespaces}
+    if not partitions <= set(since.positions):
+        raise Resync("the position says nothing of some of these namespaces")
+    if mark != subject.mark:
+        raise Resync("what may be shown of these namespaces is not what it was")
+    return Revision(since.incarnation, {partition: since.positions[partition] for partition in partitions})
+
+
+def _seconds(query: Query) -> float:
+    """Return for how long to stream.
+
+    Raises:
+        InvalidRequest: no number of seconds, or too many.
+    """
+    text = one(query, "timeoutSeconds")
+    if text is None:
+        return MAX_SECONDS
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= MAX_SECONDS):
+        raise InvalidRequest(f"timeoutSeconds must be 1 to {MAX_SECONDS}, not {text[:80]!r}")
+    return int(text)

@@ -1,0 +1,193 @@
+"""The name index of a namespace: which live topics match a pattern.
+
+As the label index has topics by key and value, this has them by position and segment, and by number of segments. A
+name of one segment needs no postings: what could ask for it by text is its whole name. A segment that few names have
+at its position is filed by fingerprint, and whoever is found there is looked at.
+
+Source: topic sets per (position, segment) after search engines' postings; NATS's rule for empty segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pyroaring import BitMap
+
+from topicfold.model.names import NON_PERSISTENT, local_of_key
+from topicfold.model.pattern import MAX_SEGMENTS, Pattern, Shape
+from topicfold.state.postings import Postings
+from topicfold.state.rare_postings import FINGERPRINT_BITS, RarePostings
+
+_RARE_MEMBERS = 16
+"""Up to so many share a fingerprint; at 0.3 µs to look at one, more would not be found in 10 µs."""
+
+
+class NameIndex:
+    """Which topics match a pattern. Reads names from the table's own `numbers` and `keys`, and keeps none.
+
+    Names with an empty segment stay out; no pattern matches them. Positions beyond those a pattern can have are not
+    looked at. Cost in memory: below a byte a topic for names of one segment, else at most 25 bytes a segment, and a
+    byte for a segment that many names have.
+
+    >>> from topicfold.model.pattern import parse_pattern
+    >>> keys = ["pay__refund", "pay", "__change_events"]
+    >>> index = NameIndex({key: number for number, key in enumerate(keys)}, keys, "__")
+    >>> for number in range(3): index.add(number)
+    >>> [list(index.matching(parse_pattern(text))) for text in ("pay__*", "*", "**")]
+    [[0], [1], [0, 1]]
+    """
+
+    __slots__ = ("_everyone", "_frequent", "_keys", "_lengths", "_numbers", "_rare", "separator")
+
+    def __init__(self, numbers: Mapping[str, int], keys: Sequence[str], separator: str) -> None:
+        self.separator = separator
+        self._numbers = numbers
+        self._keys = keys
+        self._everyone = BitMap()
+        self._lengths: dict[int, BitMap] = {}
+        self._frequent: dict[tuple[int, str], Postings] = {}
+        self._rare = RarePostings()
+
+    def add(self, number: int) -> None:
+        """Add the topic of that number, which is not there yet. Cost: O(segments)."""
+        segments = self._segments(number)
+        if not segments:
+            return
+        self._everyone.add(number)
+        length = len(segments)
+        if length not in self._lengths:
+            self._lengths[length] = BitMap()
+        self._lengths[length].add(number)
+        if length == 1:
+            return
+        for place in enumerate(segments[:MAX_SEGMENTS]):
+            postings = self._frequent.get(place)
+            if postings is not None:
+                postings.add(number)
+            elif self._rare.add(_fingerprint(place), number) > _RARE_MEMBERS:
+                self._promote(place)
+
+    def discard(self, number: int) -> None:
+        """Remove the topic of that number, if it is there; nothing of it stays. Cost: O(segments)."""
+        if number not in self._everyone:
+            return
+        self._everyone.discard(number)
+        segments = self._segments(number)
+        length = len(segments)
+        self._lengths[length].discard(number)
+        if not self._lengths[length]:
+            del self._lengths[length]
+        if length == 1:
+            return
+        for place in enumerate(segments[:MAX_SEGMENTS]):
+            postings = self._frequent.get(place)
+            if postings is None:
+                self._rare.discard(_fingerprint(place), number)
+            else:
+                postings.discard(number)
+                if len(postings) < _RARE_MEMBERS // 2:
+                    self._demote(place)
+
+    def matching(self, pattern: Pattern) -> BitMap:
+        """Return the topics that match `pattern`, which was read with this index's separator. Not to be changed.
+
+        Cost: an AND for each literal that many names have, smallest first, and one for the number of segments if the
+        literals leave it open; at most a look at `_RARE_MEMBERS` names where a literal is rare.
+        """
+        if pattern.is_literal:
+            return BitMap(self._called(str(pattern)))
+        shape = pattern.shape
+        found = []
+        for position in shape.positions:
+            place = (position, pattern.segments[position])
+            postings = self._frequent.get(place)
+            if postings is None:
+                return BitMap([number for number in self._rare.numbers(_fingerprint(place))
+                               if pattern.matches(local_of_key(self._keys[number]))])  # fmt: skip
+            found.append(postings.bitmap())
+        wrong = self._wrong_lengths(shape)
+        if wrong and not shape.is_open:
+            found.append(self._lengths.get(shape.count, BitMap()))
+            wrong = []
+        result = self._intersection(found)
+        for length in wrong:
+            result = result - self._lengths[length]
+        return result
+
+    def expand(self, patterns: Collection[Pattern]) -> BitMap:
+        """Return the topics that match any of `patterns`; none where there are none. Not to be changed.
+
+        Cost: as `matching` for each, and their union.
+        """
+        found = [self.matching(pattern) for pattern in patterns]
+        return found[0] if len(found) == 1 else BitMap.union(*found) if found else BitMap()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both file the same topics alike. For checks. Cost: O(topics × segments)."""
+        if not isinstance(other, NameIndex):
+            return NotImplemented
+        mine, theirs = ((each._everyone, each._lengths, sorted(each._filed())) for each in (self, other))
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _segments(self, number: int) -> list[str]:
+        """Return the segments of the topic's local name, none where no pattern matches it."""
+        segments = local_of_key(self._keys[number]).split(self.separator)
+        return [] if "" in segments else segments
+
+    def _called(self, local: str) -> Iterator[int]:
+        """Yield the topics of that local name, one of each domain."""
+        for key in (local, f"{NON_PERSISTENT}://{local}"):
+            number = self._numbers.get(key)
+            if number is not None and number in self._everyone:
+                yield number
+
+    def _intersection(self, sets: list[BitMap]) -> BitMap:
+        """Return what all `sets` hold, everyone where there are none; smallest first, leaving out what has everyone."""
+        sets.sort(key=len)
+        result = sets[0] if sets else self._everyone
+        for each in sets[1:]:
+            if len(each) == len(self._everyone):
+                break
+            result = result & each
+        return result
+
+    def _wrong_lengths(self, shape: Shape) -> list[int]:
+        """Return the lengths of names that reach the last literal of `shape` and that it does not admit.
+
+        A name that is found by a literal has two segments or more.
+        """
+        reached = max(shape.positions[-1] + 1, 2) if shape.positions else 1
+        return [length for length in self._lengths if length >= reached and not shape.admits(length)]
+
+    def _promote(self, place: tuple[int, str]) -> None:
+        """Give a segment postings of its own if it is the segment that is frequent, and not its fingerprint."""
+        fingerprint = _fingerprint(place)
+        members = {number for number in self._rare.numbers(fingerprint) if self._stands_at(place, number)}
+        if len(members) > _RARE_MEMBERS:
+            postings = self._frequent[place] = Postings()
+            for number in members:
+                postings.add(number)
+                self._rare.discard(fingerprint, number)
+
+    def _demote(self, place: tuple[int, str]) -> None:
+        for number in self._frequent.pop(place):
+            self._rare.add(_fingerprint(place), number)
+
+    def _stands_at(self, place: tuple[int, str], number: int) -> bool:
+        position, segment = place
+        segments = self._segments(number)
+        return position < len(segments) and segments[position] == segment
+
+    def _filed(self) -> Iterator[tuple[int, int]]:
+        """Yield (fingerprint, number) of all that is filed, whichever way."""
+        yield from self._rare
+        for place, postings in self._frequent.items():
+            for number in postings:
+                yield _fingerprint(place), number
+
+
+def _fingerprint(place: tuple[int, str]) -> int:
+    """Return 32 bits that few places share. They differ between processes, so nobody can choose names that collide."""
+    return hash(place) & ((1 << FINGERPRINT_BITS) - 1)

@@ -1,0 +1,81 @@
+"""Postings of few members, many to an array: what a segment of a name costs that hardly another name has.
+
+An entry is 64 bits, fingerprint above number. Entries are sorted, in chunks that split when they grow, so an entry
+takes 9 bytes, none moves far when another comes, and nothing is ever rebuilt. A fingerprint is no proof: several
+things may share one, each with its own entries, and whoever reads numbers here looks at what they stand for.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+FINGERPRINT_BITS = 32
+_CHUNK = 512
+
+
+class RarePostings:
+    """Bags of uint32, each filed under a fingerprint of 32 bits. Entries of one fingerprint share a chunk.
+
+    >>> rare = RarePostings()
+    >>> rare.add(5, 70), rare.add(5, 3), rare.add(6, 1)
+    (1, 2, 1)
+    >>> rare.numbers(5)
+    [3, 70]
+    """
+
+    __slots__ = ("_chunks", "_firsts")
+
+    def __init__(self) -> None:
+        self._chunks: list[array[int]] = [array("Q")]
+        self._firsts: list[int] = []
+        """Fingerprints from which on the second chunk holds them, the third, …"""
+
+    def add(self, fingerprint: int, number: int) -> int:
+        """File `number`, once more if it is there; return how many `fingerprint` has now. Cost: O(log n)."""
+        place = bisect_right(self._firsts, fingerprint)
+        chunk = self._chunks[place]
+        first = fingerprint << FINGERPRINT_BITS
+        start = end = bisect_left(chunk, first)
+        if start < len(chunk) and chunk[start] >> FINGERPRINT_BITS == fingerprint:
+            end = bisect_left(chunk, first + (1 << FINGERPRINT_BITS), start)
+        chunk.insert(bisect_left(chunk, first | number, start, end), first | number)
+        if len(chunk) > _CHUNK:
+            self._split(place)
+        return end - start + 1
+
+    def discard(self, fingerprint: int, number: int) -> None:
+        """Remove `number` once, if it is there. Cost: O(log n)."""
+        place = bisect_right(self._firsts, fingerprint)
+        chunk = self._chunks[place]
+        entry = fingerprint << FINGERPRINT_BITS | number
+        index = bisect_left(chunk, entry)
+        if index < len(chunk) and chunk[index] == entry:
+            del chunk[index]
+            if not chunk and self._firsts:
+                del self._chunks[place], self._firsts[max(place - 1, 0)]
+
+    def numbers(self, fingerprint: int) -> list[int]:
+        """Return what is filed under `fingerprint`, in order. Cost: O(log n + members)."""
+        chunk = self._chunks[bisect_right(self._firsts, fingerprint)]
+        first = fingerprint << FINGERPRINT_BITS
+        start = bisect_left(chunk, first)
+        end = bisect_left(chunk, first + (1 << FINGERPRINT_BITS), start)
+        return [entry - first for entry in chunk[start:end]]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield (fingerprint, number) of all entries, in order."""
+        for chunk in self._chunks:
+            for entry in chunk:
+                yield entry >> FINGERPRINT_BITS, entry & ((1 << FINGERPRINT_BITS) - 1)
+
+    def _split(self, place: int) -> None:
+        """Part a chunk about its middle, where one fingerprint ends and another begins; leave it if none does."""
+        chunk = self._chunks[place]
+        middle = chunk[len(chunk) // 2] >> FINGERPRINT_BITS
+        cut = bisect_left(chunk, middle << FINGERPRINT_BITS) or bisect_left(chunk, (middle + 1) << FINGERPRINT_BITS)
+        if cut < len(chunk):
+            self._chunks.insert(place + 1, chunk[cut:])
+            self._firsts.insert(place, chunk[cut] >> FINGERPRINT_BITS)
+            del chunk[cut:]

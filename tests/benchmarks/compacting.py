@@ -1,0 +1,144 @@
+"""A Spark session in a process of its own, that compacts logs and counts bare records of the same topics.
+
+Its memory is that of the whole tree: this process, the JVM, and Python's workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.compaction.connector import connector
+from tests.prerequisites import CHECKOUT
+from topicfold.compaction.compactor import Done
+from topicfold.compaction.job import CompactOptions, compact
+from topicfold.compaction.session import open_session
+from topicfold.settings import Settings
+
+_WATCH_SECONDS = 0.25
+_CORES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """One run to the log's end. `parts` are seconds of processors, slices added up; `peak_bytes` of memory."""
+
+    events: int
+    seconds: float
+    batches: int
+    parts: dict[str, float]
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """The session and its settings."""
+
+    session: SparkSession
+    settings: dict[str, str]
+    bootstrap: str
+
+
+@asynccontextmanager
+async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
+    """Give a session on two cores."""
+    os.environ["PYTHONPATH"] = str(CHECKOUT / "engine")
+    settings = {
+        "spark.master": f"local[{_CORES}]", "spark.jars": connector(), "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1", "spark.driver.memory": "3g",
+    }  # fmt: skip
+    session = open_session(settings, needs_kafka=True)
+    yield Spark(session, settings, bootstrap)
+    session.stop()
+
+
+async def count_bare(spark: Spark, topic: str) -> float:
+    """Return how many records a second Spark reads and counts of a topic, doing nothing else."""
+    reader = spark.session.readStream.format("kafka").option("kafka.bootstrap.servers", spark.bootstrap)
+    records = reader.option("subscribe", topic).option("startingOffsets", "earliest").option("minPartitions", _CORES)
+    found: list[int] = []
+    checkpoint = Path(f"/tmp/topicfold-bench-{os.getpid()}-{time.monotonic_ns()}")
+    since = time.perf_counter()
+    query = (
+        records.load()
+        .writeStream.foreachBatch(
+            lambda batch, _: found.append(batch.selectExpr("sum(length(value))", "count(*)").collect()[0][1])
+        )
+        .trigger(availableNow=True)
+        .option("checkpointLocation", str(checkpoint))
+        .start()
+    )
+    query.awaitTermination()
+    taken = time.perf_counter() - since
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return sum(found) / taken
+
+
+async def compact_once(spark: Spark, topic: str, root: str, batch_rows: int) -> Compacted:
+    """Bring the snapshot at `root` up to the log's end."""
+    done: list[Done] = []
+    settings = Settings(kafka_bootstrap=spark.bootstrap, kafka_topic=topic)
+    options = CompactOptions(Path(root), once=True, batch_rows=batch_rows, slices=_CORES, spark=spark.settings)
+    with _Memory() as memory:
+        since = time.perf_counter()
+        await asyncio.to_thread(compact, settings, options, lambda each, facts: done.append(each))
+        seconds = time.perf_counter() - since
+    parts: dict[str, float] = {}
+    for each in done:
+        for part, taken in each.seconds.items():
+            parts[part] = parts.get(part, 0.0) + taken
+    return Compacted(sum(each.events for each in done), seconds, len(done), parts, memory.peak_bytes)
+
+
+class _Memory:
+    """Looks at the memory of this process and all below it, and keeps the highest sum."""
+
+    def __init__(self) -> None:
+        self.peak_bytes = 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> _Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(_WATCH_SECONDS):
+            self.peak_bytes = max(self.peak_bytes, sum(map(_resident_bytes, _tree(os.getpid()))))
+
+
+def _tree(root: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for each in Path("/proc").iterdir():
+        if each.name.isdecimal():
+            try:
+                parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            parents.setdefault(parent, []).append(int(each.name))
+    found = [root]
+    for process in found:
+        found += parents.get(process, [])
+    return found
+
+
+def _resident_bytes(process: int) -> int:
+    """Return what a process has in memory by itself; pages that it shares with its parent count once."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))

@@ -1,0 +1,180 @@
+"""Watches over HTTP: a change until its frames are read, by one and by all, beside a bare broadcast of the same bytes.
+
+Then what they cost the writer and in memory, and resuming. Watches and writes are each made by a process of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from statistics import median
+
+from tests.benchmarks import watch_index, watch_load
+from tests.benchmarks.bare_broadcast import Broadcast, bare_bytes, broadcast_to_all, broadcasting, port_of
+from tests.benchmarks.file_server import file_server
+from tests.benchmarks.machine import resident_bytes
+from tests.benchmarks.report import Goal, Row, row
+from tests.benchmarks.site import Site
+from tests.benchmarks.watch_resume import resuming
+from tests.benchmarks.watch_writer import Write, Written, make, write, writer_on
+from tests.benchmarks.watchers import Asked, close_watches, delivery_of, open_watches, party_on
+from tests.benchmarks.workers import Worker
+from tests.integration.node import Node
+
+FRAME_BYTES = 420
+"""About what a frame has where a topic bears two labels."""
+PAUSE_SECONDS = 0.02
+"""Between two writes, with watches and without: what waits is colder than what works."""
+
+_BATCH = 10
+_MOST_PAIRS = 5
+_WATCHED, _UNWATCHED = "watched", "unwatched"
+
+
+def run(site: Site) -> Iterator[Row]:
+    """Measure delivery, acknowledgements, memory and resuming; then random queries; then finding who cares."""
+    with ExitStack() as stack:
+        place = Place(site, stack)
+        yield from place.memory()
+        yield from place.one()
+        yield from place.all_matching()
+    yield from watch_load.run(site)
+    yield from watch_index.run(site)
+
+
+class Place:
+    """A server with watches beside one without, and a bare broadcast."""
+
+    def __init__(self, site: Site, stack: ExitStack) -> None:
+        """Start all of them."""
+        self._site = site
+        self._many = site.sizes.watches
+        self._node: Node = stack.enter_context(file_server(site, "watched"))
+        without: Node = stack.enter_context(file_server(site, "alone"))
+        self._party = stack.enter_context(Worker(party_on, self._node.port))
+        self._writer = stack.enter_context(Worker(writer_on, self._node.port))
+        self._alone = stack.enter_context(Worker(writer_on, without.port))
+        self._bare: Worker[Broadcast] = stack.enter_context(Worker(broadcasting))
+        self._bare_party = stack.enter_context(Worker(party_on, self._bare.run(port_of)))
+        for writer in (self._writer, self._alone):
+            writer.run(make, [Write(each, {"w": "none"}) for each in (_WATCHED, _UNWATCHED)])
+            writer.run(write, self._writes(_UNWATCHED, 200), 0)
+
+    def memory(self) -> Iterator[Row]:
+        """Measure what a stream takes, and what is left when all have gone, the second time beside the first."""
+        site, many = self._site, self._many
+        before, bare_before = self._held(), self._bare.run(bare_bytes)
+        ours, left = [], []
+        for turn in range(2):
+            site.say(f"watches: {many:,} come and go, turn {turn + 1}")
+            self._party.run(open_watches, self._asked(many))
+            ours.append((self._held() - before) / many / 1024)
+            self._deliver(many)
+            self._party.run(close_watches)
+            left.append(self._held_when_settled() / 2**20)
+        self._bare_party.run(open_watches, self._asked(many))
+        bare = (self._bare.run(bare_bytes) - bare_before) / many / 1024
+        self._bare_party.run(close_watches)
+        yield row(f"watches: a stream of {many:,}", "kB", ours[:1], "bare connection", [bare], Goal("ours", "≤", 70))
+        what = f"watches: memory when {many:,} have left"
+        yield row(what, "MiB", left[1:], "when as many had left before", left[:1], Goal("ratio", "≤", 1.05))
+        yield row(what, "MiB", left[1:], "before any came", [before / 2**20])
+
+    def one(self) -> Iterator[Row]:
+        """Measure a change that one of many watches, acknowledgements beside the server without any, and resuming."""
+        site, many = self._site, self._many
+        site.say(f"watches: opening {many:,}, each for itself")
+        self._party.run(open_watches, [Asked(f"labelSelector=w%3Dx{number}") for number in range(many)])
+        frames, acks, idle, alone = [], [], [], []
+        number = 0
+        for pair in range(site.sizes.pairs):
+            site.say(f"watches: one of {many:,}, pair {pair + 1} of {site.sizes.pairs}")
+            late, answers = [], []
+            for _ in range(_BATCH):
+                number = (number + 1) % many
+                coming = self._party.begin(delivery_of, 2 if number > 1 else 1)
+                (written,) = self._writer.run(write, [Write(_WATCHED, {"w": f"x{number}"})], PAUSE_SECONDS)
+                late.append(coming().last - written.sent)
+                answers.append(written.seconds)
+            frames.append(median(late) * 1e3)
+            acks.append(median(answers) * 1e3)
+            idle.append(_median_ms(self._writer.run(write, self._writes(_UNWATCHED, 2 * _BATCH), PAUSE_SECONDS)))
+            alone.append(_median_ms(self._alone.run(write, self._writes(_UNWATCHED, 2 * _BATCH), PAUSE_SECONDS)))
+        what = f"watches: change → frame, one of {many:,} matches, p50"
+        yield row(what, "ms", frames, "the write's answer", acks, Goal("ours", "≤", 1.5))
+        what = f"watches: a write's answer, {many:,} idle, p50"
+        yield row(what, "ms", idle, "no watches", alone, Goal("ratio", "≤", 1.1))
+        yield from resuming(site, self._node, self._writer)
+        self._party.run(close_watches)
+
+    def all_matching(self) -> Iterator[Row]:
+        """Measure a change that a tenth, then all watch, and the acknowledgement that it has."""
+        site = self._site
+        opened = 0
+        for many, goal in ((self._many // 10, 20), (self._many, 220)):
+            for party in (self._party, self._bare_party):
+                party.run(open_watches, self._asked(many - opened))
+            opened = many
+            last, bare, acks, during, alone = [], [], [], [], []
+            for pair in range(min(site.sizes.pairs, _MOST_PAIRS)):
+                site.say(f"watches: {many:,} matching, pair {pair + 1}")
+                deliveries = [self._deliver(many) for _ in range(_BATCH)]
+                last.append(median(each for each, _ in deliveries) * 1e3)
+                acks.append(median(each for _, each in deliveries) * 1e3)
+                bare.append(median(self._broadcast(many) for _ in range(_BATCH)) * 1e3)
+                during.append(median(self._answer_during(many) for _ in range(_BATCH)) * 1e3)
+                alone.append(_median_ms(self._alone.run(write, self._writes(_WATCHED, 2 * _BATCH), PAUSE_SECONDS)))
+            what = f"watches: last of {many:,} matching, p50"
+            yield row(what, "ms", last, "bare broadcast of as many bytes", bare, Goal("ours", "≤", goal))
+            what = f"watches: a write's answer, {many:,} matching, p50"
+            yield row(what, "ms", acks, "no watches", alone, Goal("ratio", "≤", 1.1))
+            what = f"watches: a write's answer while {many:,} are sent one before, p50"
+            yield row(what, "ms", during, "no watches", alone)
+
+    def _deliver(self, many: int) -> tuple[float, float]:
+        """Make a change that all of `many` watch; return the seconds until the last has it, and until the answer."""
+        coming = self._party.begin(delivery_of, many)
+        (written,) = self._writer.run(write, self._writes(_WATCHED, 1, w="all"), PAUSE_SECONDS)
+        delivery = coming()
+        assert delivery.frames == many, f"{delivery.frames} frames of {many}"
+        return delivery.last - written.sent, written.seconds
+
+    def _answer_during(self, many: int) -> float:
+        """Return the seconds of an answer that is asked for while `many` are sent the change before it."""
+        coming = self._party.begin(delivery_of, many)
+        writes = [*self._writes(_WATCHED, 1, w="all"), *self._writes(_UNWATCHED, 1)]
+        _, second = self._writer.run(write, writes, 0.002)
+        coming()
+        return second.seconds
+
+    def _broadcast(self, many: int) -> float:
+        coming = self._bare_party.begin(delivery_of, many)
+        time.sleep(PAUSE_SECONDS)
+        started = self._bare.run(broadcast_to_all, FRAME_BYTES)
+        return coming().last - started
+
+    def _asked(self, many: int) -> list[Asked]:
+        return [Asked("labelSelector=w%3Dall")] * many
+
+    def _writes(self, topic: str, many: int, **labels: str) -> list[Write]:
+        """Return writes that differ from all before them."""
+        return [Write(topic, {**labels, "at": str(time.perf_counter_ns())}) for _ in range(many)]
+
+    def _held(self) -> int:
+        assert self._node.process
+        return resident_bytes(self._node.process.pid)
+
+    def _held_when_settled(self) -> int:
+        """Return what the server holds once that falls no more."""
+        held = self._held()
+        while True:
+            time.sleep(0.5)
+            now = self._held()
+            if now >= held:
+                return now
+            held = now
+
+
+def _median_ms(written: Sequence[Written]) -> float:
+    return median(each.seconds for each in written) * 1e3

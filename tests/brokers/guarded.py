@@ -1,0 +1,63 @@
+"""A Kafka broker with an authorizer: who comes without a name may do everything, the user `ann` what ACLs allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType
+from confluent_kafka.admin._resource import ResourceType
+
+from tests.brokers.process import KafkaProcess, free_ports
+
+_PASSWORD = "ann-s-password"
+_GUARDED = """
+listeners=PLAINTEXT://127.0.0.1:{port},GUARDED://127.0.0.1:{guarded},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},GUARDED://127.0.0.1:{guarded}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT
+listener.name.guarded.sasl.enabled.mechanisms=PLAIN
+listener.name.guarded.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
+user_ann="{password}";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
+
+
+class GuardedKafka(KafkaProcess):
+    """A broker on 127.0.0.1 with a second listener, on which clients must say who they are."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        (self._guarded,) = free_ports(1)
+
+    @property
+    def properties(self) -> str:
+        return super().properties + _GUARDED.format(
+            port=self._port, guarded=self._guarded, controller=self._controller_port, password=_PASSWORD
+        )
+
+    @property
+    def guarded_bootstrap(self) -> str:
+        """Where `ann` finds it."""
+        return f"127.0.0.1:{self._guarded}"
+
+    def settings(self, password: str = _PASSWORD) -> Mapping[str, str]:
+        """Return what the client of `ann` must be told."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": "ann",
+            "sasl.password": password,
+        }
+
+    def allow(self, topic: str, *operations: AclOperation) -> None:
+        """Let `ann` do `operations` on a topic; returns once the broker knows."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        bindings = [
+            AclBinding(
+                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ann", "*", each, AclPermissionType.ALLOW
+            )
+            for each in operations
+        ]
+        for future in admin.create_acls(bindings).values():
+            future.result(20)

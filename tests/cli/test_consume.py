@@ -1,0 +1,76 @@
+"""`topicfold consume`: the records of what matches, printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.integration.consuming import Topics
+from topicfold.client import Client
+
+
+@pytest.fixture
+def topics(kafka_bootstrap: str) -> Topics:
+    return Topics(kafka_bootstrap)
+
+
+@pytest.fixture
+def orders(client: Client, topics: Topics) -> Iterator[str]:
+    """A topic with three records."""
+    name = f"orders-{uuid.uuid4().hex}"
+    topics.make(name, partitions=1)
+    topics.produce(name, "one", "two", "\x1b[31mthree")
+    client.create_topic(name, labels={"team": "pay"})
+    yield name
+    topics.delete(name)
+
+
+@pytest.mark.kafka
+def test_records_are_printed_a_line_each(run: Run, orders: str, topics: Topics) -> None:
+    told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--max", "3")
+    assert told.out == f"{orders}  one\n{orders}  two\n{orders}  \\x1b[31mthree\n"
+    assert (told.code, told.err) == (0, f"+ persistent://public/default/{orders}\n")
+
+
+@pytest.mark.kafka
+def test_a_group_goes_on_behind_what_was_printed(run: Run, orders: str, topics: Topics) -> None:
+    words = (
+        "consume",
+        "--match",
+        "**",
+        "--bootstrap",
+        topics.bootstrap,
+        "--group",
+        f"g-{uuid.uuid4().hex}",
+        "-o",
+        "json",
+    )
+    first, second = (json.loads(run(*words, "--max", "1", "-q").out) for _ in range(2))
+    assert (first["topic"], first["offset"], first["value"], first["key"], first["headers"]) == (
+        orders,
+        0,
+        "one",
+        None,
+        [],
+    )
+    assert (second["offset"], second["value"]) == (1, "two")
+
+
+def test_what_would_print_everything_is_refused(run: Run) -> None:
+    refused = run("consume", "--bootstrap", "127.0.0.1:1", "--kafka-setting", "log_level=0")
+    assert (refused.code, "--match '**' means every topic" in refused.err) == (2, True)
+
+
+def test_without_kafkas_library_the_command_that_installs_it_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("confluent_kafka", "topicfold.client.kafka_con"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    refused = run("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
+    assert (refused.code, "pip install 'topicfold[kafka]'" in refused.err) == (1, True)

@@ -1,0 +1,94 @@
+"""`topicfold topics list` by selectors, wildcards, expressions and properties; `topicfold explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.client.served import serving
+from topicfold.client import Client
+
+
+@pytest.fixture
+def server_url() -> Iterator[str]:
+    with serving(topic_listing="by-properties") as (url,):
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def topics(client: Client) -> None:
+    client.create_tenant("acme")
+    client.create_namespace("acme/pay")
+    client.create_topic("pay__eu", labels={"team": "pay", "tier": "gold"}, properties={"region": "eu"})
+    client.create_topic("pay__us", labels={"team": "pay", "tier": "silver"}, partitions=2, properties={"region": "us"})
+    client.create_topic("ship__eu", labels={"team": "ship"}, properties={"region": "eu"})
+    client.create_topic("acme/pay/orders", labels={"team": "pay"})
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["-l", "team=pay,tier in (gold,silver)"], ["pay__eu", "pay__us"]),
+        (["-l", "!tier"], ["ship__eu"]),
+        (["--match", "*__eu"], ["pay__eu", "ship__eu"]),
+        (["--match", "pay__us", "--match", "ship__*"], ["pay__us", "ship__eu"]),
+        (["--regex", "p.*s"], ["pay__us"]),
+        (["-l", "team=pay", "--match", "*__eu", "--regex", "pay.*", "--custom-labels", "tier:gold"], ["pay__eu"]),
+        (["--limit", "2"], ["pay__eu", "pay__us"]),
+        (["-p", "region=eu"], ["pay__eu", "ship__eu"]),
+        (["-p", "region=us"], ["pay__us"]),
+        (["-p", "region=eu", "-l", "team=pay"], ["pay__eu"]),
+    ],
+)
+def test_all_that_is_asked_for_must_hold(run: Run, words: list[str], names: list[str]) -> None:
+    listed = run("topics", "list", *words, "-o", "name")
+    assert listed.out.split() == [f"persistent://public/default/{name}" for name in names]
+
+
+@pytest.mark.parametrize(
+    "words", [["-A"], ["acme/pay", "-n", "public/default"], ["-n", "public/default", "-n", "acme/pay"]]
+)
+def test_several_namespaces_are_listed_at_once(run: Run, words: list[str]) -> None:
+    listed = json.loads(run("topics", "list", *words, "-l", "team=pay", "-o", "json").out)
+    assert [topic["name"][len("persistent://") :] for topic in listed] == [
+        "acme/pay/orders",
+        "public/default/pay__eu",
+        "public/default/pay__us",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-l", "team in"], "column"),
+        (["--match", "pay__"], "segment 2"),
+        (["--regex", "("], "regular expression"),
+        (["acme/pay", "-A"], "both given"),
+        (["-w", "-p", "a=b"], "-w shows all that matches"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_with_where_it_is_wrong(run: Run, words: list[str], said: str) -> None:
+    refused = run("topics", "list", *words)
+    assert (refused.code, said in refused.err) == (2, True)
+
+
+def test_a_selector_is_explained_with_counts_and_what_was_misspelt(run: Run) -> None:
+    told = run("explain", "team=pay,teir=gold")
+    assert told.out.splitlines() == ["REQUIREMENT  TOPICS", "team=pay     2", "teir=gold    0", "all of it    0 of 3"]
+    assert "no topic has key teir; did you mean tier?" in told.err
+
+
+def test_an_explanation_is_data_too(run: Run) -> None:
+    told = json.loads(run("explain", "team=pay", "-A", "-o", "json").out)
+    assert (told["selector"], told["topics"], told["matched"]) == ("team=pay", 4, 3)
+    assert told["requirements"] == [
+        {"requirement": "team=pay", "key": "team", "topics": 3, "takesTopicsWithoutKey": False}
+    ]
+
+
+def test_a_selector_that_cannot_be_read_is_refused(run: Run) -> None:
+    refused = run("explain", "team in (a")
+    assert (refused.code, "column" in refused.err) == (2, True)

@@ -1,0 +1,164 @@
+"""`topicfold watch` and `topics list -w`: a line for each change, until somebody interrupts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold.cli.watch import Lines, frame_data
+from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Modified, Reset
+
+ENGINE = Path(__file__).parents[2] / "engine"
+ORDERS = "persistent://public/default/orders"
+WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+
+
+def match(name: str = ORDERS, **labels: str) -> Match:
+    return Match(name, labels, "v1", 0)
+
+
+def shown(*frames: Frame) -> list[str]:
+    """Return the lines of these frames without their times."""
+    lines = Lines()
+    return [re.sub(f"^{WHEN}  ", "", lines.text(frame)) for frame in frames]
+
+
+def test_changes_are_shown_with_what_differs_and_who_did_it() -> None:
+    assert shown(
+        Added("", match(tier="gold", team="pay")),
+        Modified("c1", match(tier="silver", note="x"), {"tier": "gold", "team": "pay"}, ("ann", "bob")),
+        Modified("c2", match(tier="silver"), {"tier": "silver"}),
+        Deleted("c3", match(tier="silver"), ("ann",)),
+        Reset("too old"),
+        Bookmark("c4"),
+    ) == [
+        f"ADDED     {ORDERS}  team=pay,tier=gold",
+        f"MODIFIED  {ORDERS}  note: – → x, team: pay → –, tier: gold → silver  by ann, bob",
+        f"MODIFIED  {ORDERS}  (labels as before)",
+        f"DELETED   {ORDERS}  tier=silver  by ann",
+        "RESET     too old",
+        "",
+    ]
+
+
+def test_names_line_up_under_the_longest_so_far() -> None:
+    lines = shown(Added("", match("orders-of-eu", a="b")), Added("", match("orders", a="b")))
+    assert lines == ["ADDED     orders-of-eu  a=b", "ADDED     orders        a=b"]
+
+
+def test_data_has_the_names_of_the_rest_api() -> None:
+    data = frame_data(Modified("c1", match(a="b"), {"a": "c"}, ("ann",)))
+    assert (data["type"], data["cursor"], data["old"], data["actors"]) == (
+        "MODIFIED",
+        "c1",
+        {"labels": {"a": "c"}},
+        ("ann",),
+    )
+    assert frame_data(Bookmark("c1", is_initial=True)) == {
+        "type": "BOOKMARK",
+        "cursor": "c1",
+        "initial": True,
+        "hash": None,
+    }
+
+
+class Running:
+    """The command in a process of its own."""
+
+    def __init__(self, words: Sequence[str], url: str, home: Path) -> None:
+        own = {"PYTHONPATH": str(ENGINE), "TOPICFOLD_URL": url, "XDG_CONFIG_HOME": str(home)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "topicfold", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own},
+        )
+
+    def line(self) -> str:
+        """Return the next line of stdout."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().rstrip("\n")
+
+    def interrupt(self) -> tuple[int, str]:
+        """Press Ctrl-C; return the exit code and what is on stderr."""
+        self._process.send_signal(signal.SIGINT)
+        _, err = self._process.communicate(timeout=30)
+        return self._process.returncode, err
+
+    def end(self) -> None:
+        """End it if it still runs."""
+        self._process.kill()
+        self._process.communicate()
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(server_url: str, tmp_path: Path) -> Iterator[Start]:
+    running: list[Running] = []
+
+    def begin(*words: str) -> Running:
+        running.append(Running(words, server_url, tmp_path))
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.end()
+
+
+def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    watching = start("watch", "-l", "team=pay")
+    assert re.fullmatch(rf"{WHEN}  ADDED     {ORDERS}  team=pay", watching.line())
+    client.set_labels("orders", {"tier": "gold"})
+    assert watching.line().endswith("tier: – → gold  by anonymous")
+    code, err = watching.interrupt()
+    told = re.fullmatch(r"go on with --since (\S+)\n", err)
+    assert (code, bool(told)) == (130, True), err
+    client.delete_topic("orders")
+    assert told is not None
+    assert start("watch", "-l", "team=pay", "--since", told[1], "-o", "name").line() == ORDERS
+
+
+def test_lines_of_json_have_everything_and_nothing_else_is_printed(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    watching = start("watch", "--match", "orders", "-o", "json", "--no-initial")
+    first = json.loads(watching.line())
+    assert first["type"] == "BOOKMARK"
+    client.delete_topic("orders")
+    gone = json.loads(watching.line())
+    assert (gone["type"], gone["topic"]["name"], gone["actors"]) == ("DELETED", ORDERS, ["anonymous"])
+
+
+def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    watching = start("topics", "list", "-w", "--custom-labels", "team:pay")
+    assert watching.line().endswith(f"ADDED     {ORDERS}  team=pay")
+    client.remove_labels("orders", ["team"])
+    assert f"DELETED   {ORDERS}" in watching.line()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-l", "team in gold"], "column 9"),
+        (["--match", "a*"], "segment 1"),
+        (["-A", "-n", "public/default"], "--all-namespaces and names of namespaces are both given"),
+        (["-n", "public/nowhere"], "namespace"),
+    ],
+)
+def test_what_cannot_be_watched_is_refused(run: Run, words: list[str], said: str) -> None:
+    refused = run("watch", *words)
+    assert refused.code in (2, 3)
+    assert said in refused.err

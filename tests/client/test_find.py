@@ -1,0 +1,108 @@
+"""Finding topics, page by page, by both clients: what is asked for, and what becomes of the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from topicfold.client import AsyncClient, Client, Match, Page
+from topicfold.errors import InvalidRequest, InvalidSelector
+
+Answering = Callable[[httpx2.Request], httpx2.Response]
+Find = Callable[..., list[Match]]
+
+
+def blocking(answering: Answering, **query: Any) -> list[Match]:
+    with Client(transport=httpx2.MockTransport(answering)) as client:
+        return list(client.topics(**query))
+
+
+def awaiting(answering: Answering, **query: Any) -> list[Match]:
+    async def find() -> list[Match]:
+        async with AsyncClient(transport=httpx2.MockTransport(answering)) as client:
+            return [topic async for topic in client.topics(**query)]
+
+    return asyncio.run(find())
+
+
+@pytest.fixture(params=[blocking, awaiting])
+def find(request: pytest.FixtureRequest) -> Find:
+    find: Find = request.param
+    return find
+
+
+class Paging:
+    """Answers two topics a page, and keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[httpx2.QueryParams] = []
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.append(request.url.params)
+        first = int(request.url.params.get("continue", "0"))
+        items = [
+            {"name": f"t{number}", "labels": {"n": str(number)}, "version": "v", "position": "p", "partitions": 0}
+            for number in (first, first + 1)
+        ]
+        more = {"continue": str(first + 2)} if first < 4 else {}
+        body = {"items": items, "position": f"p{first}", "counts": {"matched": 6}, **more}
+        return httpx2.Response(200, json=body, headers={"X-Log-Position": f"p{first}"})
+
+
+def test_all_pages_are_read_one_after_another(find: Find) -> None:
+    paging = Paging()
+    assert [topic.name for topic in find(paging, page_size=2)] == ["t0", "t1", "t2", "t3", "t4", "t5"]
+    assert [(asked["limit"], asked.get("continue")) for asked in paging.asked] == [("2", None), ("2", "2"), ("2", "4")]
+
+
+def test_a_page_is_only_asked_for_when_it_is_reached() -> None:
+    paging = Paging()
+    with Client(transport=httpx2.MockTransport(paging)) as client:
+        topics = iter(client.topics())
+        next(topics), next(topics)
+        assert len(paging.asked) == 1
+
+
+def test_pages_tell_their_position_and_counts() -> None:
+    with Client(transport=httpx2.MockTransport(Paging())) as client:
+        page = next(client.topics().pages())
+    assert page == Page(page.topics, "p0", {"matched": 6}, "2")
+    assert page.topics[0] == Match("t0", {"n": "0"}, "v", 0, "p")
+
+
+def test_what_is_asked_for_is_sent_in_full_with_every_page(find: Find) -> None:
+    paging = Paging()
+    find(
+        paging, namespaces=["a/b", "c/d"], selector="tier in (b, a)", labels={"k": "v,w"},
+        match=["x__*", "y"], regex="z+", page_size=None,
+    )  # fmt: skip
+    for asked in paging.asked:
+        assert [pair for pair in asked.multi_items() if pair[0] != "continue"] == [
+            ("namespace", "a/b"), ("namespace", "c/d"), ("labelSelector", "tier in (a,b)"),
+            ("label", "k=v,w"), ("label", "k=v,w"), ("match", "x__*"), ("match", "y"), ("regex", "z+"),
+        ]  # fmt: skip
+
+
+def test_topics_by_label_are_those_of_the_clients_own_namespace_if_no_other_is_named() -> None:
+    paging = Paging()
+    with Client(namespace="acme/pay", transport=httpx2.MockTransport(paging)) as client:
+        list(client.topics_by_label({"team": "pay"}))
+        list(client.topics_by_label({"team": "pay"}, ["a/b"]))
+    assert [asked.get_list("namespace") for asked in paging.asked[::3]] == [["acme/pay"], ["a/b"]]
+
+
+def test_no_labels_are_not_taken_for_all_topics() -> None:
+    with Client(transport=httpx2.MockTransport(Paging())) as client, pytest.raises(InvalidRequest):
+        client.topics_by_label({})
+
+
+def test_a_malformed_selector_names_its_column_before_anything_is_sent(find: Find) -> None:
+    paging = Paging()
+    with pytest.raises(InvalidSelector) as refused:
+        find(paging, selector="team=pay,,x")
+    assert refused.value.values["column"] == 10
+    assert paging.asked == []

@@ -1,0 +1,91 @@
+"""Consumers as they are opened, and which topics a real cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from topicfold.client.kafka_consumer import (
+    KafkaLook,
+    chooses_protocol,
+    is_about_missing_topic,
+    is_protocol_refused,
+    open_consumer,
+)
+from topicfold.errors import BadSetting
+
+NOWHERE: dict[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
+GROUP = NOWHERE | {"group.id": "billing"}
+REFUSED = "ConsumerGroupHeartbeat fatal error: Broker: API version not supported"
+
+
+@pytest.mark.parametrize(
+    ("own", "chooses"),
+    [
+        ({}, True),
+        ({"group.protocol": "classic"}, False),
+        ({"group.protocol": "consumer"}, False),
+        ({"partition.assignment.strategy": "range"}, False),
+        ({"session.timeout.ms": 6000}, False),
+    ],
+)
+@pytest.mark.parametrize("newer", [True, False])
+def test_settings_that_choose_a_protocol_are_kept_and_never_contradicted(
+    own: dict[str, Any], chooses: bool, newer: bool
+) -> None:
+    assert chooses_protocol(own) is chooses
+    open_consumer(GROUP | own, newer=newer).close()
+
+
+@pytest.mark.parametrize("conf", [NOWHERE, GROUP | {"no.such.setting": 1}, GROUP | {"session.timeout.ms": "x"}])
+def test_settings_that_cannot_be_are_refused_in_librdkafkas_words(conf: dict[str, Any]) -> None:
+    with pytest.raises(BadSetting, match="Kafka's client does not take these settings"):
+        open_consumer(conf, newer=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "is_refusal"),
+    [
+        (KafkaError._FATAL, REFUSED, True),
+        (KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error: Broker: The group id does not exist", True),
+        (KafkaError._FATAL, "Static consumer fenced by other consumer with same group.instance.id", False),
+        (KafkaError._ALL_BROKERS_DOWN, REFUSED, False),
+    ],
+)
+def test_only_a_fatal_refusal_of_the_protocol_is_one(code: int, text: str, is_refusal: bool) -> None:
+    assert is_protocol_refused(KafkaError(code, text)) is is_refusal
+
+
+def test_a_missing_topic_is_told_from_other_errors() -> None:
+    assert is_about_missing_topic(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    assert not is_about_missing_topic(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+
+
+def test_a_cluster_that_does_not_answer_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.client.kafka_consumer._ANSWER_SECONDS", 0.2)
+    assert KafkaLook(GROUP)(["orders"]) == {}
+
+
+@pytest.mark.kafka
+def test_a_look_finds_topics_with_ids_of_their_own_and_makes_none(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str]
+) -> None:
+    name, other = fresh_topic(), fresh_topic()
+    admin = AdminClient({"bootstrap.servers": kafka_bootstrap, "log_level": 0})
+    look = KafkaLook({"bootstrap.servers": kafka_bootstrap, "group.id": "billing", "on_commit": print})
+    ids = []
+    for _ in range(2):
+        admin.create_topics([NewTopic(name, 1)])[name].result(20)
+        while not (seen := look([name, other]))[name]:
+            pass
+        assert seen[other] is None
+        ids.append(seen[name])
+        admin.delete_topics([name])[name].result(20)
+        while look([name])[name]:
+            pass
+    assert ids[0] != ids[1]

@@ -1,0 +1,125 @@
+"""What a consumer by label refuses to begin with, and how it ends; without a broker but for what is marked."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.client.scripted import CONFIRMED, added, line, refusal, scripted, stream
+from tests.client.served import serving
+from tests.integration.consuming import Topics, read_all, read_for
+from topicfold.client import Client, ExtraMissing, LabelConsumer, QueryUnconfirmed, RetryRule, ServerUnreachable
+from topicfold.errors import BadSetting, Forbidden, InvalidPattern, InvalidRequest
+
+CONF: Mapping[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+EVERYTHING = CONFIRMED.replace('"match":[]', '"match":["**"]')
+START = line("BOOKMARK", "c0", initial=True)
+
+
+def threads() -> set[str]:
+    """Return the names of our own threads that still run after some seconds in which they may end."""
+    ours = [each for each in threading.enumerate() if each.name.startswith("topicfold")]
+    for each in ours:
+        each.join(10)
+    return {each.name for each in ours if each.is_alive()}
+
+
+@pytest.mark.parametrize("confirmed", [None, CONFIRMED, "something else"])
+def test_it_does_not_start_where_the_server_does_not_say_what_it_understood(confirmed: str | None) -> None:
+    with scripted(stream(added("orders"), START, confirmed=confirmed)) as server, pytest.raises(QueryUnconfirmed):
+        LabelConsumer(CONF, match="**", url=server.url)
+    assert not threads()
+
+
+def test_it_does_not_start_where_nothing_is_asked_for(client: Client) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        LabelConsumer(CONF, client=client)
+    assert refused.value.hint.endswith('match="**" means every topic.')
+    assert not threads()
+
+
+def test_it_does_not_start_without_a_server() -> None:
+    with Client("http://127.0.0.1:1", retry=RetryRule(max_attempts=1)) as client, pytest.raises(ServerUnreachable):
+        LabelConsumer(CONF, match="**", client=client)
+    assert not threads()
+
+
+def test_it_does_not_start_with_settings_that_kafka_does_not_take(client: Client) -> None:
+    with pytest.raises(BadSetting, match=r"group\.id"):
+        LabelConsumer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, match="**", client=client)
+    assert not threads()
+
+
+def test_it_takes_a_client_or_a_url(client: Client) -> None:
+    with pytest.raises(InvalidRequest, match="both a client and a URL are given"):
+        LabelConsumer(CONF, match="**", client=client, url=client.url)
+
+
+def test_without_kafkas_library_it_says_what_to_install(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("confluent_kafka", "topicfold.client.kafka_con"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(ExtraMissing) as missing:
+        LabelConsumer(CONF, match="**", client=client)
+    assert "pip install 'topicfold[kafka]'" in missing.value.hint
+
+
+def test_a_pattern_that_is_refused_changes_nothing(client: Client) -> None:
+    client.create_topic("pay__eu")
+    with LabelConsumer(CONF, match="pay__*", client=client) as consumer:
+        with pytest.raises(InvalidPattern, match="segment 1"):
+            consumer.subscribe_pattern("pay*")
+        assert list(consumer.matched_topics()) == ["persistent://public/default/pay__eu"]
+
+
+def test_a_first_pattern_restricts_and_without_the_last_nothing_matches(client: Client) -> None:
+    client.create_topic("pay__eu", labels={"team": "pay"})
+    client.create_topic("pay__us", labels={"team": "pay"})
+    with LabelConsumer(CONF, "team=pay", client=client) as consumer:
+        assert consumer.subscribe_pattern("*__eu").removed == ("persistent://public/default/pay__us",)
+        assert consumer.unsubscribe_pattern("*__eu").removed == ("persistent://public/default/pay__eu",)
+        assert consumer.matched_topics() == {}
+
+
+def test_a_refusal_later_on_is_raised_by_every_poll() -> None:
+    told = stream(added("orders"), START, confirmed=EVERYTHING)
+    with (
+        scripted(told, refusal(403, "forbidden")) as server,
+        LabelConsumer(CONF, match="**", url=server.url) as consumer,
+    ):
+        for _ in range(3):
+            with pytest.raises(Forbidden):
+                consumer.poll(10)
+        assert list(consumer.matched_topics()) == ["persistent://public/default/orders"]
+
+
+def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Client) -> None:
+    LabelConsumer(CONF, match="**", client=client).close()
+    assert not threads()
+    assert client.list_tenants()
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(("listing", "reads_all"), [("all", True), ("by-properties", False)])
+def test_a_regular_expression_takes_the_properties_along_to_the_listing(
+    kafka_bootstrap: str, listing: str, reads_all: bool
+) -> None:
+    topics = Topics(kafka_bootstrap)
+    eu, us, ship = (f"{name}-{uuid.uuid4().hex}" for name in ("pay-eu", "pay-us", "ship-eu"))
+    with serving(topic_listing=listing, enable_broker_topic_list_watcher=False) as (url,), Client(url) as client:
+        for name in (eu, us, ship):
+            topics.make(name)
+            topics.produce(name, name)
+            client.create_topic(name, properties={"env": "prod", "region": name.split("-")[1]})
+        wanted = {"env": "prod", "region": "eu"}
+        with LabelConsumer(topics.conf(), regex="pay-.*", properties=wanted, client=client) as consumer:
+            read = read_all(consumer, [eu, us] if reads_all else [eu])
+            read += read_for(consumer, 1)
+            assert set(read) == ({eu, us} if reads_all else {eu})
+            client.patch_topic(us, {"properties": wanted})
+            assert reads_all or set(read_all(consumer, [us])) == {us}

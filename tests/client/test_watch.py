@@ -1,0 +1,172 @@
+"""Watches over real sockets, by both clients: cut, refused, resumed, closed from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from tests.client.scripted import Script, added, line, refusal, scripted, stream
+from tests.client.test_watching import names
+from topicfold.client import AsyncClient, Client, Frame, QueryUnconfirmed, RetryRule, ServerUnreachable
+from topicfold.errors import Forbidden, InvalidName, InvalidRequest, InvalidSelector
+from topicfold.wire.confirmation import query_text
+
+IMPATIENT = RetryRule(max_attempts=3, first_delay_seconds=0.001, max_delay_seconds=0.002)
+START = (added("a"), line("BOOKMARK", "c0", initial=True))
+CHANGES = (added("b", "c1"), added("c", "c2"))
+Follow = Callable[..., list[Frame]]
+
+
+def blocking(url: str, count: int, **query: Any) -> list[Frame]:
+    """Return the first frames of a watch."""
+    with Client(url, retry=IMPATIENT) as client, client.watch(**query) as frames:
+        return list(islice(frames, count))
+
+
+def awaiting(url: str, count: int, **query: Any) -> list[Frame]:
+    """The same in an event loop."""
+
+    async def follow() -> list[Frame]:
+        async with AsyncClient(url, retry=IMPATIENT) as client, client.watch(**query) as frames:
+            return [await anext(frames) for _ in range(count)]
+
+    return asyncio.run(follow())
+
+
+@pytest.fixture(params=[blocking, awaiting])
+def follow(request: pytest.FixtureRequest) -> Follow:
+    follow: Follow = request.param
+    return follow
+
+
+def test_frames_come_from_whichever_stream_is_there(follow: Follow) -> None:
+    with scripted(
+        stream(*START),
+        refusal(503, "not_ready"),
+        Script(()),
+        stream(CHANGES[0], ends=True),
+        stream(CHANGES[1], stays_open=True),
+    ) as server:
+        assert names(follow(server.url, 4)) == ["a", "complete", "b", "c"]
+    assert [each.query.get("since") for each in server.requests] == [None, ["c0"], ["c0"], ["c0"], ["c1"]]
+    assert {each.headers["accept"] for each in server.requests} == {"application/x-ndjson"}
+
+
+def test_a_stream_cut_at_any_byte_loses_nothing_and_repeats_nothing(follow: Follow) -> None:
+    whole = b"".join(stream(CHANGES[0], b"\n").pieces)
+    resumed = stream(*CHANGES, stays_open=True), stream(CHANGES[1], stays_open=True)
+    for size in range(0, len(whole), 17):
+        got_first = CHANGES[0].rstrip(b"\n") + b"\n" in whole[:size]
+        with scripted(Script((whole[:size],)), resumed[got_first]) as server:
+            assert names(follow(server.url, 2, since="c0")) == ["b", "c"], size
+
+
+def test_what_is_watched_is_said_in_full_and_confirmed(follow: Follow) -> None:
+    confirmed = query_text(["a/b", "c/d"], "team=pay,tier in (gold,silver)", {"note": "a,b"}, ["pay__*"], "x+")
+    with scripted(stream(*START, confirmed=confirmed, stays_open=True)) as server:
+        follow(
+            server.url, 1, selector="tier in (silver, gold), team = pay", namespaces=["c/d", "a/b"],
+            labels={"note": "a,b"}, match="pay__*", regex="x+",
+        )  # fmt: skip
+    assert server.requests[0].path == "/api/v1/watch"
+    assert server.requests[0].query == {
+        "namespace": ["c/d", "a/b"], "labelSelector": ["team=pay,tier in (gold,silver)"], "label": ["note=a,b"] * 2,
+        "match": ["pay__*"], "regex": ["x+"], "initial": ["true"],
+    }  # fmt: skip
+
+
+def test_a_server_that_does_not_say_what_it_understood_is_refused(follow: Follow) -> None:
+    for confirmed in (None, query_text(["public/default"], "tier=gold")):
+        with scripted(stream(*START, confirmed=confirmed)) as server, pytest.raises(QueryUnconfirmed):
+            follow(server.url, 1)
+        assert len(server.requests) == 1
+
+
+def test_a_refusal_is_raised_with_its_class_and_no_server_is_unreachable(follow: Follow) -> None:
+    with scripted(refusal(403, "forbidden")) as server:
+        with pytest.raises(Forbidden, match="because"):
+            follow(server.url, 1)
+        assert len(server.requests) == 1
+    with pytest.raises(ServerUnreachable, match=server.url):
+        follow(server.url, 1)
+
+
+def test_what_cannot_be_asked_for_is_refused_before_anything_is_sent(follow: Follow) -> None:
+    for query, error in (
+        ({"selector": "team in ("}, InvalidSelector),
+        ({"namespaces": []}, InvalidRequest),
+        ({"namespaces": ["no namespace"]}, InvalidName),
+    ):
+        with pytest.raises(error):
+            follow("http://127.0.0.1:1", 1, **query)
+
+
+def test_the_namespace_of_the_client_is_watched_if_no_other_is_named() -> None:
+    confirmed = query_text(["acme/pay"])
+    with (
+        scripted(stream(*START, confirmed=confirmed, stays_open=True)) as server,
+        Client(server.url, namespace="acme/pay") as client,
+        client.watch() as frames,
+    ):
+        assert names([next(frames)]) == ["a"]
+
+
+def test_another_thread_ends_a_watch_that_waits_for_a_frame() -> None:
+    with scripted(stream(*START, stays_open=True)) as server, Client(server.url) as client:
+        frames = client.watch()
+        next(frames), next(frames)
+        closing = threading.Timer(0.1, frames.close)
+        closing.start()
+        began = time.monotonic()
+        assert list(frames) == []
+        assert time.monotonic() - began < 5
+        closing.join()
+
+
+def test_another_thread_ends_a_watch_that_waits_to_try_again() -> None:
+    with scripted(stream(*START)) as server:
+        patient = RetryRule(first_delay_seconds=60, max_delay_seconds=60)
+        with Client(server.url, retry=patient) as client, client.watch() as frames:
+            next(frames), next(frames)
+            closing = threading.Timer(0.1, frames.close)
+            closing.start()
+            began = time.monotonic()
+            assert list(frames) == []
+            assert time.monotonic() - began < 20
+            closing.join()
+
+
+async def test_another_task_ends_a_watch_that_waits() -> None:
+    with scripted(stream(*START, stays_open=True)) as server:
+        async with AsyncClient(server.url) as client, client.watch() as frames:
+            await anext(frames), await anext(frames)
+            asyncio.get_running_loop().call_later(0.1, lambda: asyncio.ensure_future(frames.close()))
+            async with asyncio.timeout(5):
+                assert [frame async for frame in frames] == []
+
+
+async def test_a_wait_for_a_frame_that_is_cancelled_loses_nothing() -> None:
+    silent = Script((), stays_open=True)
+    with scripted(stream(*START, stays_open=True), silent, stream(CHANGES[0], stays_open=True)) as server:
+        async with AsyncClient(server.url, retry=IMPATIENT) as client, client.watch() as frames:
+            await anext(frames), await anext(frames)
+            for _ in range(2):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(anext(frames), 0.1)
+            assert names([await anext(frames)]) == ["b"]
+    assert [each.query.get("since") for each in server.requests] == [None, ["c0"], ["c0"]]
+
+
+def test_the_cursor_of_one_watch_is_where_another_goes_on() -> None:
+    with scripted(stream(*START, CHANGES[0], stays_open=True), stream(CHANGES[1], stays_open=True)) as server:
+        with Client(server.url) as client, client.watch() as frames:
+            list(islice(frames, 3))
+            cursor = frames.cursor
+        assert names(blocking(server.url, 1, since=cursor)) == ["c"]
+    assert server.requests[1].query["since"] == ["c1"]

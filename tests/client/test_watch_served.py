@@ -1,0 +1,71 @@
+"""Watching and finding against the real server, over nodes that come and go."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import httpx2
+
+from tests.client.served import serving
+from tests.client.test_watching import names
+from topicfold.client import AsyncClient, Client, Deleted, Modified, Watch
+
+
+class Failover(httpx2.HTTPTransport):
+    """A load balancer that knows of nodes that are gone: requests go to the first that is left of `urls`."""
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.url = request.url.copy_with(port=httpx2.URL(self.urls[0]).port)
+        return super().handle_request(request)
+
+
+def told(frames: Watch, count: int) -> list[str]:
+    return [name for name in names(list(islice(frames, count))) if name != "bookmark"]
+
+
+def test_topics_come_and_go_with_their_labels(client: Client) -> None:
+    client.create_topic("a", labels={"team": "pay"})
+    with client.watch("team in (pay)", match="*") as frames:
+        assert told(frames, 2) == ["a", "complete"]
+        client.create_topic("b", labels={"team": "ops"})
+        client.set_labels("b", {"team": "pay"})
+        client.set_labels("b", {"tier": "gold"})
+        client.remove_labels("b", ["team"])
+        assert told(frames, 1) == ["b"]
+        modified, deleted = islice(frames, 2)
+    assert isinstance(modified, Modified)
+    assert (modified.old_labels, modified.topic.labels) == ({"team": "pay"}, {"team": "pay", "tier": "gold"})
+    assert isinstance(deleted, Deleted)
+
+
+def test_a_watch_goes_on_where_it_was_on_another_node() -> None:
+    with serving(0.0, 0.02) as urls:
+        nodes = Failover(list(urls))
+        with Client(urls[1]) as writer, Client(urls[0], transport=nodes) as client, client.watch() as frames:
+            assert told(frames, 1) == ["complete"]
+            writer.create_topic("a")
+            assert told(frames, 1) == ["a"]
+            nodes.urls.pop(0)
+            with Client(urls[1]) as second:
+                second.create_topic("b")
+            assert told(frames, 1) == ["b"]
+            cursor = frames.cursor
+            writer.create_topic("c")
+        with Client(urls[1]) as client, client.watch(since=cursor) as frames:
+            assert told(frames, 1) == ["c"]
+
+
+async def test_an_event_loop_finds_and_watches_what_is_there(server_url: str) -> None:
+    async with AsyncClient(server_url) as client:
+        for number in range(5):
+            await client.create_topic(f"t__{number}", labels={"team": "pay"})
+        found = [
+            topic async for topic in client.topics(selector="team=pay", match="t__*", regex="t__[0-3]", page_size=2)
+        ]
+        assert [topic.name[-4:] for topic in found] == ["t__0", "t__1", "t__2", "t__3"]
+        async with client.watch(match="t__*") as frames:
+            assert len([await anext(frames) for _ in range(6)]) == 6

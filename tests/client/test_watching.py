@@ -1,0 +1,266 @@
+"""What a watch makes of the streams it gets: driven by hand, against a log that resumes as a server does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.client.scripted import CONFIRMED, added, line, topic
+from topicfold.client.call import Answer, Query
+from topicfold.client.conversation import NoAnswer, Pause, RetryRule
+from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.find_calls import Asked
+from topicfold.client.frames import Added, Bookmark, Frame, Modified, Reset
+from topicfold.client.watching import Event, Open, Read, Watching, WatchQuery
+from topicfold.errors import Forbidden, Overloaded, Resync, TopicfoldError, Unauthenticated
+
+Stream = Sequence[bytes | NoAnswer] | Answer | NoAnswer
+
+NDJSON = {"content-type": "application/x-ndjson", "x-topicfold-query": CONFIRMED}
+CUT = NoAnswer("connection reset", was_sent=True)
+START = (added("a"), added("b"), line("BOOKMARK", "c0", initial=True))
+CHANGES = tuple(added(f"t{number}", f"c{number}") for number in range(1, 6))
+
+
+class Play:
+    """A watch that gets these streams in turn; keeps what it asked for, its pauses and its frames."""
+
+    def __init__(self, *streams: Stream, since: str = "", initial: bool = True, max_attempts: int = 3) -> None:
+        self.asked: list[Query] = []
+        self.pauses: list[float] = []
+        self.frames: list[Frame] = []
+        asked = Asked.of("public/default", None, None, (), None)
+        self.watching = Watching(WatchQuery(asked, since, initial), "http://h", RetryRule(max_attempts))
+        self._streams = iter(streams)
+        self._reading: Iterator[bytes | NoAnswer] = iter(())
+
+    def run(self) -> list[Frame]:
+        """Follow until there are no more streams."""
+        steps, event = self.watching.steps(), None
+        while True:
+            step = steps.send(event)
+            event = None
+            match step:
+                case Open(query):
+                    stream = next(self._streams, None)
+                    if stream is None:
+                        return self.frames
+                    self.asked.append(query)
+                    event = self._opened(stream)
+                case Read():
+                    event = next(self._reading, b"")
+                case Pause(seconds):
+                    self.pauses.append(seconds)
+                case _:
+                    self.frames.append(step)
+
+    def _opened(self, stream: Stream) -> Event:
+        if isinstance(stream, (Answer, NoAnswer)):
+            return stream
+        self._reading = iter(stream)
+        return Answer(200, NDJSON, None)
+
+    @property
+    def since(self) -> list[str | None]:
+        return [dict(query).get("since") for query in self.asked]
+
+
+def names(frames: Sequence[Frame]) -> list[str]:
+    """Return what frames tell, one short word each."""
+    return [_word(frame) for frame in frames]
+
+
+def _word(frame: Frame) -> str:
+    match frame:
+        case Added(topic=each):
+            return each.name.rpartition("/")[2]
+        case Bookmark(is_initial=is_initial):
+            return "complete" if is_initial else "bookmark"
+        case _:
+            return type(frame).__name__.lower()
+
+
+def problem(status: int, code: str, **headers: str) -> Answer:
+    return Answer(status, headers, {"code": code, "detail": "because"})
+
+
+def test_a_watch_begins_with_the_start_state_and_resumes_behind_the_last_frame() -> None:
+    play = Play([*START, CHANGES[0], CUT], [*CHANGES[1:3]], [line("BOOKMARK", "c9")], [])
+    assert names(play.run()) == ["a", "b", "complete", "t1", "t2", "t3", "bookmark"]
+    assert play.since == [None, "c1", "c3", "c9"]
+    assert [dict(query)["initial"] for query in play.asked] == ["true", "false", "false", "false"]
+    assert {dict(query)["namespace"] for query in play.asked} == {"public/default"}
+
+
+def test_without_a_start_state_none_is_asked_for_nor_told() -> None:
+    play = Play([line("BOOKMARK", "c0", initial=True), CHANGES[0]], initial=False)
+    assert names(play.run()) == ["bookmark", "t1"]
+    assert dict(play.asked[0])["initial"] == "false"
+
+
+class Resuming(Play):
+    """A server that resumes; it cuts stream after stream behind so many bytes, and sends `size` of them at a time."""
+
+    def __init__(self, cuts: Sequence[int], size: int) -> None:
+        super().__init__(*[[]] * (len(cuts) + 1), max_attempts=100)
+        self._cuts = iter(cuts)
+        self._size = size
+
+    def _opened(self, _: Stream) -> Event:
+        since = self.since[-1]
+        lines = (*START, *CHANGES) if since is None else CHANGES[int(since[1:]) :]
+        data = b"".join(lines)[: next(self._cuts, None)]
+        return super()._opened([*(data[at : at + self._size] for at in range(0, len(data), self._size)), CUT])
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 700), max_size=12), st.integers(1, 200))
+def test_wherever_streams_are_cut_everything_is_told_once_and_in_order(cuts: list[int], size: int) -> None:
+    told = " ".join(names(Resuming(cuts, size).run()))
+    *cut_short, last = (each.split() for each in told.split("reset"))
+    assert last == ["a", "b", "complete", "t1", "t2", "t3", "t4", "t5"]
+    assert all(start in (["a"], ["a", "b"]) for start in cut_short)
+
+
+def test_a_start_state_that_is_cut_is_told_again_behind_a_reset() -> None:
+    play = Play([added("a"), CUT], CUT, [*START])
+    assert names(play.run()) == ["a", "reset", "a", "b", "complete"]
+    assert play.since == [None, None, None]
+
+
+def test_a_cursor_that_is_too_old_begins_anew_behind_a_reset() -> None:
+    play = Play(problem(410, "gone"), [*START], since="c0", initial=False)
+    assert names(play.run()) == ["reset", "a", "b", "complete"]
+    assert play.since == ["c0", None]
+
+
+def test_a_reset_of_the_servers_is_told_once_and_what_was_before_is_not_resumed() -> None:
+    play = Play([*START, line("RESET", reason="too far behind"), CUT], [*START])
+    assert names(play.run()) == ["a", "b", "complete", "reset", "a", "b", "complete"]
+    assert play.since == [None, None]
+
+
+def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
+    with pytest.raises(Resync):
+        Play(problem(410, "gone"), [*START]).run()
+
+
+def test_an_error_in_the_stream_is_healed_by_trying_again_or_raised() -> None:
+    busy, gone, expired = (
+        line("ERROR", problem={"code": code, "status": status, "detail": "because"})
+        for code, status in (("overloaded", 503), ("gone", 410), ("unauthenticated", 401))
+    )
+    play = Play([*START, busy], [gone], [*START, expired])
+    with pytest.raises(Unauthenticated):
+        play.run()
+    assert play.since == [None, "c0", None]
+    assert names(play.frames) == ["a", "b", "complete", "reset", "a", "b", "complete"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "error"), [(problem(403, "forbidden"), Forbidden), (problem(500, "error"), TopicfoldError)]
+)
+def test_a_refusal_is_raised_and_not_asked_for_again(refused: Answer, error: type[TopicfoldError]) -> None:
+    play = Play([*START], refused, [*START])
+    with pytest.raises(error):
+        play.run()
+    assert len(play.asked) == 2
+
+
+def test_no_server_at_all_is_an_error_after_as_many_attempts_as_for_a_call() -> None:
+    with pytest.raises(ServerUnreachable):
+        Play(CUT, CUT, CUT).run()
+
+
+def test_streams_that_end_before_they_begin_are_an_error_too() -> None:
+    with pytest.raises(ServerUnreachable):
+        Play([], [], []).run()
+
+
+def test_once_it_has_begun_a_watch_outlasts_any_outage_with_growing_pauses() -> None:
+    play = Play([*START, CUT], *[CUT] * 1100, problem(504, "future"), [*CHANGES])
+    assert len(play.run()) == 8
+    assert play.pauses[0] <= 0.1
+    assert all(1.0 <= pause <= 2.0 for pause in play.pauses[10:-1])
+
+
+def test_a_server_that_is_full_is_asked_again_when_it_says() -> None:
+    play = Play(problem(429, "overloaded", **{"retry-after": "7"}), [*START])
+    play.run()
+    assert play.pauses[0] == 7.0
+    with pytest.raises(Overloaded):
+        Play(*[problem(429, "overloaded")] * 3).run()
+
+
+def test_what_is_sent_again_behind_its_own_cursor_is_not_told_again() -> None:
+    play = Play([*START, CHANGES[0], CUT], [CHANGES[0], CHANGES[1]])
+    assert names(play.run()) == ["a", "b", "complete", "t1", "t2"]
+
+
+def test_empty_lines_tell_nothing_but_that_the_server_is_there() -> None:
+    play = Play(*[[b"\n", CUT]] * 6, [b"\n", *START])
+    assert names(play.run()) == ["a", "b", "complete"]
+
+
+def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_refuses_at_once() -> None:
+    busy = line("ERROR", problem={"code": "overloaded", "status": 503, "detail": "because"})
+    play = Play(*[[busy]] * 3)
+    with pytest.raises(Overloaded):
+        play.run()
+    assert play.pauses[1] > play.pauses[0]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"<html>\n", b"[1]\n", b"\xff\n", b'{"type":"ADDED"}\n', b'{"type":"MOVED","cursor":"c"}\n',
+        b"[" * 99_999 + b"\n", line("ADDED", topic=topic("x")), b"x" * (2 << 20),
+    ],
+    ids=["page", "no object", "no UTF-8", "no topic", "of another type", "deep", "no cursor", "endless"],
+)  # fmt: skip
+def test_what_is_no_frame_is_an_error_behind_the_frames_before_it(garbage: bytes) -> None:
+    play = Play([b"".join(START) + garbage], [*START])
+    with pytest.raises(UnexpectedAnswer):
+        play.run()
+    assert len(play.frames) == 3
+
+
+@pytest.mark.parametrize("said", [None, "{}", "garbage", CONFIRMED.replace('""', '"tier=gold"')])
+def test_a_server_that_does_not_confirm_the_query_is_not_listened_to(said: str | None) -> None:
+    headers = {"content-type": "application/x-ndjson", **({} if said is None else {"x-topicfold-query": said})}
+    play = Play(Answer(200, headers, None))
+    with pytest.raises(QueryUnconfirmed) as unconfirmed:
+        play.run()
+    assert unconfirmed.value.values["confirmed"] == said
+
+
+def test_a_page_instead_of_frames_is_told_from_topicfold() -> None:
+    with pytest.raises(UnexpectedAnswer, match="text/html"):
+        Play(Answer(200, {**NDJSON, "content-type": "text/html; charset=utf-8"}, None)).run()
+
+
+def test_changes_carry_old_labels_and_actors() -> None:
+    changed: dict[str, Any] = {
+        "topic": topic("a", tier="gold"),
+        "old": {"labels": {"tier": "silver"}},
+        "actors": ["ana"],
+    }
+    (frame,) = Play([line("MODIFIED", "c1", **changed)], since="c0").run()
+    assert isinstance(frame, Modified)
+    assert (frame.topic.labels, frame.old_labels, frame.actors) == ({"tier": "gold"}, {"tier": "silver"}, ("ana",))
+
+
+def test_a_cursor_to_go_on_from_is_there_once_the_start_state_is_complete() -> None:
+    cut_short, complete = Play([*START[:2]]), Play([*START])
+    cut_short.run()
+    complete.run()
+    assert (cut_short.watching.cursor, complete.watching.cursor) == ("", "c0")
+
+
+def test_a_reset_has_a_reason() -> None:
+    frame = Play([line("RESET", reason="too far behind")], since="c0").run()[0]
+    assert frame == Reset("too far behind")

@@ -1,0 +1,144 @@
+"""Whose an override is that no policy asks for now: what enforcers note for those after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.enforcement.conftest import Site
+from topicfold.enforcement import notes
+from topicfold.enforcement.enforcer import Enforcer
+from topicfold.enforcement.notes import ENFORCED, Notes
+from topicfold.errors import ClusterRefused
+from topicfold.model.events import AggregateKind
+
+ORDERS = "persistent://public/default/orders"
+SIZE = {"max.message.bytes": "9"}
+
+
+def is_noted(site: Site) -> bool:
+    """Return whether any enforcer has noted anything."""
+    engine = site.node.engine
+    return engine.states[engine.partition(ENFORCED)].current(AggregateKind.TENANT, ENFORCED).is_live
+
+
+@pytest.fixture(params=["one enforcer", "one after another"])
+async def enforcer(site: Site, request: pytest.FixtureRequest) -> Callable[[], Enforcer]:
+    """Return what gives the enforcer of each pass."""
+    one = site.enforcer()
+    return lambda: one if request.param == "one enforcer" else site.enforcer()
+
+
+async def set_enforced_and_removed(site: Site, enforcer: Callable[[], Enforcer], *, size: int = 9) -> None:
+    """Have a policy enforced and taken away again, by passes of their own."""
+    await site.set("orders", "maxMessageSize", size)
+    await site.again(enforcer())
+    await site.remove("orders", "maxMessageSize")
+    await site.again(enforcer())
+    assert await site.own("orders") == {}
+
+
+async def test_an_override_that_equals_a_policy_which_was_taken_away_is_somebody_elses(
+    site: Site, enforcer: Callable[[], Enforcer]
+) -> None:
+    await site.make("orders")
+    await set_enforced_and_removed(site, enforcer)
+    await site.cluster.alter("orders", SIZE)
+    assert await site.again(enforcer()) == []
+    assert await site.own("orders") == SIZE
+
+
+async def test_a_policy_that_came_after_that_is_told_by_the_history_again(
+    site: Site, enforcer: Callable[[], Enforcer]
+) -> None:
+    await site.make("orders")
+    await set_enforced_and_removed(site, enforcer, size=8)
+    await site.set("orders", "maxMessageSize", 9)
+    await site.once()
+    for size in (10, 11):
+        await site.set("orders", "maxMessageSize", size)
+    await site.remove("orders", "maxMessageSize")
+    assert len(await site.again(enforcer())) == 1
+    assert await site.own("orders") == {}
+
+
+async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(site: Site) -> None:
+    for name in ("a", "orders"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 9)
+    await site.once()
+    for name in ("a", "orders"):
+        await site.remove(name, "maxMessageSize")
+    alter = site.cluster.alter
+
+    async def refuse_orders(name: str, settings: dict[str, str | None]) -> None:
+        if name == "orders":
+            raise ClusterRefused("its policy is against it", kafka_topic=name)
+        await alter(name, settings)
+
+    site.cluster.alter = refuse_orders
+    await site.once()
+    site.cluster.alter = alter
+    assert len(await site.once()) == 1
+    assert await site.own("orders") == {}
+
+
+async def test_a_dry_run_notes_nothing(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.once(only_shows=True)
+    assert not is_noted(site)
+
+
+async def test_a_pass_that_takes_nothing_away_notes_nothing(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    await site.once()
+    await site.once()
+    assert not is_noted(site)
+
+
+async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.once()
+    assert await site.own("orders") == SIZE
+    site.with_defaults()
+    assert await site.once() == [f"changed {ORDERS}: max.message.bytes 9 -> (the cluster's) (no policy any more)"]
+    await site.cluster.alter("orders", SIZE)
+    assert await site.once() == []
+
+
+async def test_a_default_that_was_changed_twice_is_known_until_it_is_taken_away(site: Site) -> None:
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    await site.once()
+    site.with_defaults(compactionThreshold=5)
+    site.cluster.is_reachable = False
+    with pytest.raises(Exception, match="cluster"):
+        await site.once()
+    site.cluster.heal()
+    site.with_defaults()
+    assert len(await site.once()) == 1
+    assert await site.own("orders") == {}
+
+
+async def test_notes_of_one_cluster_say_nothing_of_another(site: Site) -> None:
+    here, there = Notes(site.node.engine, "here:9092"), Notes(site.node.engine, "there:9092")
+    await here.add(frozenset({("max.message.bytes", "9")}))
+    assert (len(here.read().sayings), len(there.read().sayings)) == (1, 0)
+
+
+async def test_where_notes_are_kept_is_no_tenant(site: Site) -> None:
+    await Notes(site.node.engine, "here:9092").add(frozenset({("max.message.bytes", "9")}))
+    assert site.node.reading.tenants() == ["public"]
+
+
+async def test_a_note_that_cannot_be_written_holds_up_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes, "_SECONDS_A_NOTE", 0.02)
+    await site.make("orders")
+    site.with_defaults(maxMessageSize=9)
+    site.node.log.fate = site.node.log.lose
+    assert len(await site.once()) == 1
+    assert await site.own("orders") == SIZE

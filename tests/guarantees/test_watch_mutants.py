@@ -1,0 +1,136 @@
+"""Each defect that a watch could have is found by the histories: what they do not find they do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.guarantees.watch_world import lived
+from topicfold.runtime import cut, watch_pump
+from topicfold.runtime.watch_group import Group, Subject
+from topicfold.runtime.watch_index import WatchIndex
+from topicfold.runtime.watch_pump import Pump
+from topicfold.runtime.watcher import Watcher
+from topicfold.runtime.watches import Watches
+from topicfold.runtime.window import Window
+from topicfold.server.auth.viewer import Viewer
+from topicfold.state.change import TopicDelta
+
+TRIES = 8
+Patch = pytest.MonkeyPatch
+Mutant = Callable[[Patch], None]
+
+
+def bookmarks_that_say_nothing_new(patch: Patch) -> None:
+    patch.setattr(Group, "has_moved", lambda self, positions: True)
+    patch.setattr(Watcher, "lacking", lambda self, frames, joined: b"".join(frame.data for frame in frames))
+
+
+def forgets_what_the_group_had_sent(patch: Patch) -> None:
+    def park(self: Watcher) -> None:
+        self._said = self._positions.copy()
+        self._group = self._sent = None
+        self._news.set()
+
+    patch.setattr(Watcher, "park", park)
+
+
+def sends_what_was_known_at_the_join(patch: Patch) -> None:
+    patch.setattr(Watcher, "lacking", lambda self, frames, joined: b"".join(frame.data for frame in frames))
+
+
+def bookmarks_before_all_is_matched(patch: Patch) -> None:
+    patch.setattr(Pump, "tell", lambda self, groups: [self._bookmark(group) for group in groups] and self._wake())
+
+
+def leaves_out_what_a_turn_had_no_room_for(patch: Patch) -> None:
+    between = Window.between
+    patch.setattr(Window, "between", lambda *asked: between(*asked)[:2])
+
+
+def looks_only_at_what_a_topic_bears_now(patch: Patch) -> None:
+    candidates = WatchIndex.candidates
+
+    def only_after(self: WatchIndex, delta: TopicDelta) -> Any:
+        return candidates(self, delta._replace(before=None))
+
+    patch.setattr(WatchIndex, "candidates", only_after)
+
+
+def reads_a_cut_as_it_is_now(patch: Patch) -> None:
+    patch.setattr(cut._Past, "row", lambda self, number, taken: self.table.shown(number))
+
+
+def goes_on_over_the_end_of_a_namespace(patch: Patch) -> None:
+    patch.setattr(watch_pump, "_reset", lambda *_: None)
+
+
+def calls_positions_too_old_that_are_not(patch: Patch) -> None:
+    patch.setattr(Window, "floor", lambda self, partition, position: max(0, position - 5))
+
+
+def goes_on_from_what_the_window_lost(patch: Patch) -> None:
+    patch.setattr(Watches, "is_too_old", lambda self, positions: False)
+
+
+def tells_anybody_of_anything(patch: Patch) -> None:
+    patch.setattr(Viewer, "sees", lambda self, namespace, grants: True)
+
+
+def calls_what_was_there_added(patch: Patch) -> None:
+    kind_of = Subject.kind_of
+
+    def never_modified(self: Subject, delta: TopicDelta, labels: Any) -> str | None:
+        kind = kind_of(self, delta, labels)
+        return "ADDED" if kind == "MODIFIED" else kind
+
+    patch.setattr(Subject, "kind_of", never_modified)
+
+
+def keeps_an_old_hash(patch: Patch) -> None:
+    patch.setattr(Watches, "names_hash", lambda self, subject: "00000000")
+
+
+def does_not_wait_for_the_future(patch: Patch) -> None:
+    async def at_once(self: Watcher, reaching: Any) -> None:
+        reaching.close()
+
+    patch.setattr(Watcher, "_reach", at_once)
+
+
+def ends_without_the_rest(patch: Patch) -> None:
+    patch.setattr(Watcher, "end", Watcher.abandon)
+
+
+MUTANTS: Mapping[Mutant, Iterable[str]] = {
+    bookmarks_that_say_nothing_new: ("v1",),
+    forgets_what_the_group_had_sent: ("v2", "v5", "v1"),
+    sends_what_was_known_at_the_join: ("v1", "v2"),
+    bookmarks_before_all_is_matched: ("v1", "v6"),
+    leaves_out_what_a_turn_had_no_room_for: ("v3",),
+    looks_only_at_what_a_topic_bears_now: ("v3",),
+    reads_a_cut_as_it_is_now: ("v9",),
+    goes_on_over_the_end_of_a_namespace: ("v4",),
+    calls_positions_too_old_that_are_not: ("v7",),
+    goes_on_from_what_the_window_lost: ("v7",),
+    tells_anybody_of_anything: ("v11",),
+    calls_what_was_there_added: ("v11",),
+    keeps_an_old_hash: ("v6",),
+    does_not_wait_for_the_future: ("v8", "v3", "v1"),
+    ends_without_the_rest: ("ended",),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+async def test_a_defect_is_found(mutant: Mutant, monkeypatch: Patch) -> None:
+    mutant(monkeypatch)
+    found: set[str] = set()
+    for seed in range(TRIES):
+        small = mutant is goes_on_from_what_the_window_lost
+        wrong = await lived(seed, window=20 if small else 100_000, lags=mutant is does_not_wait_for_the_future)
+        found |= {each.partition("): ")[2].partition("_")[0].split(" ")[0] for each in wrong}
+        if found.intersection(MUTANTS[mutant]):
+            return
+    raise AssertionError(f"{mutant.__name__} was not found, but {found}")

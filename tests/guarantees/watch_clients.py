@@ -1,0 +1,151 @@
+"""Clients that watch nodes of this process: each with a query of its own, cut off at any frame, resumed on any node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.guarantees.watch_history import Asked, History, Stream, parsed
+from tests.runtime.nodes import Node
+from topicfold.errors import TopicfoldError
+from topicfold.model.events import partition_of
+from topicfold.model.pattern import parse_pattern
+from topicfold.model.query import TopicQuery
+from topicfold.model.regex import parse_regex
+from topicfold.model.selector_text import parse_selector
+from topicfold.runtime.revision import Revision
+from topicfold.runtime.watch_group import Subject
+from topicfold.runtime.watcher import Watcher
+from topicfold.server.auth.viewer import Viewer
+from topicfold.server.frames import Frames
+
+NAMESPACES = ("public/a", "public/b", "public/c", "public/e")
+ROLES = ("ann", "bob")
+SELECTORS = (
+    "", "k=v", "k", "!k", "k=v,l=w", "k in (v,w)", "k notin (v)", "k!=v", "l", "l=w,!k", "k,l", "k>1", "l<5",
+)  # fmt: skip
+PATTERNS: tuple[tuple[str, ...], ...] = ((), (), (), ("x__*",), ("*__y",), ("x__**", "y"), ("*",), ("z__z", "x__y"))
+EXPRESSIONS = (None, None, None, "x.*", "[^x]+", "x__[yz]|y", "(a+)+$")
+
+
+@dataclass
+class Pipe:
+    """Where a watcher writes: a client that reads at once, or only when told to, and is cut off after some frames."""
+
+    stream: Stream
+    cut_after: int
+    reads_at_once: bool
+    capacity: int = 64 * 1024
+    watcher: Watcher | None = None
+    held: int = 0
+    is_cut: bool = False
+    _rest: bytes = b""
+    _has_read: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the client should read."""
+        return not self.is_cut and self.held > self.capacity
+
+    def write(self, data: bytes) -> None:
+        """Take frames, up to where the connection is cut."""
+        assert data
+        if self.is_cut:
+            return
+        frames, self._rest = parsed(self._rest + data)
+        assert not self._rest, "a frame in two parts"
+        self.stream.frames += frames
+        self.held = 0 if self.reads_at_once else self.held + len(data)
+        self.stream.most_held = max(self.stream.most_held, self.held)
+        if len(self.stream.frames) >= self.cut_after:
+            del self.stream.frames[self.cut_after :]
+            self.abort()
+
+    async def drained(self) -> None:
+        """Return once the client has read, or is gone."""
+        self._has_read.clear()
+        if self.is_full:
+            await self._has_read.wait()
+
+    def read(self) -> None:
+        """Read all that is held."""
+        self.held = 0
+        self._has_read.set()
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        self.is_cut = True
+        self._has_read.set()
+        if self.watcher is not None:
+            self.watcher.abandon()
+
+
+@dataclass
+class WatchClient:
+    """One client. `history` is what it asked for and received."""
+
+    asked: Asked
+    as_events: bool
+    random: Random
+    partitions: int
+    cuts: bool = True
+    pipe: Pipe | None = None
+
+    def __post_init__(self) -> None:
+        self.history = History(self.asked, {each: partition_of(each, self.partitions) for each in NAMESPACES})
+
+    async def stream(self, node: Node, since: Mapping[int, int] | None = None, *, cut_after: int | None = None) -> None:
+        """Watch one node, from `since`, until cut off or told to end."""
+        random = self.random
+        if cut_after is None:
+            cut_after = random.randrange(1, 30) if self.cuts else 10**9
+        watches = node.engine.watches
+        stream = Stream(since, watches.now(frozenset(range(self.partitions))))
+        self.history.streams.append(stream)
+        pipe = self.pipe = Pipe(stream, cut_after, reads_at_once=random.random() < 0.7, capacity=2_000)
+        watcher = pipe.watcher = Watcher(watches, self.subject(node), pipe)
+        try:
+            if since is None:
+                await watcher.run()
+            else:
+                deadline = asyncio.get_running_loop().time() + 5
+                reaching = node.engine.reach(Revision(b"", since), deadline)
+                await watcher.run(since, reaching=reaching)
+            stream.ended_politely = not pipe.is_cut
+        except TopicfoldError as error:
+            pipe.write(watcher.subject.encoding.error(error))
+
+    async def follow(self, nodes: Sequence[Node], is_done: asyncio.Event) -> None:
+        """Watch one of `nodes` after another, each from where the one before ended, until it is done."""
+        while not is_done.is_set() and (open_nodes := [each for each in nodes if not each.engine.watches.is_closed]):
+            await self.stream(self.random.choice(open_nodes), self.last())
+
+    def last(self) -> Mapping[int, int] | None:
+        """Return the positions of the last cursor that came, None for none."""
+        cursors = (stream.last_positions() for stream in reversed(self.history.streams))
+        return next((each for each in cursors if each is not None), None)
+
+    def subject(self, node: Node) -> Subject:
+        """Return what this client watches."""
+        asked = self.asked
+        query = TopicQuery(
+            parse_selector(asked.selector),
+            tuple(map(parse_pattern, asked.patterns)),
+            None if asked.regex is None else parse_regex(asked.regex),
+        )
+        viewer = None if asked.roles is None else Viewer(asked.roles, asked.whole)
+        return Subject(query, asked.namespaces, Frames(node.engine.identity, self.as_events), viewer)
+
+
+def any_query(random: Random) -> Asked:
+    """Return something to watch."""
+    namespaces = tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
+    roles, whole = None, frozenset[str]()
+    if random.random() < 0.3:
+        roles = frozenset(random.sample(ROLES, random.choice((1, 2))))
+        whole = frozenset(random.sample(namespaces, random.randrange(len(namespaces))))
+    return Asked(
+        random.choice(SELECTORS), random.choice(PATTERNS), random.choice(EXPRESSIONS), namespaces, roles, whole
+    )

@@ -1,0 +1,252 @@
+"""One validator for each promise about watching, V1 to V11: what a history breaks of it, in words.
+
+Pure functions of what a client received and of what the log says. Each is shown to find what it looks for by
+`test_watch_validators`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tests.guarantees.watch_history import Frame, History, Positions, Segment, changes, segments
+from tests.guarantees.watch_log import End, Row, Step, WatchedLog
+from topicfold.model.topic_hash import topic_list_hash
+
+MOST_HELD_BYTES = 160 * 1024
+"""For a client that does not read: 64 KiB until the connection counts as full, and what is written at once."""
+
+Validator = Callable[[History, WatchedLog, int], Iterator[str]]
+"""Takes a history, the log and the size of the window; yields what is wrong."""
+
+
+def v1_ordered(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """No component of the cursor ever falls in a stream, each frame raises one."""
+    for stream in history.streams:
+        for segment in segments(stream):
+            before = None if segment.reset or segment.items else segment.known
+            for frame in segment.frames:
+                after = frame.positions or {}
+                if set(after) != history.partitions:
+                    yield f"{frame.kind} says where {sorted(after)} are, not {sorted(history.partitions)}"
+                elif before is not None and any(after[each] < before[each] for each in after):
+                    yield f"from {before} back to {after}"
+                elif before is not None and after == before:
+                    yield f"{frame.kind} raises nothing above {before}"
+                before = after
+
+
+def v2_unique(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """An event never comes twice in one stream."""
+    for stream in history.streams:
+        seen: set[tuple[int, int]] = set()
+        for frame in changes(stream.frames):
+            place = _place(history, frame)
+            if place in seen:
+                yield f"{frame.kind} {frame.name} of {place} came twice"
+            seen.add(place)
+
+
+def v3_reliable(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """Between the start and the last cursor of a stream no event is missing that it should have brought."""
+    for stream in history.streams:
+        for segment in segments(stream):
+            if segment.start is not None and segment.frames:
+                last = segment.frames[-1].positions or {}
+                yield from _missing(history, log, segment.start, last, segment.frames)
+
+
+def v4_atomic(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """What one event did is one frame; the end of a namespace is a RESET and no frame."""
+    for stream in history.streams:
+        for frame in changes(stream.frames):
+            partition, offset = _place(history, frame)
+            step = _step(log, partition, offset)
+            if not isinstance(step, Step) or step.name != frame.name:
+                yield f"{frame.kind} {frame.name} stands for {step} at {partition}:{offset}"
+        for segment in segments(stream):
+            if segment.start is not None and segment.frames:
+                last = segment.frames[-1].positions or {}
+                yield from (f"went on over {end}" for end in _ends(history, log, segment.start, last))
+
+
+def v5_resumable(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """A stream that goes on from a cursor brings exactly the rest, from whatever node."""
+    for before, after in zip(history.streams, history.streams[1:], strict=False):
+        last = before.last_positions()
+        if after.since is None or last is None or after.since != last:
+            continue
+        first = next(segments(after))
+        if first.reset is None and first.items:
+            yield f"{len(first.items)} topics of a start state came after {last}"
+        brought = {_place(history, frame) for frame in changes(after.frames)}
+        known = {_place(history, frame) for frame in changes(before.frames)}
+        yield from (f"{place} came again" for place in sorted(brought & known))
+
+
+def v6_bookmark(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """A bookmark says that everything before it was sent, and its hash is that of the names that the client holds."""
+    held: set[str] | None = None
+    for stream in history.streams:
+        if stream.since is None:
+            held = None
+        for segment in segments(stream):
+            if segment.reset is not None:
+                held = None
+            if segment.items or (segment.frames and segment.frames[0].members.get("initial")):
+                held = {item.name for item in segment.items}
+            for place, frame in enumerate(segment.frames):
+                if frame.is_change and held is not None:
+                    (held.discard if frame.kind == "DELETED" else held.add)(frame.name)
+                if frame.kind != "BOOKMARK" or segment.start is None:
+                    continue
+                yield from _missing(history, log, segment.start, frame.positions or {}, segment.frames[:place])
+                told = frame.members.get("hash")
+                if held is not None and told is not None and told != topic_list_hash(held):
+                    yield f"hash {told} at {frame.positions}, but the client holds {sorted(held)}"
+
+
+def v7_gone(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """A RESET comes if, and only if, the position is out of the window, unreadable, or a namespace has ended."""
+    for stream in history.streams:
+        parts = list(segments(stream))
+        if stream.is_unreadable and parts[0].reset is None and stream.frames:
+            yield "an unreadable position without a RESET"
+        if stream.since is not None and stream.frames and parts[0].reset is None:
+            gone = [each for each in history.partitions if stream.since[each] < stream.node_at[each] - window]
+            yield from (f"{stream.since} is out of the window in partition {each}, without a RESET" for each in gone)
+        for part in parts:
+            if part.reset is None or part.start is None or (stream.is_unreadable and part is parts[0]):
+                continue
+            yield from _needless_reset(history, log, window, part)
+
+
+def v8_future(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """From beyond the end nothing old ever comes: what is new then, or the error `future`."""
+    for stream in history.streams:
+        since = stream.since
+        if since is None or all(since[each] <= stream.node_at[each] for each in history.partitions):
+            continue
+        never = any(since[each] > log.ends[each] for each in history.partitions)
+        for frame in stream.frames:
+            if frame.kind == "ERROR" and frame.members["problem"]["code"] == "future":
+                continue
+            if never:
+                yield f"{frame.kind} came, though the log never reached {since}"
+            elif frame.is_change and _place(history, frame)[1] < since[_place(history, frame)[0]]:
+                yield f"{frame.kind} {frame.name} is older than {since}"
+
+
+def v9_start_state(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """A start state is all that matches at its bookmark's position, each topic once; the tail goes on from there."""
+    for stream in history.streams:
+        for segment in segments(stream):
+            if segment.start is None or not segment.frames[:1] or not segment.frames[0].members.get("initial"):
+                continue
+            names = [item.name for item in segment.items]
+            yield from (f"{name} came twice" for name in sorted({each for each in names if names.count(each) > 1}))
+            wanted = _matching(history, log, segment.start)
+            yield from (f"{name} is missing at {segment.start}" for name in sorted(set(wanted) - set(names)))
+            yield from (f"{name} does not match at {segment.start}" for name in sorted(set(names) - set(wanted)))
+            for item in segment.items:
+                labels = item.members["topic"]["labels"]
+                if item.name in wanted and labels != wanted[item.name].labels:
+                    yield f"{item.name} has {labels}, at {segment.start} it had {wanted[item.name].labels}"
+
+
+def v10_isolated(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """What is kept for a client that does not read is bounded; once it reads it gets the rest (V3, V5)."""
+    for stream in history.streams:
+        if stream.most_held > MOST_HELD_BYTES:
+            yield f"{stream.most_held} bytes were kept for one client"
+
+
+def v11_filtered(history: History, log: WatchedLog, window: int) -> Iterator[str]:
+    """Only matching topics come that the client may see, as what they are to it, with nothing that it may not see."""
+    for stream in history.streams:
+        for frame in changes(stream.frames):
+            step = _step(log, *_place(history, frame))
+            if not isinstance(step, Step):
+                yield f"{frame.kind} {frame.name} without an event"
+                continue
+            kind = history.asked.kind(step)
+            row = step.before if frame.kind == "DELETED" else step.after
+            if frame.kind != kind:
+                yield f"{frame.kind} {frame.name} should be {kind}: {step}"
+            elif row is None or frame.members["topic"]["labels"] != row.labels:
+                yield f"{frame.kind} {frame.name} shows other labels than {row}"
+            elif frame.kind == "MODIFIED" and step.before and frame.members["old"]["labels"] != step.before.labels:
+                yield f"{frame.kind} {frame.name} shows other old labels than {step.before}"
+
+
+VALIDATORS: tuple[Validator, ...] = (
+    v1_ordered, v2_unique, v3_reliable, v4_atomic, v5_resumable, v6_bookmark, v7_gone, v8_future, v9_start_state,
+    v10_isolated, v11_filtered,
+)  # fmt: skip
+
+
+def violations(history: History, log: WatchedLog, window: int) -> list[str]:
+    """Return what a history breaks, each with the promise that it breaks."""
+    return [f"{each.__name__}: {said}" for each in VALIDATORS for said in each(history, log, window)]
+
+
+def _place(history: History, frame: Frame) -> tuple[int, int]:
+    """Return partition and offset of the event that a frame tells of, as its cursor has it."""
+    partition = history.partition_of[frame.namespace]
+    return partition, (frame.positions or {})[partition] - 1
+
+
+def _step(log: WatchedLog, partition: int, offset: int) -> Step | End | None:
+    return next((step for step in log.steps[partition] if step.offset == offset), None)
+
+
+def _steps(log: WatchedLog, partition: int, start: Positions, end: Positions) -> Iterator[Step | End]:
+    return (each for each in log.steps[partition] if start[partition] <= each.offset < end[partition])
+
+
+def _missing(history: History, log: WatchedLog, start: Positions, end: Positions, frames: list[Frame]) -> Iterator[str]:
+    """Yield where the changes among `frames` are not those that the log has between two positions."""
+    for partition in history.partitions:
+        wanted = [
+            (step.offset, kind, step.name)
+            for step in _steps(log, partition, start, end)
+            if isinstance(step, Step) and (kind := history.asked.kind(step))
+        ]
+        told = [
+            (_place(history, frame)[1], frame.kind, frame.name)
+            for frame in changes(frames)
+            if history.partition_of[frame.namespace] == partition
+        ]
+        if wanted != told:
+            missing = [each for each in wanted if each not in told]
+            yield f"partition {partition}, {start} to {end}: missing {missing}, told {told}"
+
+
+def _ends(history: History, log: WatchedLog, start: Positions, end: Positions) -> list[End]:
+    return [
+        step
+        for partition in history.partitions
+        for step in _steps(log, partition, start, end)
+        if isinstance(step, End) and step.namespace in history.asked.namespaces
+    ]
+
+
+def _needless_reset(history: History, log: WatchedLog, window: int, part: Segment) -> Iterator[str]:
+    known, start = part.known, part.start
+    if known is None or start is None:
+        yield f"a RESET of a stream that went on from nothing: {part.reset}"
+        return
+    if any(known[each] < start[each] - window for each in history.partitions):
+        return
+    if not _ends(history, log, known, start):
+        yield f"a RESET inside the window, from {known} to {start}: {part.reset and part.reset.members}"
+
+
+def _matching(history: History, log: WatchedLog, at: Positions) -> dict[str, Row]:
+    matching: dict[str, Row] = {}
+    for partition in history.partitions:
+        namespaces = [each for each in history.asked.namespaces if history.partition_of[each] == partition]
+        for name, row in log.at(partition, at[partition], namespaces).items():
+            namespace = "/".join(name.partition("://")[2].split("/")[:2])
+            if history.asked.shows(namespace, name, row):
+                matching[name] = row
+    return matching

@@ -1,0 +1,73 @@
+"""`topicfold enforce` on a broker that does not allow it everything: each no is told, and the rest is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AclOperation
+
+from tests.brokers.guarded import GuardedKafka
+from tests.integration.test_enforce import Site, site_on
+from tests.prerequisites import needed
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
+    """A broker that lets `ann` do only what it is told."""
+    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
+        yield broker
+
+
+@pytest.fixture
+def site(guarded: GuardedKafka, tmp_path: Path) -> Iterator[Site]:
+    """A site whose node may do everything, and whose enforcer comes as `ann`."""
+    with site_on(guarded.bootstrap, tmp_path) as site:
+        site.options = ["--log", str(tmp_path / "log.db"), *as_ann(guarded)]
+        yield site
+
+
+def as_ann(guarded: GuardedKafka, **settings: str) -> list[str]:
+    given = {**guarded.settings(**settings), "bootstrap.servers": guarded.guarded_bootstrap}
+    bootstrap = given.pop("bootstrap.servers")
+    pairs = [word for key, value in given.items() for word in ("--cluster-setting", f"{key}={value}")]
+    return ["--cluster-bootstrap", bootstrap, *pairs]
+
+
+def test_a_right_that_is_missing_is_named_with_its_topic_and_other_topics_go_on(
+    site: Site, guarded: GuardedKafka
+) -> None:
+    whole, readable, hidden = (site.make(name) for name in ("whole", "readable", "hidden"))
+    guarded.allow(whole, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+    guarded.allow(readable, AclOperation.DESCRIBE_CONFIGS)
+    for name in ("whole", "readable", "hidden"):
+        site.set(name, "maxMessageSize", 4096)
+    done = site.enforce("--once", "-o", "json")
+    reports = {each["topic"].rpartition("/")[2]: each for each in map(json.loads, done.stdout.splitlines())}
+    assert {name: each["state"] for name, each in reports.items()} == {
+        "whole": "changed", "readable": "failed", "hidden": "skipped"
+    }  # fmt: skip
+    assert reports["readable"]["reason"].endswith(f"does not allow us AlterConfigs on topic {readable}")
+    assert reports["hidden"]["reason"].endswith(f"does not allow us DescribeConfigs on topic {hidden}")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert [site.kafka.own(topic) for topic in (whole, readable, hidden)] == [{"max.message.bytes": "4096"}, {}, {}]
+    guarded.allow(readable, AclOperation.ALTER_CONFIGS)
+    guarded.allow(hidden, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+    assert site.enforce("--once").returncode == 0
+    assert site.kafka.own(hidden) == {"max.message.bytes": "4096"}
+
+
+def test_a_wrong_password_is_one_clear_error(site: Site, guarded: GuardedKafka) -> None:
+    site.make("orders")
+    site.set("orders", "maxMessageSize", 4096)
+    site.options = [*site.options[:2], *as_ann(guarded, password="wrong")]
+    done = site.enforce("--once")
+    print(done.stdout, done.stderr)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "security settings" in done.stderr

@@ -1,0 +1,209 @@
+"""Consuming by label on a real broker and a real server: what comes is read from its start, what goes is dropped."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
+from tests.integration.node import Node, running
+from topicfold.client import LabelConsumer, NetChange
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def node(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A server that keeps records and leaves Kafka alone."""
+    directory = tmp_path_factory.mktemp("node")
+    with running(["--log", str(directory / "log.db")], directory) as (node,):
+        yield node
+
+
+@pytest.fixture
+def place(node: Node, kafka_bootstrap: str) -> Iterator[Place]:
+    """A namespace of the test's own."""
+    with place_on(node.url, kafka_bootstrap) as place:
+        yield place
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The settings of a protocol."""
+    return PROTOCOLS[request.param]
+
+
+def slowly(holds: Callable[[Counter[str]], bool]) -> Callable[[Counter[str]], bool]:
+    """Return the same condition, looked at 30 ms after each record."""
+
+    def later(read: Counter[str]) -> bool:
+        time.sleep(0.03)
+        return holds(read)
+
+    return later
+
+
+def test_what_matches_is_read_from_its_first_record_and_nothing_else_is(place: Place, protocol: dict[str, Any]) -> None:
+    wanted = place.make("orders", 5, team="pay")
+    place.make("parcels", 5, team="ship")
+    with LabelConsumer(place.topics.conf(**protocol), "team=pay", client=place.client) as consumer:
+        assert set(read_all(consumer, wanted)) == set(wanted)
+        assert not read_for(consumer, 0.5)
+        assert list(consumer.matched_topics()) == [place.full("orders")]
+
+
+def test_a_topic_that_comes_to_match_is_read_within_a_moment_from_its_first_record(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    told: list[NetChange] = []
+    conf = place.topics.conf(**protocol)
+    on_topics = lambda added, removed: told.append(NetChange(added, removed))  # noqa: E731
+    with LabelConsumer(conf, "team=pay", client=place.client, on_topics=on_topics) as consumer:
+        assert not read_for(consumer, 0.3)
+        values = place.make("orders", 5)
+        place.label("orders", team="pay")
+        labelled_at = time.monotonic()
+        assert read_until(consumer, lambda read: bool(read)).keys() <= set(values)
+        # A second on a machine that does nothing else; scripts/bench measures it.
+        assert time.monotonic() - labelled_at < 5
+        assert told == [NetChange((place.full("orders"),))]
+
+
+def test_a_topic_that_matches_no_longer_is_dropped_after_what_had_arrived(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    first = place.make("orders", 20, team="pay")
+    with LabelConsumer(place.topics.conf(**protocol), "team=pay", client=place.client) as consumer:
+        read = read_until(consumer, lambda read: len(read) >= 1)
+        place.unlabel("orders", "team")
+        # Slower than changes settle, so that there are records left when the topic goes.
+        read += read_until(consumer, slowly(lambda more: set(first) <= (read + more).keys()))
+        read_until(consumer, lambda _: not consumer.assignment())
+        place.produce("orders", 5, start=20)
+        assert not read_for(consumer, 1)
+        assert (consumer.matched_topics(), consumer.poll(0)) == ({}, None)
+
+
+def test_offsets_are_kept_for_each_group_and_win_over_the_earliest(place: Place) -> None:
+    first = place.make("orders", 5, team="pay")
+    conf = place.topics.conf()
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        read_all(consumer, first)
+        consumer.commit(asynchronous=False)
+    second = place.produce("orders", 5, start=5)
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        assert set(read_all(consumer, second)) == set(second)
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as other:
+        assert set(read_all(other, first + second)) == {*first, *second}
+
+
+def test_told_otherwise_a_topic_is_read_from_its_end(place: Place) -> None:
+    place.make("orders", 5, team="pay")
+    conf = place.topics.conf(**{"auto.offset.reset": "latest"})
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        read_until(consumer, lambda _: bool(consumer.assignment()))
+        assert not read_for(consumer, 1)
+        later = place.produce("orders", 3, start=5)
+        assert set(read_all(consumer, later)) == set(later)
+
+
+def test_consume_returns_records_of_several_topics_at_once(place: Place) -> None:
+    values = place.make("orders", 3, team="pay") + place.make("refunds", 3, team="pay")
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as consumer:
+        messages = consumer.consume(6, 60)
+        assert sorted(message.value().decode() for message in messages) == sorted(values)
+        assert consumer.consume(1, 0.2) == []
+
+
+def test_members_of_a_group_with_different_patterns_each_read_only_their_own(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    pay = place.make("pay__eu", 20) + place.make("pay__us", 20)
+    ship = place.make("ship__eu", 20)
+    conf = place.topics.conf(**protocol)
+    with (
+        LabelConsumer(conf, match="pay__*", client=place.client) as one,
+        LabelConsumer(conf, match="ship__*", client=place.client) as other,
+    ):
+        ours = read_until(one, lambda _: bool(one.assignment()))
+        theirs = read_all(other, ship)
+        ours += read_all(one, set(pay) - ours.keys())
+        later = place.make("ship__us", 5)
+        theirs += read_all(other, later)
+        assert not read_for(one, 1)
+        assert (set(ours), set(theirs)) == (set(pay), {*ship, *later})
+
+
+def test_patterns_can_be_subscribed_to_and_unsubscribed_and_tell_the_net_change(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    pay, ship = place.make("pay__eu", 5), place.make("ship__eu", 5)
+    with LabelConsumer(place.topics.conf(**protocol), match="pay__*", client=place.client) as consumer:
+        read_all(consumer, pay)
+        assert consumer.subscribe_pattern("*__eu") == NetChange((place.full("ship__eu"),))
+        read_all(consumer, ship)
+        assert consumer.unsubscribe_pattern("pay__*") == NetChange()
+        assert consumer.unsubscribe_pattern("*__eu") == NetChange((), (place.full("pay__eu"), place.full("ship__eu")))
+        read_until(consumer, lambda _: not consumer.assignment())
+        place.produce("pay__eu", 5, start=5)
+        assert not read_for(consumer, 0.5)
+        assert consumer.subscribe_pattern("ship__*") == NetChange((place.full("ship__eu"),))
+
+
+def test_a_topic_made_anew_is_read_from_its_first_record_whatever_was_committed_for_the_former(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    first = place.make("orders", 20, team="pay")
+    conf = place.topics.conf(**protocol, **{"auto.commit.interval.ms": 50})
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        read_all(consumer, first)
+        place.topics.delete(place.kafka("orders"))
+        place.topics.make(place.kafka("orders"))
+        anew = place.produce("orders", 40, start=100)
+        assert set(read_all(consumer, anew)) == set(anew)
+
+
+def test_a_match_without_a_kafka_topic_is_reported_and_read_when_there_is_one(
+    place: Place, protocol: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    place.client.create_topic(place.full("orders"), labels={"team": "pay"})
+    with (
+        caplog.at_level(logging.WARNING, "topicfold.client"),
+        LabelConsumer(place.topics.conf(**protocol), "team=pay", client=place.client) as consumer,
+    ):
+        read_for(consumer, 4)
+        assert consumer.missing_topics() == (place.full("orders"),)
+        assert [each.getMessage() for each in caplog.records] == [
+            f"matched, but there is no such topic in Kafka (yet): {place.kafka('orders')}"
+        ]
+        place.topics.make(place.kafka("orders"))
+        values = place.produce("orders", 5)
+        read_all(consumer, values)
+        assert consumer.missing_topics() == ()
+
+
+def test_a_name_that_would_be_a_regular_expression_for_kafka_subscribes_to_nothing(place: Place) -> None:
+    place.make("orders", 5, team="ship")
+    default = f"^.*{uuid.uuid4().hex}?"
+    place.client.create_topic(default, labels={"team": "pay"})
+    with LabelConsumer(place.topics.conf(), match="**", namespaces="public/default", client=place.client) as consumer:
+        assert f"persistent://public/default/{default}" in consumer.missing_topics()
+        assert not read_for(consumer, 1)
+    place.client.delete_topic(default)
+
+
+def test_a_topic_that_stands_for_a_kafka_topic_of_another_name_is_read_there(place: Place) -> None:
+    elsewhere = f"elsewhere-{uuid.uuid4().hex}"
+    place.topics.make(elsewhere)
+    place.topics.produce(elsewhere, "here")
+    place.make("orders", 3)
+    place.client.delete_topic(place.full("orders"))
+    place.client.create_topic(place.full("orders"), kafka_name=elsewhere, labels={"team": "pay"})
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as consumer:
+        assert set(read_all(consumer, ["here"])) == {"here"}

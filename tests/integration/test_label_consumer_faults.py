@@ -1,0 +1,85 @@
+"""Consuming by label while the server or the broker is away, and on a broker without the newer group protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.brokers.process import KafkaProcess
+from tests.integration.consuming import PROTOCOLS, place_on, read_all, read_for, read_until
+from tests.integration.node import running
+from tests.prerequisites import needed
+from topicfold.client import LabelConsumer
+
+pytestmark = pytest.mark.kafka
+
+
+class ClassicKafka(KafkaProcess):
+    """A broker whose groups know the classic protocol only, as brokers before 4.0."""
+
+    @property
+    def properties(self) -> str:
+        return super().properties + "group.coordinator.rebalance.protocols=classic\n"
+
+
+@pytest.fixture
+def classic_broker(tmp_path: Path) -> Iterator[KafkaProcess]:
+    broker = ClassicKafka(tmp_path / "kafka")
+    with needed():
+        broker.start()
+    yield broker
+    broker.kill()
+
+
+def test_while_the_server_is_away_what_was_subscribed_to_is_read_on(kafka_bootstrap: str, tmp_path: Path) -> None:
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, kafka_bootstrap) as place,
+        LabelConsumer(place.topics.conf(), "team=pay", namespaces=place.client.namespace, url=node.url) as consumer,
+    ):
+        read_all(consumer, place.make("orders", 5, team="pay"))
+        place.make("refunds", 5)
+        node.kill()
+        read_all(consumer, place.produce("orders", 5, start=5))
+        node.start()
+        place.label("refunds", team="pay")
+        assert read_until(consumer, lambda read: len(read) == 5).keys() == {f"refunds-{number}" for number in range(5)}
+        assert set(consumer.matched_topics()) == {place.full("orders"), place.full("refunds")}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_record_is_read_though_the_broker_is_killed_in_between(
+    own_broker: KafkaProcess, tmp_path: Path, name: str
+) -> None:
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, own_broker.bootstrap) as place,
+        LabelConsumer(place.topics.conf(**PROTOCOLS[name]), "team=pay", client=place.client) as consumer,
+    ):
+        read_all(consumer, place.make("orders", 5, team="pay"))
+        own_broker.kill()
+        place.client.create_topic(place.full("refunds"), labels={"team": "pay"})
+        read_for(consumer, 1)
+        own_broker.restart()
+        place.topics.make(place.kafka("refunds"))
+        wanted = place.produce("orders", 5, start=5) + place.produce("refunds", 5)
+        assert set(read_all(consumer, wanted)) >= set(wanted)
+
+
+def test_a_broker_without_the_newer_protocol_is_joined_with_the_classic_one(
+    classic_broker: KafkaProcess, tmp_path: Path
+) -> None:
+    assigned: list[Any] = []
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, classic_broker.bootstrap) as place,
+        LabelConsumer(
+            place.topics.conf(), "team=pay", client=place.client, on_assign=lambda _, mine: assigned.extend(mine)
+        ) as consumer,
+    ):
+        values = place.make("orders", 5, team="pay")
+        assert set(read_all(consumer, values)) == set(values)
+        assert {each.topic for each in assigned} == {place.kafka("orders")}

@@ -1,0 +1,107 @@
+"""Watching real nodes, V1 to V11: they are killed and stopped, streams are cut, and clients get what is promised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import httpx2
+import pytest
+
+from tests.guarantees.watch_clients import NAMESPACES, any_query
+from tests.guarantees.watch_history import changes
+from tests.guarantees.watch_log import WatchedLog
+from tests.guarantees.watch_validators import violations
+from tests.guarantees.watch_world import TOPICS
+from tests.integration.logs import entries_in
+from tests.integration.node import Node, running
+from tests.integration.watching import PARTITIONS, HttpClient
+from tests.server.watching import opened
+
+CLIENTS = 50
+CHANGES = 900
+WINDOW = 100_000
+
+
+async def change(client: httpx2.AsyncClient, url: str, random: Random) -> None:
+    """Do something, on few names; whether it is refused, or the node is gone, does not matter."""
+    namespace, topic = random.choice(NAMESPACES), random.choice(TOPICS)
+    path = f"{url}/admin/v2/persistent/{namespace}/{topic}"
+    labels = {"labels": {random.choice("kl"): random.choice("vw37")}}
+    try:
+        match random.choices(range(5), (20, 3, 60, 5, 0.1))[0]:
+            case 0:
+                await client.put(path)
+            case 1:
+                await client.delete(path)
+            case 2:
+                await client.post(f"{path}/custom-labels", json=labels)
+            case 3:
+                await client.delete(f"{path}/custom-labels", params={"keys": "k"})
+            case _:
+                await client.delete(f"{url}/admin/v2/namespaces/{namespace}?force=true")
+                await client.put(f"{url}/admin/v2/namespaces/{namespace}")
+    except httpx2.TransportError:
+        pass
+
+
+async def trouble(nodes: Sequence[Node], random: Random) -> None:
+    """Make changes on the first node, while the others are killed, stopped and started again."""
+    async with httpx2.AsyncClient(timeout=20) as client:
+        for namespace in NAMESPACES:
+            (await client.put(f"{nodes[0].url}/admin/v2/namespaces/{namespace}")).raise_for_status()
+        for done in range(CHANGES):
+            await change(client, nodes[0].url, random)
+            if done % (CHANGES // 3) == CHANGES // 6:
+                node = random.choice(nodes[1:])
+                await asyncio.to_thread(random.choice((node.kill, node.stop)))
+                await asyncio.to_thread(node.start)
+
+
+@pytest.mark.slow
+async def test_fifty_clients_receive_what_is_promised_whatever_happens_to_nodes(
+    log_options: Sequence[str], tmp_path: Path
+) -> None:
+    random = Random(5)
+    count = 1 if "--log" in log_options else 3
+    with running(log_options, tmp_path, count) as nodes:
+        clients = [HttpClient(replace(any_query(random), roles=None), Random(n)) for n in range(CLIENTS)]
+        following = [asyncio.create_task(client.follow(nodes)) for client in clients]
+        await trouble(nodes if count > 1 else [nodes[0], nodes[0]], random)
+        for client in clients:
+            client.is_done = True
+        await asyncio.gather(*following)
+        for client in clients:
+            client.is_done = False
+        await asyncio.gather(*(client.stream(nodes[0].port, 10**6, "&timeoutSeconds=2") for client in clients))
+    log = WatchedLog(await entries_in(log_options), PARTITIONS)
+    told = [frame for client in clients for stream in client.history.streams for frame in changes(stream.frames)]
+    assert len(told) > CHANGES
+    assert [said for client in clients for said in violations(client.history, log, WINDOW)] == []
+    for client in clients:
+        ends = {partition: log.ends[partition] for partition in client.history.partitions}
+        last = next(each.last_positions() for each in reversed(client.history.streams) if each.last_positions())
+        assert last == ends
+
+
+async def test_a_node_told_to_stop_ends_its_streams_and_itself_within_two_seconds(tmp_path: Path) -> None:
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
+        async with opened(node.port) as stream, opened(node.port):
+            await stream.frame()
+            loop = asyncio.get_running_loop()
+            begun = loop.time()
+            assert await asyncio.to_thread(node.stop) == 0
+            took = loop.time() - begun
+            await stream.rest()
+    assert stream.ended_politely
+    assert took < 2
+
+
+async def test_ten_silent_seconds_bring_a_ping(tmp_path: Path) -> None:
+    with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
+        async with opened(node.port) as stream:
+            await stream.frame()
+            await stream.until(b"\n:\n\n", 15)

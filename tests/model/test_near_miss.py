@@ -1,0 +1,79 @@
+"""Explaining a selector: what each requirement leaves, and what was probably meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.model.naive_selector import label_sets, selectors
+from topicfold.model.near_miss import MAX_SUGGESTED, Explained, explain
+from topicfold.model.selector_text import parse_selector
+
+TOPICS = [{"tier": "gold", "env": "prod"}, {"tier": "gold"}, {"tier": "silver", "Team": "pay"}, {}, {"size": "10"}]
+
+
+def explained(text: str, topics: list[dict[str, str]] | None = None) -> tuple[Explained, ...]:
+    """Return the explanation of a selector among `topics`."""
+    topics = TOPICS if topics is None else topics
+    keys = {key for labels in topics for key in labels}
+    return explain(
+        parse_selector(text),
+        keys,
+        lambda key: Counter(labels[key] for labels in topics if key in labels),
+        len(topics),
+    )
+
+
+@given(selectors, st.lists(label_sets, max_size=6))
+def test_each_requirement_counts_the_topics_that_fulfil_it(text: str, topics: list[dict[str, str]]) -> None:
+    for each in explained(text, topics):
+        assert each.topics == sum(map(each.requirement.holds, topics))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("tier=gold", []),
+        ("tier,!env,size>1,size>100", []),
+        ("teir=gold", ["no topic has key teir; did you mean tier?"]),
+        ("!teir", ["no topic has key teir; did you mean tier?"]),
+        ("team", ["no topic has key team; did you mean Team?"]),
+        ("tier=glod", ["no topic has tier=glod; did you mean gold?"]),
+        ("tier!=GOLD", ["no topic has tier=GOLD; did you mean gold?"]),
+        ("tier in (gold,sliver,x)", ["no topic has tier=sliver; did you mean silver?", "no topic has tier=x"]),
+        ("tier notin (glod)", ["no topic has tier=glod; did you mean gold?"]),
+        ("quota>1", ["no topic has key quota"]),
+        ("tier=", ["no topic has tier="]),
+    ],
+)
+def test_what_no_topic_bears_is_told_with_what_looks_like_it(text: str, sentences: list[str]) -> None:
+    assert [str(miss) for each in explained(text) for miss in each.misses] == sentences
+
+
+def test_at_most_three_near_words_are_told_the_most_similar_first() -> None:
+    topics = [{"owner": f"payments-{number}"} for number in range(9)] + [{"owner": "paymets"}]
+    (only,) = explained("owner=payment", topics)
+    (miss,) = only.misses
+    assert len(miss.near) == 3
+    assert miss.near[0] == "paymets"
+
+
+def test_only_the_first_misses_of_a_selector_are_looked_up() -> None:
+    names = ",".join(f"tie{number}" for number in range(MAX_SUGGESTED + 2))
+    near = [bool(miss.near) for each in explained(names) for miss in each.misses]
+    assert near == [True] * MAX_SUGGESTED + [False] * 2
+
+
+def test_a_near_word_is_found_among_very_many() -> None:
+    topics = [{"k": f"{number:06}"} for number in range(10_000)] + [{"k": "payments"}]
+    (only,) = explained("k=paymnets", topics)
+    assert only.misses[0].near == ("payments",)
+
+
+def test_what_also_holds_without_the_key_says_so() -> None:
+    assert [each.takes_topics_without_key for each in explained("a,b!=x,!c,d notin (x),e=x")] == [
+        False, True, True, True, False,
+    ]  # fmt: skip

@@ -1,0 +1,73 @@
+"""A topic whose end is decided, and that Kafka has still: gone for all who read, seen by who looks after the node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from tests.runtime.nodes import ORDERS, Node
+from topicfold.errors import AlreadyExists, TopicNotFound
+from topicfold.model.names import parse_topic
+from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime.policies import policies_of
+from topicfold.runtime.policy_news import PolicyScope
+from topicfold.runtime.policy_service import TopicPoliciesService
+
+NAMESPACE = "public/default"
+BILLS = parse_topic("bills")
+RECORD = TopicRecord(
+    2,
+    labels=MappingProxyType({"team": "pay"}),
+    local=MappingProxyType({"maxMessageSize": 7}),
+    grants=MappingProxyType({"ann": ("read-policies",)}),
+)
+
+
+@pytest.fixture
+async def ending(node: Node) -> Node:
+    """A node with the topic `bills`, and `orders`, whose end is decided."""
+    await node.writing.create_topic(BILLS, TopicRecord(labels=MappingProxyType({"team": "ops"})), node.asked())
+    await node.writing.create_topic(ORDERS, RECORD, node.asked())
+    await node.writing.change_topic(ORDERS, lambda old: replace(RECORD, pending=Pending(Step.END, "id")), node.asked())
+    return node
+
+
+def reads(node: Node) -> Iterator[object]:
+    """Yield what finding tells of the namespace."""
+    yield [view.name for view in node.reading.topics(NAMESPACE, {})]
+    yield [view.name for view in node.reading.topics(NAMESPACE, {"team": "pay"})]
+    yield node.reading.topic_names(NAMESPACE, {}, None)
+    yield node.reading.topic_names(NAMESPACE, {}, None, only_partitioned=True)
+    yield node.reading.all_labels(NAMESPACE)
+    yield node.reading.topic_grants(NAMESPACE)
+    yield node.reading.has_topic(parse_topic("orders-partition-1"))
+
+
+async def test_it_is_found_by_nobody(ending: Node) -> None:
+    assert list(reads(ending)) == [[str(BILLS)], [], [str(BILLS)], [], {"team": ["ops"]}, {}, False]
+
+
+async def test_it_cannot_be_read(ending: Node) -> None:
+    for read in (ending.reading.topic, ending.reading.labels, lambda name: policies_of(ending.engine, name)):
+        with pytest.raises(TopicNotFound):
+            read(ORDERS)
+    assert await TopicPoliciesService(ending.engine).get("orders", PolicyScope.LOCAL) is None
+
+
+async def test_who_would_make_it_anew_is_told_what_is_in_the_way(ending: Node) -> None:
+    with pytest.raises(AlreadyExists, match="is being deleted, and Kafka has not followed yet"):
+        await ending.writing.create_topic(ORDERS, TopicRecord(), ending.asked())
+
+
+async def test_one_that_is_still_being_made_is_there(node: Node) -> None:
+    await node.writing.create_topic(ORDERS, replace(RECORD, pending=Pending(Step.MAKE)), node.asked())
+    assert [view.name for view in node.reading.topics(NAMESPACE, {})] == [str(ORDERS)]
+    assert node.reading.topic(ORDERS).record is not None
+
+
+async def test_it_is_counted(ending: Node) -> None:
+    table = ending.engine.states[ending.engine.partition(NAMESPACE)].topics[NAMESPACE]
+    assert [table.keys[number] for number in table.ending] == ["orders"]

@@ -1,0 +1,108 @@
+"""Updates that fail when they are run again, though an earlier attempt of them may still be accepted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.runtime.nodes import ORDERS, Node, turns
+from topicfold.errors import InvalidRequest, OutcomeUnknown, PolicyUnmet, TooLarge
+from topicfold.log.port import Failed
+from topicfold.model.records import TopicRecord
+from topicfold.model.updates import Postponed
+from topicfold.runtime.asking import Written
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+
+
+async def sent_and_then_failing(
+    orders: Node, error: Exception, seconds: float = 5.0, **asked: str
+) -> asyncio.Task[Written]:
+    """Return a change whose first attempt is on its way, seemingly lost, and whose updater raises from then on."""
+    runs = 0
+
+    def updater(old: TopicRecord) -> TopicRecord:
+        nonlocal runs
+        runs += 1
+        if runs > 1:
+            raise error
+        return old.with_labels({"team": "pay"})
+
+    def hold_and_deny(partition: int, value: bytes, failed: Failed) -> None:
+        orders.log.hold(partition, value, failed)
+        orders.log.fate = orders.log.hold
+        orders.log.lose_and_say_so(partition, value, failed)
+
+    orders.log.fate = hold_and_deny
+    write = asyncio.create_task(orders.writing.change_topic(ORDERS, updater, orders.asked(seconds, **asked)))
+    await turns(20)
+    assert runs == 2
+    return write
+
+
+@pytest.mark.parametrize("error", [PolicyUnmet("not beside this"), ZeroDivisionError(), Postponed()], ids=repr)
+async def test_an_attempt_that_lands_after_all_is_answered_as_done(orders: Node, error: Exception) -> None:
+    write = await sent_and_then_failing(orders, error)
+    assert not write.done()
+    orders.log.release()
+    assert (await write).changed
+    assert orders.labels() == {"team": "pay"}
+
+
+@pytest.mark.parametrize("error", [PolicyUnmet("not beside this"), ZeroDivisionError()], ids=repr)
+async def test_what_was_told_to_have_failed_never_lands(orders: Node, error: Exception) -> None:
+    write = await sent_and_then_failing(orders, error)
+    orders.log.held.reverse()
+    orders.log.release()
+    with pytest.raises(type(error)):
+        await write
+    await orders.caught_up()
+    assert orders.labels() == {}
+
+
+async def test_what_stays_undecided_is_an_unknown_outcome(orders: Node) -> None:
+    write = await sent_and_then_failing(orders, Postponed(), seconds=0.05)
+    with pytest.raises(OutcomeUnknown):
+        await write
+
+
+async def test_an_error_under_a_key_is_the_answer_to_it_for_good(orders: Node) -> None:
+    asked = {"key": "k", "method": "POST", "actor": "ann"}
+
+    def unmet(old: object) -> TopicRecord:
+        raise PolicyUnmet("not beside this")
+
+    with pytest.raises(PolicyUnmet):
+        await orders.writing.change_topic(ORDERS, unmet, orders.asked(**asked))
+    with pytest.raises(InvalidRequest, match="refused before"):
+        await orders.writing.change_topic(ORDERS, lambda old: TopicRecord(1), orders.asked(**asked))
+    assert orders.reading.topic(ORDERS).record == TopicRecord()
+
+
+async def test_what_shares_a_key_is_told_the_same_reason(orders: Node) -> None:
+    def unmet(old: object) -> TopicRecord:
+        raise PolicyUnmet("not beside this")
+
+    asked = [orders.asked(key="k", method="POST") for _ in range(2)]
+    answers = await asyncio.gather(
+        *(orders.writing.change_topic(ORDERS, unmet, each) for each in asked), return_exceptions=True
+    )
+    assert [str(answer) for answer in answers] == ["not beside this"] * 2
+
+
+async def test_an_attempt_too_large_to_be_sent_again_does_not_say_that_nothing_happened(orders: Node) -> None:
+    write = await sent_and_then_failing(orders, ZeroDivisionError())
+    orders.log.held[:] = orders.log.held[:1]
+
+    def refuse(partition: int, value: bytes, failed: Failed) -> None:
+        raise TooLarge("no event is so large", limit=1)
+
+    orders.log.fate = refuse
+    queue = next(iter(orders.engine.updates._queues.values()))
+    orders.engine.updates._append_failed(queue, queue.latest)
+    with pytest.raises(OutcomeUnknown):
+        await write

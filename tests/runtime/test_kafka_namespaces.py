@@ -1,0 +1,97 @@
+"""Namespaces and tenants that end take their Kafka topics along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
+from tests.runtime.nodes import running
+from topicfold.errors import (
+    ClusterUnavailable,
+    NamespaceNotFound,
+    NotEmpty,
+    OutcomeUnknown,
+    PreconditionFailed,
+)
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+
+
+async def test_a_namespace_that_is_forced_to_end_takes_its_kafka_topics_along(kafka_node: KafkaNode) -> None:
+    for name in ("a", "b", "non-persistent://public/default/c"):
+        await kafka_node.create(name)
+    await kafka_node.cluster.create("bystander", 1)
+    await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+    assert kafka_node.cluster.partitions() == {"bystander": 1}
+    with pytest.raises(NamespaceNotFound):
+        kafka_node.reading.namespace("public/default")
+
+
+async def test_a_namespace_that_ends_without_force_must_be_empty(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("orders")
+    with pytest.raises(NotEmpty):
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked())
+    assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+async def test_a_namespace_of_another_version_keeps_its_topics(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("orders")
+    with pytest.raises(PreconditionFailed):
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(if_match="old.1"), force=True)
+    assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+async def test_a_namespace_that_ends_half_way_says_how_far_it_came_and_goes_on(kafka_node: KafkaNode) -> None:
+    for name in ("a", "b", "c"):
+        await kafka_node.create(name)
+    delete = kafka_node.cluster.delete
+
+    async def refuse_b(name: str) -> None:
+        if name == "b":
+            raise ClusterUnavailable("not now")
+        await delete(name)
+
+    kafka_node.cluster.delete = refuse_b
+    asked = kafka_node.asked(key="k", method="DELETE", actor="a")
+    with pytest.raises(OutcomeUnknown, match="2 of 3 topics"):
+        await kafka_node.writing.delete_namespace("public/default", asked, force=True)
+    kafka_node.cluster.delete = delete
+    await kafka_node.writing.delete_namespace("public/default", asked, force=True)
+    await kafka_node.writing.delete_namespace("public/default", replace(asked, deadline=asked.deadline + 5), force=True)
+    assert kafka_node.cluster.partitions() == {}
+
+
+async def test_a_namespace_ended_under_a_key_is_not_ended_again_under_it(kafka_node: KafkaNode) -> None:
+    asked = kafka_node.asked(key="k", method="DELETE", actor="a")
+    await kafka_node.writing.delete_namespace("public/default", asked, force=True)
+    await kafka_node.writing.create_namespace("public/default", NamespaceRecord(), kafka_node.asked())
+    await kafka_node.create("orders")
+    await kafka_node.writing.delete_namespace("public/default", asked, force=True)
+    assert kafka_node.cluster.partitions() == {"orders": 1}
+
+
+async def test_a_topic_made_while_its_namespace_ends_is_not_lost_sight_of(store: MemoryStore) -> None:
+    cluster = WilfulCluster()
+    async with attached(store, cluster) as node, running(store) as plain:
+        await node.create("orders")
+        delete = cluster.delete
+
+        async def make_meanwhile(name: str) -> None:
+            await delete(name)
+            await plain.writing.create_topic(parse_topic("late"), TopicRecord(), plain.asked())
+
+        cluster.delete = make_meanwhile
+        with pytest.raises(NotEmpty):
+            await node.writing.delete_namespace("public/default", node.asked(), force=True)
+        assert (node.record("orders"), node.record("late")) == (None, TopicRecord())
+
+
+async def test_a_tenant_that_is_forced_to_end_takes_its_kafka_topics_along(kafka_node: KafkaNode) -> None:
+    await kafka_node.writing.create_tenant("acme", TenantRecord(), kafka_node.asked())
+    await kafka_node.writing.create_namespace("acme/pay", NamespaceRecord(), kafka_node.asked())
+    await kafka_node.create("acme/pay/orders")
+    await kafka_node.writing.delete_tenant("acme", kafka_node.asked(), force=True)
+    assert kafka_node.cluster.partitions() == {}

@@ -1,0 +1,153 @@
+"""Labels for whoever runs an engine in the same process: what is told of them, to whom, and when not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+import pytest
+
+from tests.runtime.nodes import ORDERS, Node
+from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
+from topicfold.model.names import parse_topic
+from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
+from topicfold.runtime.label_service import LabelService
+
+DEFAULT = "public/default"
+BILLS = parse_topic("bills")
+CHANGED = TopicRecord(labels=frozen({"team": "pay", "tier": "gold"}), properties=frozen({"a": "b"}))
+
+
+class Heard:
+    """A listener that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Mapping[str, str] | None]] = []
+
+    async def __call__(self, topic: str, labels: Mapping[str, str] | None) -> None:
+        self.calls.append((topic.rpartition("/")[2], labels))
+
+    async def all(self, count: int) -> list[tuple[str, Mapping[str, str] | None]]:
+        """Return what it was told, once that is so much."""
+        async with asyncio.timeout(5):
+            while len(self.calls) < count:
+                await asyncio.sleep(0)
+        return self.calls
+
+
+@pytest.fixture
+async def service(node: Node) -> AsyncIterator[LabelService]:
+    """The service of a node with the topic `orders`, team=pay and tier=gold."""
+    await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+    await node.label(team="pay", tier="gold")
+    made = LabelService(node.engine)
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+def heard(service: LabelService) -> Heard:
+    """A listener of `public/default`."""
+    listener = Heard()
+    service.register_label_listener(DEFAULT, listener)
+    return listener
+
+
+async def test_it_is_told_all_labels_of_a_topic_whose_labels_change(node: Node, heard: Heard) -> None:
+    await node.label(team="ops")
+    assert await heard.all(1) == [("orders", {"team": "ops", "tier": "gold"})]
+
+
+async def test_it_is_told_of_a_new_topic_and_of_its_end(node: Node, heard: Heard) -> None:
+    await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"team": "ops"})), node.asked())
+    await heard.all(1)
+    await node.writing.delete_topic(BILLS, node.asked())
+    assert await heard.all(2) == [("bills", {"team": "ops"}), ("bills", None)]
+
+
+async def test_it_is_told_nothing_where_labels_stay(node: Node, heard: Heard) -> None:
+    await node.writing.create_topic(BILLS, TopicRecord(), node.asked())
+    await node.writing.change_topic(ORDERS, lambda old: CHANGED, node.asked())
+    await node.label(team="pay")
+    await node.label(team="ops")
+    assert await heard.all(1) == [("orders", {"team": "ops", "tier": "gold"})]
+
+
+async def test_it_is_told_the_newest_only_of_what_changed_while_it_was_busy(node: Node, service: LabelService) -> None:
+    may_go_on, calls = asyncio.Event(), []
+
+    async def slow(topic: str, labels: Mapping[str, str] | None) -> None:
+        calls.append(labels and labels["team"])
+        await may_go_on.wait()
+
+    service.register_label_listener(DEFAULT, slow)
+    for team in ("a", "b", "c"):
+        await node.label(team=team)
+    may_go_on.set()
+    await node.label(team="d")
+    await asyncio.sleep(0)
+    assert calls[0] == "a"
+    assert calls[-1] in ("c", "d")
+    assert "b" not in calls
+
+
+async def test_one_that_raises_harms_nobody(node: Node, service: LabelService, heard: Heard) -> None:
+    def broken(topic: str, labels: Mapping[str, str] | None) -> None:
+        raise RuntimeError(topic)
+
+    service.register_label_listener(DEFAULT, broken)
+    await node.label(team="a")
+    await heard.all(1)
+    await node.label(team="b")
+    assert (await heard.all(2))[-1] == ("orders", {"team": "b", "tier": "gold"})
+
+
+async def test_the_end_of_a_namespace_is_the_end_of_its_topics(node: Node, service: LabelService) -> None:
+    heard = Heard()
+    service.register_label_listener("public/pay", heard)
+    await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+    for local in ("a", "b"):
+        name = parse_topic(f"public/pay/{local}")
+        await node.writing.create_topic(name, TopicRecord(labels=frozen({"n": local})), node.asked())
+    await heard.all(2)
+    await node.writing.delete_namespace("public/pay", node.asked(), force=True)
+    assert (await heard.all(4))[2:] == [("a", None), ("b", None)]
+    await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+    await node.writing.create_topic(parse_topic("public/pay/a"), TopicRecord(labels=frozen({"n": "2"})), node.asked())
+    assert (await heard.all(5))[4:] == [("a", {"n": "2"})]
+
+
+async def test_one_that_is_unregistered_hears_no_more(node: Node, service: LabelService, heard: Heard) -> None:
+    service.unregister_label_listener(DEFAULT, heard)
+    service.unregister_label_listener("public/none", heard)
+    other = Heard()
+    service.register_label_listener(DEFAULT, other)
+    await node.label(team="ops")
+    await other.all(1)
+    assert heard.calls == []
+
+
+async def test_a_stopped_service_takes_no_listeners(service: LabelService, heard: Heard) -> None:
+    await service.stop()
+    with pytest.raises(NotReady):
+        service.register_label_listener(DEFAULT, heard)
+
+
+async def test_a_name_that_is_none_is_refused(service: LabelService, heard: Heard) -> None:
+    with pytest.raises(InvalidName):
+        service.register_label_listener("public", heard)
+
+
+async def test_topics_are_found_by_their_labels(node: Node, service: LabelService) -> None:
+    await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"team": "pay"})), node.asked())
+    full = [f"persistent://{DEFAULT}/{local}" for local in ("bills", "orders")]
+    assert await service.get_topics_by_labels({"team": "pay"}, [DEFAULT]) == full
+    assert await service.get_topics_by_labels({"team": "pay", "tier": "gold"}, [DEFAULT]) == full[1:]
+    with pytest.raises(InvalidRequest, match="no labels"):
+        await service.get_topics_by_labels({}, [DEFAULT])
+    with pytest.raises(NamespaceNotFound):
+        await service.get_topics_by_labels({"team": "pay"}, ["public/none"])
+
+
+async def test_all_labels_are_told(service: LabelService) -> None:
+    assert await service.get_all_labels(DEFAULT) == {"team": ["pay"], "tier": ["gold"]}

@@ -1,0 +1,281 @@
+"""All watchers of a node: who is told of what, and what becomes of the others when one breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.runtime.nodes import Node, running, turns
+from tests.runtime.watching import Watching, quiet, tell
+from topicfold.errors import Forbidden, TopicfoldError
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime import slices, watch_pump, watches
+from topicfold.runtime.watch_group import Subject
+from topicfold.runtime.watcher import Watcher
+from topicfold.server.frames import Frames
+
+SPREAD = ("public/a", "public/b", "public/e")
+"""Namespaces of three partitions."""
+
+
+async def many(node: Node, number: int, selector: str = "", **start: Any) -> list[Watching]:
+    """Return so many watchers of the same, all up to date."""
+    made = [Watching(node, selector, **start) for _ in range(number)]
+    for each in made:
+        await each.up_to_date()
+    return made
+
+
+async def test_a_frame_is_made_once_for_all_who_watch_the_same(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    watchings = await many(orders, 50)
+    made = 0
+    change = Frames.change
+
+    def counted(self: Frames, *told: Any) -> bytes:
+        nonlocal made
+        made += 1
+        return change(self, *told)
+
+    monkeypatch.setattr(Frames, "change", counted)
+    await orders.label(k="v")
+    await quiet(orders)
+    assert made == 1
+    assert all(each.told()[-1] == ("MODIFIED", {"k": "v"}) for each in watchings)
+
+
+async def test_a_write_is_answered_before_anybody_is_told(orders: Node) -> None:
+    watchings = await many(orders, 50)
+    await orders.label(k="v")
+    assert {len(each.frames) for each in watchings} == {2}
+
+
+async def test_who_joins_while_a_frame_is_on_its_way_gets_it_once(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    before = await many(orders, 100)
+    await orders.label(k="v")
+    during = []
+    for _ in range(20):
+        during.append(Watching(orders))
+        await turns(1)
+    for each in during:
+        await each.up_to_date()
+    await orders.label(k="w")
+    await quiet(orders)
+    for each in before:
+        assert each.told() == [("ADDED", {}), ("MODIFIED", {"k": "v"}), ("MODIFIED", {"k": "w"})]
+    for each in during:
+        assert each.told() == [("ADDED", {"k": "v"}), ("MODIFIED", {"k": "w"})]
+
+
+async def test_who_leaves_while_a_frame_is_on_its_way_hurts_nobody(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    watchings = await many(orders, 100)
+    await orders.label(k="v")
+    for each in watchings[10:]:
+        await turns(1)
+        each.watcher.abandon()
+    await quiet(orders)
+    assert all(each.told()[-1] == ("MODIFIED", {"k": "v"}) for each in watchings[:10])
+    await asyncio.gather(*(each.task for each in watchings[10:]))
+    assert len(orders.engine.watches.watchers) == 10
+
+
+async def test_frames_are_sent_in_pieces_that_bound_what_a_connection_holds(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_pump, "MAX_SENT_BYTES", 1_000)
+    monkeypatch.setattr(watch_pump.Pump, "_wake", lambda self: None)
+    (watching,) = await many(orders, 1)
+    for number in range(50):
+        await orders.label(k=str(number))
+    await orders.engine.watches.pump._run()
+    assert len(watching.told()) == 51
+    assert max(map(len, watching.pipe.writes)) <= 1_000
+
+
+async def test_one_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, sound = await many(orders, 2)
+
+    def fails(data: bytes) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(broken.pipe, "write", fails)
+    await orders.label(k="v")
+    with pytest.raises(TopicfoldError, match="the server failed: RuntimeError"):
+        await asyncio.wait_for(broken.task, 1)
+    await orders.label(k="w")
+    await quiet(orders)
+    assert [labels for _, labels in sound.told()] == [{}, {"k": "v"}, {"k": "w"}]
+
+
+async def test_a_group_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, sound = Watching(orders, "k"), Watching(orders)
+    await asyncio.gather(broken.up_to_date(), sound.up_to_date())
+    kind_of = Subject.kind_of
+
+    def fails(self: Subject, *told: Any) -> str | None:
+        if self == broken.watcher.subject:
+            raise RuntimeError("no")
+        return kind_of(self, *told)
+
+    monkeypatch.setattr(Subject, "kind_of", fails)
+    await orders.label(k="v")
+    with pytest.raises(TopicfoldError, match="the server failed: RuntimeError"):
+        await asyncio.wait_for(broken.task, 1)
+    await orders.label(k="w")
+    await quiet(orders)
+    assert [labels for _, labels in sound.told()] == [{}, {"k": "v"}, {"k": "w"}]
+
+
+async def test_positions_say_only_what_was_sent_where_a_batch_is_of_several_partitions() -> None:
+    async with running(MemoryStore(3)) as node:
+        for namespace in SPREAD:
+            await node.writing.create_namespace(namespace, NamespaceRecord(), node.asked())
+        watching = Watching(node, "", *SPREAD)
+        await watching.up_to_date()
+        node.log.pause()
+        topics = [parse_topic(f"{namespace}/{name}") for name in "xy" for namespace in SPREAD]
+        writes = [asyncio.create_task(node.writing.create_topic(each, TopicRecord(), node.asked())) for each in topics]
+        await turns()
+        node.log.resume()
+        await asyncio.gather(*writes)
+        await quiet(node)
+        places = [frame.positions for frame in watching.frames]
+        raised = [sum((after or {}).values()) - sum((before or {}).values()) for before, after in pairwise(places)]
+        assert raised == [1] * len(topics)
+
+
+async def test_the_beat_brings_a_bookmark_where_something_moved_and_a_ping_where_nothing_did(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watches, "BEAT_SECONDS", 0.01)
+    (watching,) = await many(orders, 1, "other")
+    beat = asyncio.create_task(orders.engine.watches.beat())
+    await orders.label(k="v")
+    async with asyncio.timeout(5):
+        while not (len(watching.frames) == 2 and watching.pipe.pings >= 2):
+            await turns(1)
+    beat.cancel()
+    assert watching.kinds() == ["BOOKMARK", "BOOKMARK"]
+
+
+async def test_the_hash_of_a_bookmark_follows_what_comes_and_goes(orders: Node) -> None:
+    watching = Watching(orders, "k")
+    await watching.up_to_date()
+    hashes = [watching.frames[0].members["hash"]]
+    for labels in ({"k": "v"}, {"k": "w"}):
+        await orders.label(**labels)
+        await orders.writing.create_topic(parse_topic(f"no-{labels['k']}"), TopicRecord(), orders.asked())
+        await quiet(orders)
+        tell(orders)
+        await quiet(orders)
+        hashes.append(watching.frames[-1].members["hash"])
+    assert hashes[0] == "00000000" != hashes[1] == hashes[2]
+
+
+async def test_a_bookmark_of_many_topics_has_no_hash(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watches, "MAX_HASHED", 0)
+    (watching,) = await many(orders, 1)
+    assert "hash" not in watching.frames[-1].members
+
+
+async def test_any_change_of_a_tenant_or_a_namespace_is_a_reason_to_look_at_rights_again(orders: Node) -> None:
+    asked = 0
+
+    async def admits() -> None:
+        nonlocal asked
+        asked += 1
+
+    await many(orders, 1, admits=admits)
+    seen = [asked]
+    await orders.writing.create_namespace("public/other", NamespaceRecord(), orders.asked())
+    await turns(20)
+    seen.append(asked)
+    await orders.writing.create_tenant("acme", TenantRecord(), orders.asked())
+    await turns(20)
+    seen.append(asked)
+    await orders.label(k="v")
+    await turns(20)
+    assert [*seen, asked] == [1, 2, 3, 3]
+
+
+class Sink:
+    """A client that reads at once, and only counts."""
+
+    is_full = False
+    written = 0
+
+    def write(self, data: bytes) -> None:
+        """Count the events."""
+        self.written += data.count(b"event: ADDED") + data.count(b"event: MODIFIED")
+
+    async def drained(self) -> None:
+        """Return at once."""
+
+    def abort(self) -> None:
+        """Do nothing."""
+
+
+async def test_of_a_storm_of_watchers_all_come_up_to_date_while_writes_are_answered(node: Node) -> None:
+    names = [parse_topic(f"t{number}") for number in range(200)]
+    start = node.engine.states[0].position
+    for name in names:
+        await node.writing.create_topic(name, TopicRecord(), node.asked())
+    model = Watching(node)
+    await model.up_to_date()
+    sinks = [Sink() for _ in range(1_000)]
+    storm = [Watcher(node.engine.watches, model.watcher.subject, sink) for sink in sinks]
+    tasks = [asyncio.create_task(each.run({0: start + number % 50})) for number, each in enumerate(storm)]
+    took = []
+    loop = asyncio.get_running_loop()
+    group = node.engine.watches.groups.find(model.watcher.subject)
+    while group is not None and len(group.members) <= len(storm):
+        begun = loop.time()
+        await node.writing.set_labels(names[0], {"k": str(len(took))}, node.asked())
+        took.append(loop.time() - begun)
+    await quiet(node)
+    written = [sink.written + number % 50 for number, sink in enumerate(sinks)]
+    assert set(written) == {len(names) + len(took)}
+    assert sorted(took)[len(took) // 2] < 0.1
+    for each in storm:
+        each.abandon()
+    await asyncio.gather(*tasks)
+
+
+async def test_closing_ends_every_stream_and_takes_no_more_than_it_says(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.watcher.CLOSE_SECONDS", 0.05)
+    reading, stuck = Watching(orders, "k"), Watching(orders, reads=False, capacity=0)
+    await reading.up_to_date()
+    await orders.label(k="v")
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    await orders.engine.watches.close()
+    assert loop.time() - begun < 1
+    await asyncio.gather(reading.task, stuck.task)
+    assert reading.kinds() == ["BOOKMARK", "ADDED"]
+    assert stuck.pipe.is_cut
+    await orders.engine.watches.close()
+
+
+async def test_a_defect_in_looking_at_rights_ends_only_that_watch(orders: Node) -> None:
+    async def breaks() -> None:
+        raise Forbidden("no")
+
+    denied, sound = Watching(orders, admits=breaks), Watching(orders)
+    await sound.up_to_date()
+    with pytest.raises(Forbidden):
+        await denied.task
+    await orders.label(k="v")
+    await quiet(orders)
+    assert len(sound.told()) == 2

@@ -1,0 +1,46 @@
+"""Finding with some rights: what may not be listed is neither shown nor counted, nor hinted at."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.auth.test_authorizer import FIND, done, grant, make_acme, seen
+from tests.server.rest import RestNode
+
+ORDERS = "persistent://acme/pay/orders"
+
+
+@pytest.fixture
+async def acme(closed: RestNode) -> RestNode:
+    """A node with labelled topics in `acme/pay`, of which `app` may list one."""
+    await make_acme(closed)
+    await grant(closed, "persistent/acme/pay/orders", "app", "list-topics")
+    return closed
+
+
+@pytest.mark.parametrize("condition", ["", "&labelSelector=team", "&regex=.*", "&match=*", "&limit=1"])
+async def test_what_may_not_be_listed_is_neither_shown_nor_counted(acme: RestNode, condition: str) -> None:
+    answer = await seen(acme, FIND + condition, "app")
+    assert [item["name"] for item in answer["items"]] == [ORDERS]
+    assert answer["counts"] == {"matched": 1, "namespaces": {"acme/pay": 1}}
+    assert "continue" not in answer
+
+
+async def test_the_hash_is_that_of_what_one_may_list(acme: RestNode) -> None:
+    path = f"{FIND}&topics_hash="
+    assert (await seen(acme, path, "app"))["hash"] != (await seen(acme, path, "boss"))["hash"]
+
+
+async def test_an_explanation_knows_only_of_what_one_may_list(acme: RestNode) -> None:
+    path = "/api/v1/explain?namespace=acme/pay&labelSelector=team!=taxx"
+    answer = await seen(acme, path, "app")
+    assert (answer["topics"], answer["matched"], answer["requirements"][0]["misses"][0]["near"]) == (1, 1, [])
+    assert (await seen(acme, path, "boss"))["requirements"][0]["misses"][0]["near"] == ["tax"]
+
+
+async def test_the_kafka_topic_is_told_to_those_who_may_read(acme: RestNode) -> None:
+    await done(acme, "PUT", "/api/v1/topics/acme/pay/legacy", {"kafkaName": "legacy"})
+    await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics")
+    query = f"{FIND}&match=legacy"
+    assert ["kafkaName" in each for each in (await seen(acme, query, "app"))["items"]] == [False]
+    assert ["kafkaName" in each for each in (await seen(acme, query, "boss"))["items"]] == [True]

@@ -1,0 +1,23 @@
+"""What somebody may see who may not see everything."""
+
+from __future__ import annotations
+
+from topicfold.server.auth.viewer import Viewer
+
+ANN = Viewer(frozenset({"ann", "team"}), frozenset({"acme/whole"}))
+
+
+def test_all_topics_of_a_whole_namespace_are_seen_and_else_those_granted_to_a_role() -> None:
+    assert ANN.sees("acme/whole", {})
+    assert ANN.sees("acme/pay", {"team": ("list-topics",)})
+    assert ANN.sees("acme/pay", {"ann": ("produce",)})
+    assert not ANN.sees("acme/pay", {"ann": ("watch", "read-policies"), "bob": ("admin",)})
+    assert not ANN.sees("acme/pay", {})
+
+
+def test_equal_viewers_have_equal_marks_and_others_have_others() -> None:
+    same = Viewer(frozenset({"team", "ann"}), frozenset({"acme/whole"}))
+    others = [Viewer(frozenset({"ann"}), ANN.whole), Viewer(ANN.roles, frozenset()), Viewer(ANN.whole, ANN.roles)]
+    assert (same, hash(same), same.mark) == (ANN, hash(ANN), ANN.mark)
+    assert len({each.mark for each in (ANN, *others)}) == 4
+    assert ANN.mark.isalnum()

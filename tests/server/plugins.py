@@ -1,0 +1,66 @@
+"""Topic listings for tests: plug-ins as somebody else would write them, well and badly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from topicfold.runtime.engine import Engine
+from topicfold.runtime.topic_listing import ListingMode
+
+calls: list[tuple[str, ...]] = []
+"""What the plug-ins were called with, oldest first."""
+DEFAULT = "persistent://public/default"
+
+
+class Chosen:
+    """Lists what its property `only` names, parted by blanks; everything else it was told to."""
+
+    def initialize(self, engine: Engine) -> None:
+        calls.append(("initialize",))
+
+    async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:
+        calls.append(("list", namespace, mode, *sorted(f"{key}={value}" for key, value in properties.items())))
+        await asyncio.sleep(0.05)
+        return properties.get("only", "").split()
+
+    def close(self) -> None:
+        calls.append(("close",))
+
+
+class Plain(Chosen):
+    """The same as plain functions, which may wait."""
+
+    def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:  # type: ignore[override]
+        return iter(properties.get("only", "").split())
+
+
+class Broken(Chosen):
+    """Does what its property `how` says."""
+
+    async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Any:
+        match properties["how"]:
+            case "raise":
+                raise RuntimeError("secret text")
+            case "hang":
+                await asyncio.sleep(60)
+            case "text":
+                return "orders"
+            case "numbers":
+                return [1, 2]
+        return None
+
+
+class Unready(Chosen):
+    """Cannot be made ready."""
+
+    def initialize(self, engine: Engine) -> None:
+        raise OSError("no such host")
+
+
+class Incomplete:
+    """Is no listing."""
+
+    def initialize(self, engine: Engine) -> None:
+        """Do nothing."""

@@ -1,0 +1,80 @@
+"""`dryRun=All`: the answer that a change would have, and nothing on the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.server.rest import NATIVE, RestNode
+
+OTHER = "/api/v1/topics/public/default/other"
+DRY = "?dryRun=All"
+RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 1}
+QUOTA = {"destination_storage": {"limitSize": 1 << 30, "policy": "producer_exception"}}
+
+
+def local(**policies: Any) -> dict[str, Any]:
+    return {"policies": {"local": policies}}
+
+
+def positions(rest: RestNode) -> dict[int, int]:
+    return {partition: state.position for partition, state in rest.node.engine.states.items()}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", NATIVE, {"labels": {"team": "pay"}}),
+        ("PATCH", NATIVE, local(retentionPolicies=RETENTION)),
+        ("PUT", OTHER, {"labels": {"team": "pay"}, "partitions": 3}),
+        ("PUT", OTHER, None),
+    ],
+)
+async def test_a_change_that_would_do_is_answered_with_204_and_not_done(
+    orders: RestNode, method: str, path: str, body: Any
+) -> None:
+    before, record = positions(orders), await orders.get(NATIVE)
+    answer = await orders.send(method, path + DRY, body, idempotency_key="k")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert positions(orders) == before
+    assert await orders.get(NATIVE) == record
+    assert (await orders.send("GET", OTHER)).status_code == 404
+    await orders.done(method, path, body, idempotency_key="k")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", NATIVE, {"labels": {"-": "pay"}}),
+        ("PATCH", NATIVE, local(nosuch=1)),
+        ("PATCH", NATIVE, local(retentionPolicies=RETENTION, backLogQuotaMap=QUOTA)),
+        ("PATCH", NATIVE, local(shadowTopics=["persistent://public/default/lost"])),
+        ("PATCH", NATIVE, local(replicationClusters=["standalone", "nosuch"])),
+        ("PATCH", OTHER, {"labels": {"team": "pay"}}),
+        ("PATCH", "/api/v1/topics/no/where/other", {"labels": {"team": "pay"}}),
+        ("PUT", NATIVE, {"labels": {"team": "pay"}}),
+        ("PUT", OTHER, local(retentionPolicies=RETENTION, backLogQuotaMap=QUOTA)),
+        ("PUT", OTHER, local(shadowTopics=["persistent://public/default/lost"])),
+        ("PUT", "/api/v1/topics/no/where/other", None),
+        ("PUT", f"/api/v1/topics/public/default/{'x' * 250}", None),
+    ],
+)
+async def test_a_change_that_would_be_refused_is_refused_in_the_same_words(
+    orders: RestNode, method: str, path: str, body: Any
+) -> None:
+    tried = (await orders.send(method, path + DRY, body)).json()
+    real = (await orders.send(method, path, body)).json()
+    assert tried["status"] >= 400
+    assert {**tried, "requestId": ""} == {**real, "requestId": ""}
+
+
+async def test_another_version_than_the_one_meant_is_refused(orders: RestNode) -> None:
+    body, etag = {"labels": {"team": "pay"}}, (await orders.get(NATIVE))["etag"]
+    assert (await orders.send("PATCH", NATIVE + DRY, body, if_match=f'"{etag}"')).headers["etag"] == f'"{etag}"'
+    assert await orders.problem("PATCH", NATIVE + DRY, body, if_match='"old"') == (412, "precondition_failed")
+
+
+async def test_anything_but_all_is_no_dry_run(orders: RestNode) -> None:
+    for text in ("true", "all", "", "All&dryRun=All"):
+        assert await orders.problem("PATCH", f"{NATIVE}?dryRun={text}", {"labels": {}}) == (400, "invalid_request")

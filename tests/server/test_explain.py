@@ -1,0 +1,63 @@
+"""Explaining selectors over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.rest import RestNode
+from tests.server.test_find import make
+from topicfold.server.explain import EXPLAIN_PATH
+from topicfold.wire.resources import ExplainedQuery
+
+
+@pytest.fixture
+async def topics(rest: RestNode) -> RestNode:
+    """A node with a few labelled topics in two namespaces."""
+    await rest.done("PUT", "/admin/v2/namespaces/public/pay")
+    await make(rest, "a", "public/pay/b", team="pay", tier="gold")
+    await make(rest, "c", team="ops")
+    await make(rest, "d")
+    return rest
+
+
+async def test_each_requirement_is_counted_by_itself_and_all_together(topics: RestNode) -> None:
+    query = "namespace=public/default&namespace=public/pay&labelSelector=team=pay,tier"
+    explained = await topics.get(f"{EXPLAIN_PATH}?{query}")
+    ExplainedQuery.model_validate(explained)
+    assert [(each["requirement"], each["topics"]) for each in explained["requirements"]] == [
+        ("team=pay", 2),
+        ("tier", 2),
+    ]
+    assert (explained["selector"], explained["topics"], explained["matched"]) == ("team=pay,tier", 4, 2)
+    assert explained["hints"] == []
+
+
+async def test_what_was_probably_meant_is_said(topics: RestNode) -> None:
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector=taem=pay,tier=glod")
+    assert [miss["near"] for each in explained["requirements"] for miss in each["misses"]] == [["team"], ["gold"]]
+    assert explained["hints"] == [
+        "no topic has key taem; did you mean team?",
+        "no topic has tier=glod; did you mean gold?",
+    ]
+
+
+@pytest.mark.parametrize("requirement", ["team!=pay", "team notin (pay)"])
+async def test_that_a_negative_takes_topics_without_the_key_is_said(topics: RestNode, requirement: str) -> None:
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={requirement.replace(' ', '%20')}")
+    assert (explained["requirements"][0]["takesTopicsWithoutKey"], explained["matched"]) == (True, 2)
+    assert explained["hints"] == [f"{requirement} also matches topics without team; add team to leave them out"]
+
+
+async def test_what_is_matched_obeys_the_whole_query(topics: RestNode) -> None:
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector=team&match=c")
+    assert (explained["requirements"][0]["topics"], explained["matched"]) == (2, 1)
+
+
+async def test_a_malformed_selector_is_400_and_says_where(rest: RestNode) -> None:
+    answer = await rest.send("GET", f"{EXPLAIN_PATH}?labelSelector=team=pay,,b")
+    assert (answer.status_code, answer.json()["code"], answer.json()["column"]) == (400, "invalid_selector", 10)
+
+
+async def test_a_parameter_that_is_not_known_is_400(rest: RestNode) -> None:
+    answer = await rest.send("GET", f"{EXPLAIN_PATH}?limit=5")
+    assert (answer.status_code, "'limit' is not known" in answer.text) == (400, True)

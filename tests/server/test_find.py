@@ -1,0 +1,303 @@
+"""Finding topics over HTTP: what matches, page by page and all at once, on any node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+from starlette.requests import Request
+
+from tests.server.rest import RestNode
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord, frozen
+from topicfold.runtime.asking import Asked
+from topicfold.runtime.revision import decode_revision
+from topicfold.server.find import FIND_PATH, MAX_PAGE
+from topicfold.wire.confirmation import query_text
+from topicfold.wire.resources import FoundTopics
+
+DEFAULT = "persistent://public/default"
+
+
+async def make(rest: RestNode, *names: str, **labels: str) -> None:
+    """Make topics with these labels."""
+    for name in names:
+        asked = Asked(asyncio.get_running_loop().time() + 5)
+        await rest.node.writing.create_topic(parse_topic(name), TopicRecord(labels=frozen(labels)), asked)
+
+
+async def find_all(rest: RestNode, query: str = "") -> list[str]:
+    """Return the full names that a query finds at once."""
+    return names_in(await rest.get(f"{FIND_PATH}?{query}"))
+
+
+async def pages(rest: RestNode, query: str) -> list[Any]:
+    """Return all pages of a query."""
+    found_pages = [await rest.get(f"{FIND_PATH}?{query}")]
+    while after := found_pages[-1].get("continue"):
+        found_pages.append(await rest.get(f"{FIND_PATH}?{query}&continue={after}"))
+    return found_pages
+
+
+def names_in(*answers: Mapping[str, Any]) -> list[str]:
+    """Return the names of the items in answers."""
+    return [item["name"] for answer in answers for item in answer["items"]]
+
+
+async def test_topics_are_found_by_label_over_several_namespaces_sorted_by_full_name(orders: RestNode) -> None:
+    for namespace in ("public/pay", "public/pay-2"):
+        await orders.done("PUT", f"/admin/v2/namespaces/{namespace}")
+    await make(orders, "public/pay/bills", "public/pay-2/bills", "non-persistent://public/pay/z", team="pay")
+    answer = await orders.get(
+        f"{FIND_PATH}?namespace=public/pay-2&namespace=public/pay&namespace=public/default&label=team=pay"
+    )
+    FoundTopics.model_validate(answer)
+    assert names_in(answer) == sorted(names_in(answer))
+    assert answer["counts"] == {
+        "matched": 4, "namespaces": {"public/default": 1, "public/pay": 2, "public/pay-2": 1},
+    }  # fmt: skip
+
+
+async def test_an_item_has_what_a_frame_of_a_watch_shows(orders: RestNode) -> None:
+    answer = await orders.get(FIND_PATH)
+    record = await orders.send("GET", f"{FIND_PATH}/public/default/orders")
+    [item] = answer["items"]
+    assert item["version"] == record.headers["etag"].strip('"')
+    assert decode_revision(item["position"]).positions[3] <= decode_revision(answer["position"]).positions[3]
+    expected = {"name": f"{DEFAULT}/orders", "labels": {"team": "pay", "tier": "gold"}, "partitions": 0}
+    assert {**item, "version": "", "position": ""} == expected | {"version": "", "position": ""}
+
+
+async def test_the_answer_says_its_position_and_what_was_understood(orders: RestNode) -> None:
+    answer = await orders.send("GET", f"{FIND_PATH}?labelSelector=tier%20in%20(gold),team=pay&match=**&limit=5")
+    assert answer.headers["x-log-position"] == answer.json()["position"]
+    understood = query_text(["public/default"], "team=pay,tier in (gold)", {}, ["**"])
+    assert answer.headers["x-topicfold-query"] == understood
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("labelSelector=team=pay", "ab"),
+        ("labelSelector=team", "abc"),
+        ("labelSelector=team%21=pay", "cd"),
+        ("labelSelector=", "abcd"),
+        ("label=team=pay&label=tier=a=b,c", ""),
+        ("match=a__*", "a"),
+        ("match=a__*&match=b__**", "ab"),
+        ("regex=.__x", "abcd"),
+        ("regex=.__&labelSelector=team", ""),
+        ("regex=[bc].*&labelSelector=team=pay&match=**", "b"),
+        ("labels=team:pay", "ab"),
+        ("labels=team:pay&topics_pattern=(((", "ab"),
+        ("topics_pattern=public/default/[ab].*", "ab"),
+        ("topics_pattern=persistent://public/default/[ab].*", "ab"),
+        ("topics_pattern=[ab].*", ""),
+    ],
+)
+async def test_all_conditions_must_hold_at_once(rest: RestNode, query: str, expected: str) -> None:
+    await make(rest, "a__x", "b__x", team="pay")
+    await make(rest, "c__x", team="ops")
+    await make(rest, "d__x")
+    assert await find_all(rest, query) == [f"{DEFAULT}/{letter}__x" for letter in expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "said"),
+    [
+        ("lable=a=b", "invalid_request", "Did you mean label?"),
+        ("label=a", "invalid_request", "team=payments"),
+        ("label==x", "invalid_request", "is not key=value"),
+        ("label=a=1&label=a=2", "invalid_request", "two values"),
+        ("labels=a:1&label=a=2", "invalid_request", "two values"),
+        ("labels=", "invalid_request", "names no label"),
+        ("labelSelector=team=pay=", "invalid_selector", "column 9"),
+        ("match=a__**__b", "invalid_pattern", "a__**__b"),
+        ("match=a__*&match=a__x*", "invalid_pattern", "a__x*"),
+        ("regex=(", "invalid_regex", "missing )"),
+        (f"regex={'a' * 257}", "invalid_regex", "at most 256"),
+        ("topics_pattern=(", "invalid_regex", "missing )"),
+        (f"topics_pattern={'a' * 51}", "invalid_regex", "51 characters, at most 50"),
+        ("topics_pattern=a&regex=a", "invalid_request", "both given"),
+        ("topics_pattern=a&namespace=public/a&namespace=public/b", "invalid_request", "one namespace, not for 2"),
+        ("topics_hash=abc", "invalid_request", "8 hexadecimal digits"),
+        ("limit=0", "invalid_request", "limit must be 1 to 1000, not '0'"),
+        ("limit=1001", "invalid_request", "limit must be 1 to 1000"),
+        ("limit=1e3", "invalid_request", "limit must be 1 to 1000"),
+        ("limit=1&limit=2", "invalid_request", "limit is given 2 times"),
+        ("fields=name", "invalid_request", "fields must be record"),
+        ("continue=x", "invalid_request", "is not one of ours"),
+        ("continue=AQAA", "invalid_request", "is not one of ours"),
+        ("namespace=x", "invalid_name", "x"),
+        ("namespace=a/b%2Fc", "invalid_name", "a/b/c"),
+        ("&".join(f"namespace=public/n{number}" for number in range(101)), "invalid_request", "at most 100"),
+        ("&".join(f"match=a{number}" for number in range(65)), "invalid_request", "at most 64"),
+    ],
+)
+async def test_a_malformed_query_is_400_and_says_what_was_wrong(
+    rest: RestNode, query: str, code: str, said: str
+) -> None:
+    answer = await rest.send("GET", f"{FIND_PATH}?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+    assert said in answer.text
+
+
+async def test_a_namespace_that_is_not_there_is_404(rest: RestNode) -> None:
+    assert await rest.problem("GET", f"{FIND_PATH}?namespace=public/no") == (404, "namespace_not_found")
+
+
+async def test_pages_hold_each_topic_once_and_end(rest: RestNode) -> None:
+    await rest.done("PUT", "/admin/v2/namespaces/public/pay")
+    names = [f"t{number}" for number in range(7)] + [f"non-persistent://public/pay/n{number}" for number in range(5)]
+    await make(rest, *names, team="pay")
+    query = "label=team=pay&namespace=public/default&namespace=public/pay"
+    whole = await rest.get(f"{FIND_PATH}?{query}")
+    for limit in (1, 4, 12, 1000):
+        found_pages = await pages(rest, f"{query}&limit={limit}")
+        assert names_in(*found_pages) == names_in(whole)
+        assert {page["counts"]["matched"] for page in found_pages} == {12}
+        assert max(len(page["items"]) for page in found_pages) <= limit
+
+
+async def test_the_last_page_is_known_to_be_the_last(rest: RestNode) -> None:
+    await make(rest, "a", "b")
+    assert "continue" not in await rest.get(f"{FIND_PATH}?limit=2")
+
+
+async def test_continue_goes_on_behind_a_topic_that_is_gone(rest: RestNode) -> None:
+    await make(rest, "a", "b", "c", "d")
+    first = await rest.get(f"{FIND_PATH}?limit=2")
+    await rest.done("DELETE", "/api/v1/topics/public/default/b")
+    second = await rest.get(f"{FIND_PATH}?limit=2&continue={first['continue']}")
+    assert names_in(second) == [f"{DEFAULT}/c", f"{DEFAULT}/d"]
+
+
+async def test_another_node_first_folds_up_to_where_the_page_was_read(nodes: list[RestNode]) -> None:
+    one, other, _ = nodes
+    other.node.log.pause()
+    await make(one, "a", "b")
+    first = await one.get(f"{FIND_PATH}?limit=1")
+    waiting = asyncio.ensure_future(other.get(f"{FIND_PATH}?limit=1&continue={first['continue']}"))
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    other.node.log.resume()
+    second = await waiting
+    assert names_in(second) == [f"{DEFAULT}/b"]
+    partition = one.node.engine.partition("public/default")
+    positions = [decode_revision(page["position"]).positions[partition] for page in (first, second)]
+    assert positions[0] <= positions[1]
+
+
+async def test_a_topic_that_matches_all_the_while_comes_once_whatever_else_changes(nodes: list[RestNode]) -> None:
+    stays = [f"s{number:02}" for number in range(20)]
+    await make(nodes[0], *stays, team="pay")
+    found_names: list[str] = []
+    after, turn = "", 0
+    while True:
+        node = nodes[turn % 3]
+        page = await node.get(f"{FIND_PATH}?label=team=pay&limit=3{after}")
+        found_names += names_in(page)
+        if "continue" not in page:
+            break
+        after = f"&continue={page['continue']}"
+        await make(nodes[(turn + 1) % 3], f"a{turn}", f"z{turn}", team="pay")
+        await node.done("DELETE", f"/api/v1/topics/public/default/{'a' if turn % 2 else 'z'}{turn}")
+        turn += 1
+    assert [name for name in found_names if "/s" in name] == [f"{DEFAULT}/{name}" for name in stays]
+    assert len(found_names) == len(set(found_names))
+    assert found_names == sorted(found_names)
+
+
+async def test_continue_belongs_to_one_query(rest: RestNode) -> None:
+    await make(rest, "a", "b", team="pay")
+    after = (await rest.get(f"{FIND_PATH}?label=team=pay&limit=1"))["continue"]
+    answer = await rest.send("GET", f"{FIND_PATH}?label=team=ops&limit=1&continue={after}")
+    assert (answer.status_code, answer.json()["detail"]) == (400, "continue belongs to another query")
+    assert len((await rest.get(f"{FIND_PATH}?label=team=pay&limit=9&continue={after}"))["items"]) == 1
+
+
+async def test_continue_of_another_log_is_410(rest: RestNode, nodes: list[RestNode]) -> None:
+    await make(rest, "a", "b")
+    after = (await rest.get(f"{FIND_PATH}?limit=1"))["continue"]
+    rest.node.engine.identity = rest.node.engine.identity.__class__(bytes(16), 8, "another")
+    assert await rest.problem("GET", f"{FIND_PATH}?limit=1&continue={after}") == (410, "resync")
+
+
+async def test_records_come_where_they_are_asked_for(orders: RestNode) -> None:
+    [item] = (await orders.get(f"{FIND_PATH}?fields=record"))["items"]
+    record = await orders.get(f"{FIND_PATH}/public/default/orders")
+    assert {key: item[key] for key in record} == record
+    assert item["version"] == record["etag"]
+
+
+async def many(rest: RestNode, count: int) -> list[str]:
+    """Make many topics at once, and return their full names, sorted."""
+    locals_ = [f"t{number:05}" for number in range(count)]
+    for start in range(0, count, 200):
+        await asyncio.gather(*(make(rest, local, team="pay") for local in locals_[start : start + 200]))
+    return [f"{DEFAULT}/{local}" for local in locals_]
+
+
+async def test_a_long_answer_is_one_cut_while_the_fold_goes_on(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = await many(rest, MAX_PAGE + 1)
+
+    async def change_meanwhile(request: object) -> bool:
+        await rest.done("DELETE", f"/api/v1/topics/public/default/{next(doomed)}")
+        await make(rest, f"z{next(doomed)}", team="pay")
+        return False
+
+    doomed = iter([f"t{number:05}" for number in range(MAX_PAGE, 0, -1)])
+    monkeypatch.setattr(Request, "is_disconnected", change_meanwhile)
+    answer = await rest.get(f"{FIND_PATH}?label=team=pay")
+    assert names_in(answer) == names
+    assert answer["counts"]["matched"] == len(names)
+    assert "content-length" not in (await rest.send("GET", f"{FIND_PATH}?label=team=pay")).headers
+
+
+async def test_records_of_a_long_answer_are_those_of_its_cut(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    await many(rest, MAX_PAGE + 1)
+    turns = iter(range(100))
+
+    async def change_meanwhile(request: object) -> bool:
+        path = f"/admin/v2/persistent/public/default/t{MAX_PAGE:05}/custom-labels"
+        await rest.done("POST", path, {"labels": {"team": f"changed-{next(turns)}"}})
+        return False
+
+    monkeypatch.setattr(Request, "is_disconnected", change_meanwhile)
+    items = (await rest.get(f"{FIND_PATH}?fields=record"))["items"]
+    assert len(items) == MAX_PAGE + 1
+    assert {(item["labels"]["team"], item["etag"] == item["version"]) for item in items} == {("pay", True)}
+
+
+async def test_a_long_answer_too_many_is_503(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    await many(rest, MAX_PAGE + 1)
+    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS", 0)
+    answer = await rest.send("GET", FIND_PATH)
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
+    assert (await rest.send("GET", f"{FIND_PATH}?limit=1000")).status_code == 200
+
+
+async def test_a_topic_list_that_one_has_is_not_listed_again(rest: RestNode) -> None:
+    await make(rest, "a", "b", team="pay")
+    query = "topics_pattern=public/default/.*"
+    first = await rest.get(f"{FIND_PATH}?{query}")
+    assert (first["hash"], first["changed"], len(first["items"])) == ("c7559e98", True, 2)
+    same = await rest.get(f"{FIND_PATH}?{query}&topics_hash={first['hash']}")
+    assert (same["hash"], same["changed"], same["items"]) == ("c7559e98", False, [])
+    await make(rest, "c")
+    assert len((await rest.get(f"{FIND_PATH}?{query}&topics_hash={first['hash']}"))["items"]) == 3
+    FoundTopics.model_validate(same)
+
+
+async def test_no_hash_is_sent_where_it_is_not_asked_for(orders: RestNode) -> None:
+    assert orjson.loads((await orders.send("GET", FIND_PATH)).content).keys() == {"position", "counts", "items"}
+
+
+async def test_the_kafka_topic_is_told_where_one_is_recorded(rest: RestNode) -> None:
+    await rest.done("PUT", "/api/v1/topics/public/default/a", {"kafkaName": "Legacy.A"})
+    for query in ("", "?fields=record"):
+        [item] = (await rest.get(f"{FIND_PATH}{query}"))["items"]
+        assert item["kafkaName"] == "Legacy.A"

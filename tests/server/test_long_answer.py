@@ -1,0 +1,105 @@
+"""Answers that are made while they are sent: as fast as the client reads, not for ever, and never whole by mistake."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+from starlette.types import Message
+from uvicorn.protocols.http.flow_control import FlowControl
+
+from topicfold.errors import LogUnavailable
+from topicfold.server.long_answer import LongAnswer
+from topicfold.server.stream import Line, note_line
+
+
+class Wire:
+    """A connection whose client reads until `reads` parts have come, and then no more."""
+
+    def __init__(self, reads: int = 1000, *, is_gone: bool = False) -> None:
+        self.sent: list[bytes] = []
+        self.is_aborted = False
+        self.ended = 0
+        self._reads = reads
+        self._is_gone = is_gone
+
+    async def answer(self, parts: AsyncIterator[bytes], seconds: float = 5.0) -> None:
+        """Send an answer over it."""
+        scope: dict[str, Any] = {"type": "http", "path": "/", "headers": []}
+        transport = cast("asyncio.Transport", self)
+        note_line(scope, Line(transport, FlowControl(transport)))
+        await LongAnswer(parts, {}, self._on_end, seconds)(scope, self._receive, self._send)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def _on_end(self) -> None:
+        self.ended += 1
+
+    async def _receive(self) -> Message:
+        if not self._is_gone:
+            await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if len(self.sent) == self._reads:
+            await asyncio.Event().wait()
+        self.sent.append(message.get("body", b"start"))
+
+
+async def parts(*texts: bytes, then: Exception | None = None) -> AsyncIterator[bytes]:
+    """Yield `texts`, and raise."""
+    for text in texts:
+        yield text
+    if then is not None:
+        raise then
+
+
+async def test_a_client_that_reads_has_it_whole() -> None:
+    wire = Wire()
+    await wire.answer(parts(b"a", b"b"))
+    assert wire.sent == [b"start", b"a", b"b", b""]
+    assert (wire.is_aborted, wire.ended) == (False, 1)
+
+
+async def test_no_part_is_made_before_the_one_before_was_sent() -> None:
+    made: list[bytes] = []
+
+    async def noted() -> AsyncIterator[bytes]:
+        for text in (b"a", b"b", b"c"):
+            made.append(text)
+            yield text
+
+    wire = Wire(reads=2)
+    await wire.answer(noted(), 0.05)
+    assert made == [b"a", b"b"]
+
+
+async def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
+    wire = Wire(reads=2)
+    await wire.answer(parts(b"a", b"b", b"c"), 0.05)
+    assert wire.sent == [b"start", b"a"]
+    assert (wire.is_aborted, wire.ended) == (True, 1)
+
+
+async def test_an_error_on_the_way_cuts_it_off() -> None:
+    wire = Wire()
+    await wire.answer(parts(b"a", then=LogUnavailable("away")))
+    assert wire.sent == [b"start", b"a"]
+    assert (wire.is_aborted, wire.ended) == (True, 1)
+
+
+async def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:
+    wire = Wire(is_gone=True)
+    await wire.answer(parts(b"a", b"b"))
+    assert (wire.sent, wire.ended) == ([b"start"], 1)
+
+
+@pytest.mark.parametrize("texts", [(), (b"",)])
+async def test_an_empty_body_is_whole_too(texts: tuple[bytes, ...]) -> None:
+    wire = Wire()
+    await wire.answer(parts(*texts))
+    assert b"".join(wire.sent) == b"start"
+    assert not wire.is_aborted

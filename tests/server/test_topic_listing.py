@@ -1,0 +1,254 @@
+"""Listings under `/admin/v2` through a topic listing: ours, and plug-ins that do and do not do what they should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from pyroaring import BitMap
+
+from tests.builders import operation, topic_put
+from tests.runtime.nodes import running
+from tests.server import plugins
+from tests.server.plugins import DEFAULT, calls
+from tests.server.rest import RestNode, rest_node
+from topicfold.errors import BadSetting, Overloaded
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
+from topicfold.log.payload import encode_record
+from topicfold.log.port import Entry
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord, frozen
+from topicfold.runtime.asking import Asked
+from topicfold.runtime.listings import InFlight, Listings
+from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
+from topicfold.server.listing import listing_properties
+
+PATH = "/admin/v2/persistent/public/default"
+RECORDS = {
+    "a": TopicRecord(properties=frozen({"team": "pay"})),
+    "b": TopicRecord(labels=frozen({"team": "pay"}), properties=frozen({"tier": "gold"})),
+    "c": TopicRecord(2, labels=frozen({"team": "pay", "tier": "lead"})),
+    "d": TopicRecord(properties=frozen({"note": "team pay gold tier"})),
+    "__change_events": TopicRecord(properties=frozen({"team": "pay"})),
+}
+ALL = ["a", "b", "c-partition-0", "c-partition-1", "d"]
+
+Open = Callable[[str], Awaitable[RestNode]]
+
+
+@pytest.fixture
+async def listing_by(store: MemoryStore) -> AsyncIterator[Open]:
+    """Starts a node with some topics and the topic listing of that name."""
+    calls.clear()
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str, **settings: Any) -> RestNode:
+            rest = await stack.enter_async_context(rest_node(store, topic_listing=name, **settings))
+            for local, record in RECORDS.items():
+                asked = Asked(asyncio.get_running_loop().time() + 5)
+                await rest.node.writing.create_topic(parse_topic(local), record, asked)
+            return rest
+
+        yield start
+
+
+def full(*locals_: str) -> list[str]:
+    """Return full names."""
+    return [f"{DEFAULT}/{local}" for local in locals_]
+
+
+def plugin(cls: type) -> str:
+    """Return how a setting names a class."""
+    return f"{cls.__module__}:{cls.__name__}"
+
+
+async def test_all_takes_no_notice_of_properties(listing_by: Open) -> None:
+    rest = await listing_by("all")
+    assert await rest.get(f"{PATH}?properties=team=pay,nobody=has") == full(*ALL)
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ("team=pay", ["a", "b", "c-partition-0", "c-partition-1"]),
+        ("team=pay,tier=gold", ["b"]),
+        ("tier=lead", ["c-partition-0", "c-partition-1"]),
+        ("team=gold", []),
+        ("nobody=has", []),
+        ("", ALL),
+        ("=x,team", ALL),
+        ("te%2561m=pay,tier=gold,%25ff=x", ["b"]),
+    ],
+)
+async def test_by_properties_lists_what_bears_them_all_as_properties_or_labels(
+    listing_by: Open, properties: str, expected: list[str]
+) -> None:
+    rest = await listing_by("by-properties")
+    assert await rest.get(f"{PATH}?properties={properties}") == full(*expected)
+
+
+async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.topic_listing._STEP", 1)
+    rest = await listing_by("by-properties")
+    engine = rest.node.engine
+    listing = TopicsByProperties()
+    await listing.initialize(engine)
+    listed = asyncio.ensure_future(listing.list("public/default", ListingMode.ALL, {"team": "pay"}))
+    await asyncio.sleep(0)
+    table = engine.watches.table("public/default")
+    assert table is not None
+    state = engine.states[engine.partition("public/default")]
+    owner = state.namespaces["public/default"].incarnation
+    for number, local, record in ((77, "a", RECORDS["d"]), (78, "e", RECORDS["a"])):
+        changes: dict[str, Any] = {"payload": encode_record(record), "operations": (operation(number),)}
+        event = topic_put(number, owner, table.version(local), name=f"{DEFAULT}/{local}", **changes)
+        engine.reader.deliver([Entry(state.partition, state.position, encode_event(event))])
+    assert not listed.done()
+    numbers = await listed
+    assert isinstance(numbers, BitMap)
+    assert {table.keys[number] for number in numbers} == {"__change_events", "b", "c", "e"}
+
+
+async def test_a_plug_in_is_asked_with_mode_and_properties(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Chosen))
+    only = f"{DEFAULT}/d%20{DEFAULT}/c%20{DEFAULT}/a"
+    assert await rest.get(f"{PATH}?properties=only={only}") == full("a", "c-partition-0", "c-partition-1", "d")
+    await rest.get("/admin/v2/namespaces/public/default/topics?mode=ALL&properties=a=b")
+    await rest.get("/admin/v2/non-persistent/public/default?properties=a=b")
+    assert calls == [
+        ("initialize",),
+        ("list", "public/default", "PERSISTENT", "only=" + only.replace("%20", " ")),
+        ("list", "public/default", "ALL"),
+        ("list", "public/default", "NON_PERSISTENT"),
+    ]
+
+
+@pytest.mark.parametrize("cls", [plugins.Chosen, plugins.Plain])
+async def test_what_a_plug_in_names_can_only_be_less(listing_by: Open, cls: type) -> None:
+    rest = await listing_by(plugin(cls))
+    strange = [f"{DEFAULT}/nobody", "persistent://public/other/a", "a", "non-persistent://public/default/a", "x://y"]
+    only = "%20".join([*full("a", "b", "c-partition-1", "c-partition-9", "__change_events"), *strange])
+    assert await rest.get(f"{PATH}?properties=only={only}") == full("a", "b", "c-partition-1")
+    assert await rest.get(f"{PATH}?custom-labels=team:pay&properties=only={only}") == full("b", "c-partition-1")
+    with_system = await rest.get(f"{PATH}?includeSystemTopic=true&properties=only={only}")
+    assert with_system == full("__change_events", "a", "b", "c-partition-1")
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("raise", "raised RuntimeError"),
+        ("none", "'NoneType' object is not iterable"),
+        ("text", "it returned str, not a list of names"),
+        ("numbers", "it named 1, which is no text"),
+        ("hang", "took longer than 0.2 s"),
+    ],
+)
+async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: Open, how: str, said: str) -> None:
+    rest = await listing_by(plugin(plugins.Broken))
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
+    answer = await rest.send("GET", f"{PATH}?properties=how={how}")
+    assert (answer.status_code, answer.json()["code"]) == (500, "listing_failed")
+    assert said in answer.json()["reason"]
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+async def test_a_plug_in_that_cannot_be_made_ready_is_tried_again(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Unready))
+    for _ in range(2):
+        assert await rest.problem("GET", PATH) == (500, "listing_failed")
+
+
+async def test_equal_listings_at_the_same_time_share_one_run(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Chosen))
+    queries = [f"only={DEFAULT}/a", f"only={DEFAULT}/a", f"only={DEFAULT}/b"]
+    answers = await asyncio.gather(*(rest.get(f"{PATH}?properties={query}") for query in queries))
+    assert answers == [full("a"), full("a"), full("b")]
+    assert len([call for call in calls if call[0] == "list"]) == 2
+
+
+async def test_a_plug_in_is_closed_once_it_was_made_ready(store: MemoryStore) -> None:
+    calls.clear()
+    async with running(store) as node:
+        for _ in range(2):
+            listings = Listings(node.engine, plugins.Chosen(), "chosen")
+            await listings.close()
+        assert calls == []
+        await listings.start()
+        await listings.start()
+        await listings.close()
+    assert calls == [("initialize",), ("close",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nothing", "none of all, by-properties, nor package.module:Class"),
+        ("no.such:Class", "No module named"),
+        ("tests.server.plugins:Nothing", "has no attribute 'Nothing'"),
+        ("tests.server.plugins:Incomplete", "has no method list nor close"),
+        ("tests.server.plugins:DEFAULT", "not callable"),
+    ],
+)
+def test_a_setting_that_names_no_listing_is_refused(name: str, said: str) -> None:
+    with pytest.raises(BadSetting, match=said):
+        open_topic_listing(name)
+
+
+async def test_listings_on_their_way_are_bounded_in_bytes(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_flight = InFlight(500)
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: in_flight)
+    rest = await listing_by("all")
+    in_flight.take(499)
+    answer = await rest.send("GET", PATH)
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
+    in_flight.give_back(499)
+    for _ in range(3):
+        assert await rest.get(PATH) == full(*ALL)
+
+
+def test_one_answer_may_be_larger_than_all_may_be_together() -> None:
+    in_flight = InFlight(10)
+    in_flight.take(11)
+    with pytest.raises(Overloaded):
+        in_flight.take(1)
+    in_flight.give_back(11)
+    in_flight.take(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("k1=v1,k2=v2", {"k1": "v1", "k2": "v2"}),
+        ("a=b=c", {"a": "b=c"}),
+        ("a,b=,=c,", {"b": ""}),
+        ("a%3Db=c%2Cd", {"a=b": "c,d"}),
+        ("a+b=c%20d", {"a b": "c d"}),
+        ("%zz=a,b=%ff,c=d", {"c": "d"}),
+        (" ", {}),
+        ("", {}),
+    ],
+)
+def test_properties_are_read_as_pulsar_reads_them(text: str, expected: dict[str, str]) -> None:
+    assert listing_properties({"properties": [text]}) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"enable_broker_topic_list_watcher": False}, "enable_broker_topic_list_watcher"),
+        ({"topic_listing": plugin(plugins.Chosen)}, "topic listing tests.server.plugins:Chosen"),
+    ],
+)
+async def test_topics_are_not_watched_beside_another_listing(
+    store: MemoryStore, settings: dict[str, Any], said: str
+) -> None:
+    async with rest_node(store, **settings) as rest:
+        answer = await rest.send("GET", "/api/v1/watch")
+        assert (answer.status_code, answer.json()["code"]) == (405, "watches_disabled")
+        assert said in answer.text
