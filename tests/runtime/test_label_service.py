@@ -23,15 +23,18 @@ class Heard:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Mapping[str, str] | None]] = []
+        self._called = asyncio.Event()
 
     async def __call__(self, topic: str, labels: Mapping[str, str] | None) -> None:
         self.calls.append((topic.rpartition("/")[2], labels))
+        self._called.set()
 
     async def all(self, count: int) -> list[tuple[str, Mapping[str, str] | None]]:
         """Return what it was told, once that is so much."""
         async with asyncio.timeout(5):
             while len(self.calls) < count:
-                await asyncio.sleep(0)
+                await self._called.wait()
+                self._called.clear()
         return self.calls
 
 

@@ -16,9 +16,9 @@ from topicfold.state.topic_table import TopicTable
 
 
 def find(table: TopicTable, query: TopicQuery) -> BitMap:
-    """Return the topics that selector and patterns of `query` mean, those whose end is decided left out; the regular expression is left to be tried.
+    """Return the topics that selector and patterns of `query` mean, without those whose end is decided.
 
-    It is tried on names, a few at a time: a number's name never changes.
+    Its regular expression is left to be tried on names, a few at a time: a number's name never changes.
 
     The set may be one of the indexes' own: it must not be changed, and holds until the next fold.
 
