@@ -56,8 +56,8 @@ class TopicTable:
 
     `partitions` holds the number of partitions of the partitioned topics, and of no other; `kafka_names` the names
     of the Kafka topics that do not follow from their own; `pending` those for which something is left to do in Kafka,
-    and `ending` those of them whose end is decided, so that nobody is shown them; `grants` those of the topics that have
-    any; `non_persistent` the topics of that domain, dead ones too. `names` finds live topics by pattern, with
+    and `ending` those of them whose end is decided, so that nobody is shown them; `grants` those of the topics that
+    have any; `non_persistent` the topics of that domain, dead ones too. `names` finds live topics by pattern, with
     `separator` between segments.
     """
 
