@@ -35,12 +35,7 @@ class _Step:
 
 
 class RouteTable:
-    """All routes of the API.
-
-    >>> table = RouteTable(operations)                                                            # doctest: +SKIP
-    >>> table.find({"method": "GET", "path": "/admin/v2/tenants/acme"}).operation.id              # doctest: +SKIP
-    'getTenant'
-    """
+    """All routes of the API."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._root = _Step()
