@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.benchmarks import (
     compaction,
     consuming,
+    find,
     fold,
     hot_topic,
     machine,
@@ -23,6 +24,7 @@ from tests.benchmarks import (
     selectors,
     update_latency,
     update_rate,
+    watches,
     wildcards,
 )
 from tests.benchmarks.report import Row, print_table
@@ -40,6 +42,8 @@ BENCHMARKS = {
     "rest_reads": rest_reads.run,
     "rest_writes": rest_writes.run,
     "policies": policies.run,
+    "find": find.run,
+    "watches": watches.run,
     "consuming": consuming.run,
 }
 

@@ -22,6 +22,7 @@ from tests.prerequisites import CHECKOUT
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.job import CompactOptions, compact
 from topicfold.compaction.session import open_session
+from topicfold.compaction.sources import FETCHING
 from topicfold.settings import Settings
 
 _WATCH_SECONDS = 0.25
@@ -65,6 +66,8 @@ async def count_bare(spark: Spark, topic: str) -> float:
     """Return how many records a second Spark reads and counts of a topic, doing nothing else."""
     reader = spark.session.readStream.format("kafka").option("kafka.bootstrap.servers", spark.bootstrap)
     records = reader.option("subscribe", topic).option("startingOffsets", "earliest").option("minPartitions", _CORES)
+    for name, value in FETCHING.items():
+        records = records.option(f"kafka.{name}", value)
     found: list[int] = []
     checkpoint = Path(f"/tmp/topicfold-bench-{os.getpid()}-{time.monotonic_ns()}")
     since = time.perf_counter()

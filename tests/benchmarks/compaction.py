@@ -13,7 +13,7 @@ from tests.benchmarks.workers import Worker
 _TOPICS_SHARE = 10
 _BATCH_ROWS = 1_000_000
 _CHANGES = 1_000
-_REPETITIONS = 3
+_MOST_REPETITIONS = 3
 _PARTS = ("reading", "decoding", "looking_up", "folding", "hashing", "writing")
 _COUNT = "a job that reads and counts the same records"
 
@@ -34,7 +34,7 @@ def _fold(site: Site, spark: Worker[Spark], namespaces: int) -> Iterator[Row]:
     ours: list[Compacted] = []
     theirs = []
     # The first pair has the JVM compile its code, and is not counted.
-    for pair in range(_REPETITIONS + 1):
+    for pair in range(_repetitions(site) + 1):
         site.say(f"compaction: pair {pair}")
         theirs.append(spark.run(count_bare, topic))
         root = str(site.directory / f"snapshot-{namespaces}-{pair}")
@@ -65,7 +65,7 @@ def _batches_over(site: Site, spark: Worker[Spark], topics: int) -> Sequence[flo
     log.write(topics)
     spark.run(compact_once, topic, root, _BATCH_ROWS)
     seconds = []
-    for _ in range(_REPETITIONS + 1):
+    for _ in range(_repetitions(site) + 1):
         log.write(_CHANGES)
         done = spark.run(compact_once, topic, root, _BATCH_ROWS)
         seconds.append(done.parts["batch"] + done.parts["committing"])
@@ -74,3 +74,7 @@ def _batches_over(site: Site, spark: Worker[Spark], topics: int) -> Sequence[flo
 
 def _each_us(rates: Sequence[float]) -> list[float]:
     return [1e6 / rate for rate in rates]
+
+
+def _repetitions(site: Site) -> int:
+    return min(site.sizes.pairs - 1, _MOST_REPETITIONS)

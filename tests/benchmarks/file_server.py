@@ -34,11 +34,11 @@ class LogFile(NamedTuple):
 
 
 @contextmanager
-def file_server(site: Site, name: str, *options: str) -> Iterator[Node]:
+def file_server(site: Site, name: str, **settings: str) -> Iterator[Node]:
     """Run a server on a log file of its own."""
     directory = site.directory / name
     directory.mkdir()
-    with running(["--log", str(directory / "log.db"), *options], directory) as (node,):
+    with running(["--log", str(directory / "log.db")], directory, settings=settings) as (node,):
         yield node
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import compaction, fold, memory, selectors, wildcards
+from tests.benchmarks import compaction, find, fold, memory, selectors, watches, wildcards
 from tests.benchmarks.report import Goal, Row, percentile, print_table, row
 from tests.benchmarks.site import QUICK, Site
 from tests.brokers.process import KafkaProcess
@@ -30,6 +30,20 @@ def test_memory_states_bytes_beside_plain_dictionaries() -> None:
         (only,) = memory.run(site)
     assert only.ours.median > 0
     assert only.theirs.median > 0
+
+
+def test_watches_lose_nothing() -> None:
+    with Site(QUICK) as site:
+        rows = {each.what: each for each in watches.run(site)}
+    (wrong,) = (each for what, each in rows.items() if "lost" in what)
+    assert wrong.met
+    assert wrong.theirs.low > 0
+
+
+def test_finding_over_http_is_measured_beside_a_scan() -> None:
+    with Site(QUICK) as site:
+        rows = list(find.run(site))
+    assert all(each.ours.low > 0 and each.theirs.low > 0 for each in rows)
 
 
 @pytest.mark.kafka

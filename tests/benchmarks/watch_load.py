@@ -19,7 +19,6 @@ from tests.benchmarks.watchers import Asked, Came, Party, open_watches, party_on
 from tests.benchmarks.workers import Worker
 
 CHANGES_PER_SECOND = 100
-TOPICS = 1_000
 _BULK = {f"bulk{number:02}": "x" * 128 for number in range(58)}
 _BULK_TOPIC = "bulk"
 _SETTLE_SECONDS = 60.0
@@ -87,7 +86,8 @@ class Load:
         self._stalled = stalled
         self._random = random
         self._numbers = map(str, count())
-        topics = [Write(f"t{number}", random_labels(next(self._numbers), random)) for number in range(TOPICS)]
+        self._topics = [f"t{number}" for number in range(len(queries) // 10)]
+        topics = [Write(topic, random_labels(next(self._numbers), random)) for topic in self._topics]
         topics.append(Write(_BULK_TOPIC, {"n": next(self._numbers)}))
         self._judge = Judge(queries, topics)
         writer.run(make, topics)
@@ -113,7 +113,7 @@ class Load:
     def _some(self) -> list[Write]:
         many = int(self._site.sizes.watch_seconds * CHANGES_PER_SECOND)
         random = self._random
-        return [Write(f"t{random.randrange(TOPICS)}", random_labels(next(self._numbers), random)) for _ in range(many)]
+        return [Write(random.choice(self._topics), random_labels(next(self._numbers), random)) for _ in range(many)]
 
     def _late(self, writes: Sequence[Write], written: Sequence[Written]) -> Late:
         due = self._judge.due(writes)

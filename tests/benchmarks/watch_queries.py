@@ -1,4 +1,4 @@
-"""Random queries and random changes, and who is to be sent what of them, by trying every query the plainest way.
+"""Random queries and random changes, and who is to be sent what of them, by trying every query that names a label.
 
 Each change gives a topic a label `n` that no other change gives, by which its frames are told apart.
 """
@@ -81,6 +81,11 @@ class Judge:
     def __init__(self, queries: Sequence[RandomQuery], topics: Sequence[Write]) -> None:
         """Take the query of each watch, and what the topics bear when the watches start."""
         self._queries = queries
+        self._naming: dict[tuple[str, str], set[RandomQuery]] = {}
+        for query in queries:
+            for key, values in query.wanted[:1]:
+                for value in values:
+                    self._naming.setdefault((key, value), set()).add(query)
         self._bearing: dict[str, Labels] = dict(topics)
         self._after: dict[str, str] = {}
 
@@ -89,14 +94,16 @@ class Judge:
 
         Remembers what the topics bear then.
         """
-        due: dict[RandomQuery, list[str]] = {query: [] for query in self._queries}
+        due: dict[RandomQuery, list[str]] = {query: [] for query in (EVERYTHING, *self._queries)}
         for topic, labels in writes:
             before = self._bearing[topic]
             self._after[before["n"]] = labels["n"]
             self._bearing[topic] = labels
-            for query, numbers in due.items():
+            for query in {EVERYTHING}.union(
+                *(self._naming.get(each, ()) for each in (*before.items(), *labels.items()))
+            ):
                 if query.matches(labels) or query.matches(before):
-                    numbers.append(labels["n"])
+                    due[query].append(labels["n"])
         return [due[query] for query in self._queries]
 
     def number_of(self, line: bytes) -> str:

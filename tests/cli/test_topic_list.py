@@ -48,6 +48,12 @@ def test_all_that_is_asked_for_must_hold(run: Run, words: list[str], names: list
     assert listed.out.split() == [f"persistent://public/default/{name}" for name in names]
 
 
+def test_system_topics_count_for_no_limit_where_they_are_not_shown(client: Client, run: Run) -> None:
+    client.create_topic("__change_events")
+    assert run("topics", "list", "--limit", "1", "-o", "name").out.split() == ["persistent://public/default/pay__eu"]
+    assert len(run("topics", "list", "--limit", "1", "-ist", "-o", "name").out.split()) == 1
+
+
 @pytest.mark.parametrize(
     "words", [["-A"], ["acme/pay", "-n", "public/default"], ["-n", "public/default", "-n", "acme/pay"]]
 )

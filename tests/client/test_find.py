@@ -100,6 +100,12 @@ def test_no_labels_are_not_taken_for_all_topics() -> None:
         client.topics_by_label({})
 
 
+@pytest.mark.parametrize("call", ["topics", "watch"])
+def test_an_empty_list_of_patterns_is_not_taken_for_all_topics(call: str) -> None:
+    with Client(transport=httpx2.MockTransport(Paging())) as client, pytest.raises(InvalidRequest, match="no pattern"):
+        getattr(client, call)(match=[])
+
+
 def test_a_malformed_selector_names_its_column_before_anything_is_sent(find: Find) -> None:
     paging = Paging()
     with pytest.raises(InvalidSelector) as refused:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ START_SECONDS = 30.0
 
 
 class Node:
-    """One `topicfold serve`; `options` choose the log."""
+    """One `topicfold serve`; `options` choose the log, `settings` are those that have no option."""
 
-    def __init__(self, options: Sequence[str], output: Path) -> None:
+    def __init__(self, options: Sequence[str], output: Path, settings: Mapping[str, str] | None = None) -> None:
         self.options = options
+        self.settings = {f"TOPICFOLD_{name.upper()}": value for name, value in (settings or {}).items()}
         self.output = output
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -36,7 +37,7 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**os.environ, "NO_COLOR": "1"},
+                env={**os.environ, **self.settings, "NO_COLOR": "1"},
             )
 
     def start(self) -> None:
@@ -82,9 +83,11 @@ class Node:
 
 
 @contextmanager
-def running(options: Sequence[str], directory: Path, count: int = 1) -> Iterator[list[Node]]:
+def running(
+    options: Sequence[str], directory: Path, count: int = 1, settings: Mapping[str, str] | None = None
+) -> Iterator[list[Node]]:
     """Run `count` nodes on one log, ready when the block begins, gone when it ends."""
-    nodes = [Node(options, directory / f"node{number}.log") for number in range(count)]
+    nodes = [Node(options, directory / f"node{number}.log", settings) for number in range(count)]
     try:
         for node in nodes:
             node.launch()

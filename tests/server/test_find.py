@@ -175,6 +175,13 @@ async def test_continue_goes_on_behind_a_topic_that_is_gone(rest: RestNode) -> N
     assert names_in(second) == [f"{DEFAULT}/c", f"{DEFAULT}/d"]
 
 
+async def test_a_continue_that_was_cut_short_is_refused(rest: RestNode) -> None:
+    await make(rest, "a", "b", "c-long-name", "d")
+    first = await rest.get(f"{FIND_PATH}?limit=3")
+    status, code = await rest.problem("GET", f"{FIND_PATH}?limit=3&continue={first['continue'][:-4]}")
+    assert (status, code) == (400, "invalid_request")
+
+
 async def test_another_node_first_folds_up_to_where_the_page_was_read(nodes: list[RestNode]) -> None:
     one, other, _ = nodes
     other.node.log.pause()

@@ -101,7 +101,11 @@ async def ask(port: int, query: str = "", **headers: str) -> Opened:
     lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     head = "\r\n".join((f"GET /api/v1/watch?{query} HTTP/1.1", "host: localhost", *lines, "", ""))
     writer.write(head.encode())
-    async with asyncio.timeout(30):
-        status, *answered = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
+    try:
+        async with asyncio.timeout(30):
+            status, *answered = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
+    except BaseException:
+        writer.transport.abort()
+        raise
     named = {name.lower(): value for name, _, value in (line.partition(": ") for line in answered)}
     return Opened(reader, writer, int(status.split()[1]), named)

@@ -91,7 +91,7 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
 
 def _words(given: Mapping[str, Any], error: TopicfoldError) -> dict[str, Any]:
     """Return what a hint may name: what the command was given, and what follows from it."""
-    words = {**error.values, **given}
+    words = {**error.values, **{name: value for name, value in given.items() if not isinstance(value, list)}}
     if topic := given.get("topic"):
         try:
             words["namespace"] = parse_topic(topic).namespace

@@ -85,12 +85,13 @@ def list_topics(
     properties = read_labels(asked_properties, "--properties")
     if is_watched:
         _refuse_unwatchable(properties, limit)
-        frames = session.client.watch(selector, namespaces=places, labels=labels, match=match or (), regex=regex)
+        frames = session.client.watch(selector, namespaces=places, labels=labels, match=match or None, regex=regex)
         watch.follow(session, frames)
         return
-    wanted: Wanted = {"selector": selector, "labels": labels, "match": match or (), "regex": regex}
-    found = _found(session.client, places, wanted, properties, limit)
-    topics = [each for each in found if include_system_topic or not is_system_topic(parse_topic(each.name).local)]
+    wanted: Wanted = {"selector": selector, "labels": labels, "match": match or None, "regex": regex}
+    topics = _found(session.client, places, wanted, properties, limit if include_system_topic else None)
+    if not include_system_topic:
+        topics = [each for each in topics if not is_system_topic(parse_topic(each.name).local)][:limit]
     session.output.show(
         topics,
         [topic.name for topic in topics],

@@ -50,7 +50,9 @@ def watch(
     places = chosen_namespaces(session, namespace, all_namespaces)
     follow(
         session,
-        session.client.watch(selector, namespaces=places, match=match or (), regex=regex, since=since, initial=initial),
+        session.client.watch(
+            selector, namespaces=places, match=match or None, regex=regex, since=since, initial=initial
+        ),
     )
 
 

@@ -21,7 +21,7 @@ class Wanted(TypedDict, total=False):
 
     selector: str | None
     labels: Mapping[str, str]
-    match: Sequence[str]
+    match: Sequence[str] | None
     regex: str | None
     limit: int | None
 

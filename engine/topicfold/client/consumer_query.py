@@ -33,7 +33,7 @@ class ConsumerQuery:
             InvalidRequest: they restrict nothing, or one of them is there and does not.
             InvalidName, InvalidSelector: one is malformed.
         """
-        asked = Asked.of(namespaces, selector, labels, () if match is None else match, regex)
+        asked = Asked.of(namespaces, selector, labels, match or None, regex)
         given = {"selector": selector, "labels": labels, "match": match, "regex": regex}
         sent = {"selector": asked.selector, "labels": asked.labels, "match": asked.patterns, "regex": asked.regex}
         for name, value in given.items():

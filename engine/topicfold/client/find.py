@@ -33,7 +33,7 @@ class FindCalls:
         *,
         namespaces: Texts | None = None,
         labels: Mapping[str, str] | None = None,
-        match: Texts = (),
+        match: Texts | None = None,
         regex: str | None = None,
         page_size: int | None = PAGE_SIZE,
     ) -> Listing:
@@ -53,7 +53,7 @@ class FindCalls:
         *,
         selector: str | None = None,
         labels: Mapping[str, str] | None = None,
-        match: Texts = (),
+        match: Texts | None = None,
         regex: str | None = None,
         limit: int | None = None,
     ) -> Call[Found]:
@@ -73,7 +73,7 @@ class FindCalls:
         Raises:
             InvalidSelector: says at which column; when it is called, as `InvalidName`.
         """
-        return explained(self._asked(namespaces, selector, None, (), None))
+        return explained(self._asked(namespaces, selector, None, None, None))
 
     @pages
     def topics_by_label(self, labels: Mapping[str, str], namespaces: Texts | None = None) -> Listing:
@@ -86,7 +86,7 @@ class FindCalls:
         """
         if not labels:
             raise InvalidRequest("no labels to find topics by", hint="Use topics() for all of them.")
-        return Listing(self._asked(namespaces, None, labels, (), None), PAGE_SIZE)
+        return Listing(self._asked(namespaces, None, labels, None, None), PAGE_SIZE)
 
     @follows
     def watch(
@@ -95,7 +95,7 @@ class FindCalls:
         *,
         namespaces: Texts | None = None,
         labels: Mapping[str, str] | None = None,
-        match: Texts = (),
+        match: Texts | None = None,
         regex: str | None = None,
         since: str = "",
         initial: bool = True,
@@ -118,7 +118,7 @@ class FindCalls:
         namespaces: Texts | None,
         selector: str | None,
         labels: Mapping[str, str] | None,
-        match: Texts,
+        match: Texts | None,
         regex: str | None,
     ) -> Asked:
         return Asked.of(self.namespace if namespaces is None else namespaces, selector, labels, match, regex)

@@ -36,7 +36,7 @@ class Asked:
         namespaces: Texts,
         selector: str | None,
         labels: Mapping[str, str] | None,
-        match: Texts,
+        match: Texts | None,
         regex: str | None,
     ) -> Self:
         """Return what these arguments ask for.
@@ -45,7 +45,7 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces, which would mean none or all.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all.
             InvalidSelector: says at which column.
         """
         places = tuple(dict.fromkeys(map(parse_namespace, _each(namespaces))))
@@ -53,7 +53,10 @@ class Asked:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
         # How long a value may be is a setting of the server.
         canonical = None if selector is None else str(parse_selector(selector, max_value_length=MAX_VALUE_BYTES))
-        return cls(places, canonical, dict(labels or {}), tuple(_each(match)), regex)
+        patterns = () if match is None else tuple(_each(match))
+        if match is not None and not patterns:
+            raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
+        return cls(places, canonical, dict(labels or {}), patterns, regex)
 
     @property
     def query(self) -> Query:

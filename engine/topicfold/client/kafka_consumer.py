@@ -15,6 +15,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "auto.offset.reset": "earliest",
     # A topic that comes is fetched when the fetch that is waiting ends; librdkafka's own 500 ms are half of a second.
     "fetch.wait.max.ms": 100,
+    # The classic protocol learns only by this of a topic that it did not find at first; by itself every five minutes.
+    "topic.metadata.refresh.interval.ms": 5_000,
 }
 _NEWER: Mapping[str, Any] = {"group.protocol": "consumer"}
 _CLASSIC: Mapping[str, Any] = {"partition.assignment.strategy": "cooperative-sticky"}
@@ -23,6 +25,7 @@ _CLASSIC_ONLY = frozenset(
 )
 """librdkafka takes none of these beside the newer protocol, so who sets one has chosen."""
 
+_FENCED = (KafkaError.FENCED_INSTANCE_ID, KafkaError.UNRELEASED_INSTANCE_ID)
 _PROTOCOL_REFUSALS = (KafkaError.UNSUPPORTED_VERSION, KafkaError.GROUP_ID_NOT_FOUND, KafkaError._UNSUPPORTED_FEATURE)
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 _ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED})
@@ -55,17 +58,20 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
         raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
 
 
+def is_membership_lost(error: KafkaError) -> bool:
+    """Return whether a consumer is dead whose place in the group another may take: a fatal error of its heartbeats.
+
+    Not if another member took its place.
+    """
+    return error.code() == KafkaError._FATAL and "ConsumerGroupHeartbeat" in error.str() and not _says(error, _FENCED)
+
+
 def is_protocol_refused(error: KafkaError) -> bool:
-    """Return whether an error says that the newer protocol is not to be had.
+    """Return whether the membership was lost because the newer protocol is not to be had.
 
     Brokers before 4.0 do not have it, it may be switched off, and a group may have members that cannot change to it.
     """
-    text = error.str()
-    return (
-        error.code() == KafkaError._FATAL
-        and "ConsumerGroupHeartbeat" in text
-        and any(KafkaError(code).str() in text for code in _PROTOCOL_REFUSALS)
-    )
+    return is_membership_lost(error) and _says(error, _PROTOCOL_REFUSALS)
 
 
 def is_about_missing_topic(error: KafkaError) -> bool:
@@ -90,6 +96,15 @@ class KafkaLook:
         except (KafkaException, TypeError, ValueError) as error:
             raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
 
+    def elsewhere(self, group: str, member: str) -> set[str] | None:
+        """Return the topics that other members of a group read than `member`; None if that cannot be learnt."""
+        try:
+            described = self._admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
+        except KafkaException:
+            return None
+        others = [each for each in described.members if each.member_id != member]
+        return {partition.topic for each in others for partition in each.assignment.topic_partitions}
+
     def __call__(self, names: Collection[str]) -> dict[str, str | None]:
         """Return the ids of these topics, None for one that is not there for us; what is not answered is left out."""
         self._admin.poll(0)  # for tokens that have to be renewed
@@ -104,3 +119,8 @@ class KafkaLook:
                     if error.args[0].code() in _ABSENT:
                         found[name] = None
         return found
+
+
+def _says(error: KafkaError, codes: Collection[int]) -> bool:
+    """Return whether a fatal error, which has no code but that, is one of `codes` by its text."""
+    return any(KafkaError(code).str() in error.str() for code in codes)

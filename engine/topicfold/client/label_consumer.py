@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from topicfold.client.client import Client
@@ -101,11 +102,14 @@ class LabelConsumer(PassedOn):
             self._query = ConsumerQuery.of(places, selector, labels, match, regex)
             self._properties = dict(properties or {})
             self._on_topics = on_topics
-            self._kafka_topics = KafkaTopics(KafkaLook(conf))
+            look = KafkaLook(conf)
+            self._kafka_topics = KafkaTopics(look)
             undoing.callback(self._kafka_topics.close)
             given = {name: callback for name, callback in callbacks.items() if callback is not None}
-            self._subscribed = SubscribedConsumer(conf, given, self._kafka_topics.look_again)
-            undoing.callback(lambda: self._subscribed.kafka.close())
+            self._subscribed = SubscribedConsumer(
+                conf, given, self._kafka_topics.look_again, partial(look.elsewhere, conf["group.id"])
+            )
+            undoing.callback(self._subscribed.close)
             self._following = Following()
             undoing.callback(self._following.close)
             self._following.follow(self._frames(self._query))

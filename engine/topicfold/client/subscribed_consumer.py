@@ -9,7 +9,14 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from topicfold.client.kafka_consumer import chooses_protocol, is_about_missing_topic, is_protocol_refused, open_consumer
+from topicfold.client.assignment_check import AssignmentCheck, Elsewhere
+from topicfold.client.kafka_consumer import (
+    chooses_protocol,
+    is_about_missing_topic,
+    is_membership_lost,
+    is_protocol_refused,
+    open_consumer,
+)
 from topicfold.client.subscription import Subscription
 
 _log = logging.getLogger(__name__)
@@ -18,10 +25,19 @@ Callbacks = Mapping[str, Callable[..., None]]
 """`on_assign`, `on_revoke` and `on_lost`, as `Consumer.subscribe` takes them."""
 
 
-class SubscribedConsumer:
-    """A consumer with the settings `conf`. `on_missing` is called when Kafka says that a topic is gone."""
+_MAX_REOPENED = 5
+"""So often in a row a consumer that died is replaced before the caller is told."""
 
-    def __init__(self, conf: Mapping[str, Any], callbacks: Callbacks, on_missing: Callable[[], None]) -> None:
+
+class SubscribedConsumer:
+    """A consumer with the settings `conf`. `on_missing` is called when Kafka says that a topic is gone.
+
+    One that died or got stuck is replaced: what was not committed is read again.
+    """
+
+    def __init__(
+        self, conf: Mapping[str, Any], callbacks: Callbacks, on_missing: Callable[[], None], elsewhere: Elsewhere
+    ) -> None:
         """Make a consumer that is subscribed to nothing yet; nothing is sent.
 
         Raises:
@@ -30,20 +46,41 @@ class SubscribedConsumer:
         self._conf = conf
         self._callbacks = callbacks
         self._on_missing = on_missing
-        self._may_fall_back = chooses_protocol(conf)
+        self._is_newer = True
         self._subscription = Subscription()
+        self._check = AssignmentCheck(elsewhere)
         self._ends: dict[str, Mapping[int, int]] = {}
+        self._reopened = 0
         self.kafka: Consumer = open_consumer(conf, newer=True)
 
     def tend(self, there: Mapping[str, str]) -> None:
         """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others."""
-        assigned = self.kafka.assignment()
+        try:
+            self._tend(there)
+        except KafkaException as error:
+            # It died; the next poll returns the error that says why.
+            if error.args[0].code() != KafkaError._FATAL:
+                raise
+
+    def close(self) -> None:
+        """Leave the group."""
+        self._check.close()
+        self.kafka.close()
+
+    def _tend(self, there: Mapping[str, str]) -> None:
+        now, assigned = time.monotonic(), self.kafka.assignment()
         names = {each.topic for each in assigned}
-        target = self._subscription.next(there, names, self._in_flight(assigned), time.monotonic())
+        target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
             self.kafka.subscribe(sorted(target), **self._callbacks)
         elif target is not None:
             self.kafka.unsubscribe()
+        if target is not None:
+            self._check.reset()
+        elif self._check.is_stuck(self._subscription.current, names, self.kafka.memberid() or "", now):
+            _log.info("Kafka's client keeps an old assignment; the group is joined anew")
+            self._reopen()
+            return
         self._note_ends(assigned)
         for topic, partition in self._subscription.starts_over((each.topic, each.partition) for each in assigned):
             self._start_over(topic, partition)
@@ -61,23 +98,27 @@ class SubscribedConsumer:
         for message in messages:
             error = message.error()
             if error is None:
+                self._reopened = 0
                 self._subscription.delivered((message.topic() or "", message.partition() or 0))
                 passed_on.append(message)
             elif is_about_missing_topic(error):
                 self._on_missing()
-            elif self._may_fall_back and is_protocol_refused(error):
-                self._fall_back(error)
+            elif is_membership_lost(error) and self._reopened < _MAX_REOPENED:
+                self._reopened += 1
+                self._is_newer = self._is_newer and not (chooses_protocol(self._conf) and is_protocol_refused(error))
+                _log.info("the group is joined anew: %s", error.str())
+                self._reopen()
             else:
                 passed_on.append(message)
         return passed_on
 
-    def _fall_back(self, refusal: KafkaError) -> None:
-        """Go on with another consumer, of the older protocol; this one never got as far as to have partitions."""
-        _log.info("Kafka does not take group.protocol=consumer, now cooperative-sticky: %s", refusal.str())
-        self._may_fall_back = False
+    def _reopen(self) -> None:
+        """Go on with another consumer."""
         self.kafka.close()
         self._subscription.forget()
-        self.kafka = open_consumer(self._conf, newer=False)
+        self._check.reset()
+        self._ends = {}
+        self.kafka = open_consumer(self._conf, newer=self._is_newer)
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""

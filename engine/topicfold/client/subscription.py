@@ -31,6 +31,11 @@ class Subscription:
         self._begun: set[Partition] = set()
 
     @property
+    def current(self) -> Collection[str]:
+        """The topics that the consumer is subscribed to."""
+        return self._current
+
+    @property
     def leaving(self) -> Collection[str]:
         """The topics that are only subscribed to for what had arrived of them."""
         return self._leave_by.keys()

@@ -1,6 +1,7 @@
 """Where a page ended: what `continue` says, so that any node can go on from there.
 
-The text is opaque: base64url of a format byte, a hash of the query, the page's revision and the last full name.
+The text is opaque: base64url of a format byte, hashes of the query and of what follows, the page's
+revision and the last full name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from topicfold.model.names import TopicName, parse_topic
 from topicfold.runtime.revision import Revision, parse_revision
 
 _FORMAT = b"\x01"
-_HEAD = struct.Struct(">8sH")
+_HEAD = struct.Struct(">8s8sH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class PagePlace:
     def text(self, query: str) -> str:
         """Return what leads to the next page of `query`."""
         revision = str(self.revision).encode()
-        raw = _FORMAT + _HEAD.pack(_hash(query), len(revision)) + revision + str(self.last).encode()
+        place = revision + str(self.last).encode()
+        raw = _FORMAT + _HEAD.pack(_hash(query.encode()), _hash(place), len(revision)) + place
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
@@ -43,15 +45,16 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
     """
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        query_hash, length = _HEAD.unpack_from(raw, 1)
-        revision, last = raw[1 + _HEAD.size :][:length].decode(), parse_topic(raw[1 + _HEAD.size + length :].decode())
+        query_hash, place_hash, length = _HEAD.unpack_from(raw, 1)
+        place = raw[1 + _HEAD.size :]
+        revision, last = place[:length].decode(), parse_topic(place[length:].decode())
     except (binascii.Error, ValueError, struct.error, InvalidName):
         raw = b""
-    if raw[:1] != _FORMAT:
+    if raw[:1] != _FORMAT or place_hash != _hash(place):
         raise InvalidRequest(
             f"continue {text[:80]!r} is not one of ours", hint="Send back `continue` as the page before gave it."
         )
-    if query_hash != _hash(query):
+    if query_hash != _hash(query.encode()):
         raise InvalidRequest(
             "continue belongs to another query",
             hint="Repeat the query of the page that gave it; `limit` alone may be another. Or start without continue.",
@@ -59,5 +62,5 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
     return PagePlace(last, parse_revision(revision, identity.incarnation, identity.partitions))
 
 
-def _hash(query: str) -> bytes:
-    return hashlib.blake2b(query.encode(), digest_size=8).digest()
+def _hash(what: bytes) -> bytes:
+    return hashlib.blake2b(what, digest_size=8).digest()

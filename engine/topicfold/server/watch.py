@@ -227,12 +227,12 @@ class Stream(Response):
 
 
 def _refuse_empty(query: Query) -> None:
-    """Return unless a selector is given that says nothing.
+    """Return unless a selector is given that says nothing, blanks included.
 
     Raises:
         InvalidSelector: it would watch everything, which is said by leaving it out.
     """
-    if query.get("labelSelector") == [""]:
+    if "labelSelector" in query and not query["labelSelector"][0].strip():
         raise InvalidSelector(
             "the label selector is empty", hint="Leave labelSelector out to watch all topics.", column=1
         )
