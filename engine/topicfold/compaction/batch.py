@@ -1,0 +1,227 @@
+"""One batch on the driver: what to tell the slices, and what their answers come to. Writes the driver's own files.
+
+The batch is whatever records the slices are given; what counts of them is decided by the positions of the commit it
+goes on from, never by a batch's number.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from topicfold.compaction.folded import Folded, namespace_rows, owner_table, with_owners, with_topics
+from topicfold.compaction.plan import Plan, SliceResult
+from topicfold.compaction.records import require_whole
+from topicfold.compaction.rings import CAPACITIES, OPERATIONS, ring_rows
+from topicfold.compaction.spans import Bytes
+from topicfold.errors import LevelUnsupported
+from topicfold.log.port import LogIdentity
+from topicfold.model.events import SUPPORTED_LEVEL
+from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile
+from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.tables import GROWING_TABLES
+
+SMALL_ROWS = 50_000
+"""Up to so many topics `topics` is written anew by every batch: it is always the whole truth then."""
+
+_TAIL_SHARE = 4
+_TAIL_COMMITS = 50
+_RING_FILES = 16
+
+Run = Callable[[Plan], Sequence[SliceResult]]
+"""Folds every slice of a plan, wherever it does that; may be called again with the answers to questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a batch goes on from: a commit (None at first) and the state it left. `sequence` is that of the next."""
+
+    commit: Commit | None
+    folded: Folded
+    sequence: int = 1
+
+    @property
+    def predecessor(self) -> str:
+        """What names the commit that is gone on from."""
+        return self.commit.sha256 if self.commit else GENESIS_COMMIT
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """The positions that it left."""
+        return tuple(each.position for each in self.folded)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that is folded and written, but not committed.
+
+    `stops` are the offsets, by partition, of records that this version must not pass.
+    """
+
+    commit: Commit
+    folded: Folded
+    stops: dict[int, int]
+    results: Sequence[SliceResult]
+
+    def require_no_stop(self) -> None:
+        """Return if the batch was folded to its end.
+
+        Raises:
+            LevelUnsupported: a record raises the level beyond what this version knows.
+        """
+        _require_no_stop(self.stops)
+
+
+def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: Run) -> Batch | None:
+    """Return the batch that `run` folds onto `base`; None where it holds nothing new.
+
+    Raises:
+        LogGap: offsets are missing between the base and the batch, or in it.
+        LevelUnsupported: the first record raises the level beyond what this version knows.
+    """
+    files = base.commit.files if base.commit else ()
+    plan = Plan(root, base.sequence, slices, base.start, tuple(each.owners for each in base.folded), files,
+                _must_rewrite(base.commit))  # fmt: skip
+    results = run(plan)
+    while any(each.answers for each in results):
+        plan = replace(plan, answers=dict(plan.answers) | _answers(base.folded, results))
+        results = run(plan)
+    stops = {partition: offset for each in results for partition, offset in each.stops.items()}
+    to = require_whole([each.seen for each in results], base.start)
+    to = [stops.get(partition, position) for partition, position in enumerate(to)]
+    if tuple(to) == base.start:
+        _require_no_stop(stops)
+        return None
+    owners = _table(next(each.owners for each in results if each.owners))
+    folded = with_topics(with_owners(base.folded, owners), [each for result in results for each in result.namespaces])
+    levels = results[0].levels
+    folded = tuple(replace(each, position=to[n], level=levels[n]) for n, each in enumerate(folded))
+    folded, fresh = _with_operations(folded, b"".join(each.operations for each in results))
+    written = [
+        *(file for result in results for file in result.files),
+        *_write_owners(plan, folded, owners),
+        write_rows(root, "namespaces", plan.label, namespace_rows(folded)),
+        *_write_rings(plan, folded, fresh),
+    ]
+    return Batch(_commit(identity, base, plan, folded, written, results), folded, stops, results)
+
+
+def _require_no_stop(stops: dict[int, int]) -> None:
+    for partition, offset in stops.items():
+        raise LevelUnsupported(
+            f"partition {partition} moves to a higher level at offset {offset}; this version knows {SUPPORTED_LEVEL}",
+            hint="Upgrade this job; what lies below is folded.",
+            partition=partition,
+            offset=offset,
+        )
+
+
+def _must_rewrite(commit: Commit | None) -> bool:
+    """Return whether `topics` is to be written anew: it is small, or what is to be read beside it is not."""
+    if commit is None:
+        return True
+    rows = sum(each.rows for each in commit.files_of("topics"))
+    tail = sum(each.rows for each in commit.files_of("topics_tail"))
+    is_long = commit.sequence - commit.base_sequence >= _TAIL_COMMITS
+    return rows <= SMALL_ROWS or tail * _TAIL_SHARE >= rows or is_long
+
+
+def _answers(folded: Folded, results: Sequence[SliceResult]) -> dict[tuple[int, int], bool]:
+    """Return whether each namespace that a slice asks about holds a live topic there."""
+    counts: dict[tuple[int, int], int] = {}
+    for answer in (answer for result in results for answer in result.answers):
+        partition, offset, namespace, life = answer.question
+        before = folded[partition].sums[namespace].live_topics if life == 0 else 0
+        counts[partition, offset] = counts.get((partition, offset), before) + answer.live_topics
+    return {place: count > 0 for place, count in counts.items()}
+
+
+def _with_operations(folded: Folded, raw: bytes) -> tuple[Folded, dict[tuple[int, str], Bytes]]:
+    """Return the state after these operations, and those that were new to each ring."""
+    rows = np.frombuffer(raw, OPERATIONS)
+    rows = rows[np.lexsort((rows["place"], rows["offset"], rows["partition"]))]
+    after, fresh = list(folded), {}
+    for partition in np.unique(rows["partition"]).tolist():
+        rings = dict(folded[partition].rings)
+        for kind in CAPACITIES:
+            chosen = rows[(rows["partition"] == partition) & (rows["by_client"] == (kind == "client"))]["entry"]
+            if len(chosen):
+                rings[kind], fresh[partition, kind] = rings[kind].added(chosen)
+        after[partition] = replace(folded[partition], rings=rings)
+    return tuple(after), fresh
+
+
+def _write_owners(plan: Plan, folded: Folded, changed: pa.Table) -> Iterator[DataFile]:
+    """Write the changed tenants and namespaces to the tail, or all of them to `topics`."""
+    rows = owner_table(folded) if plan.rewrites else changed
+    if rows.num_rows:
+        yield write_rows(plan.root, "topics" if plan.rewrites else "topics_tail", plan.label, rows)
+
+
+def _write_rings(plan: Plan, folded: Folded, fresh: dict[tuple[int, str], Bytes]) -> Iterator[DataFile]:
+    """Write the operations that are new; or, once there are many files, all that the rings hold."""
+    if _rings_are_rewritten(plan):
+        fresh = {(n, kind): each.rings[kind].rows for n, each in enumerate(folded) for kind in CAPACITIES}
+    parts = []
+    for (partition, kind), rows in fresh.items():
+        number = folded[partition].rings[kind].number
+        first = max(number - len(rows), 0)
+        parts.append(ring_rows(partition, kind, first, rows))
+    if parts and any(part.num_rows for part in parts):
+        yield write_rows(plan.root, "rings", plan.label, pa.concat_tables(parts))
+
+
+def _rings_are_rewritten(plan: Plan) -> bool:
+    return sum(each.table == "rings" for each in plan.files) >= _RING_FILES
+
+
+def _commit(
+    identity: LogIdentity, base: Base, plan: Plan, folded: Folded, written: Sequence[DataFile],
+    results: Sequence[SliceResult],
+) -> Commit:  # fmt: skip
+    before = base.commit
+    replaced = {"namespaces"}
+    if plan.rewrites:
+        replaced |= {"topics", "topics_tail", "label_index"}
+    if _rings_are_rewritten(plan):
+        replaced.add("rings")
+    kept = tuple(each for each in plan.files if each.table not in replaced)
+    digests = [
+        before.digests[n] if before and each.position == before.to[n] else each.digest().hex()
+        for n, each in enumerate(folded)
+    ]
+    return Commit(
+        sequence=plan.sequence,
+        after=before.sequence if before else 0,
+        predecessor=base.predecessor,
+        incarnation=identity.incarnation.hex(),
+        partitions=identity.partitions,
+        from_=base.start,
+        to=tuple(each.position for each in folded),
+        levels=tuple(each.level for each in folded),
+        digests=tuple(digests),
+        counts=_counts(folded, (before.counts["history"] if before else 0) + sum(each.accepted for each in results)),
+        files=kept + tuple(each for each in written if each.table not in GROWING_TABLES),
+        added=tuple(each for each in written if each.table in GROWING_TABLES),
+        base_sequence=plan.sequence if plan.rewrites or before is None else before.base_sequence,
+        time_ms=int(time.time() * 1000),
+    )
+
+
+def _counts(folded: Folded, history: int) -> dict[str, int]:
+    return {
+        "topics": sum(sums.live_topics for each in folded for sums in each.sums.values()),
+        "records": sum(sums.topics for each in folded for sums in each.sums.values()),
+        "namespaces": sum(owner.is_live for each in folded for owner in each.namespaces.values()),
+        "tenants": sum(owner.is_live for each in folded for owner in each.tenants.values()),
+        "history": history,
+    }
+
+
+def _table(stream: bytes) -> pa.Table:
+    return pa.ipc.open_stream(stream).read_all()

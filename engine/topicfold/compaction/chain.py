@@ -1,0 +1,89 @@
+"""Verdicts by the thousand: which of a topic's events are accepted, by the chain that their bases make.
+
+An event is accepted if and only if its base is the topic's version. Where nobody else was in between, that is one
+comparison of neighbours, done for all topics at once; only topics with an event that lost are walked one by one.
+
+    topic a   base 0 id 1 · base 1 id 2            all neighbours fit: both accepted
+    topic b   base 0 id 3 · base 0 id 4 · base 3 id 5    the second does not: walked; 3 and 5 accepted
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topicfold.compaction.records import Flags
+from topicfold.compaction.spans import Bytes, Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Events grouped by the topic, in one life, that they are about; in the order of the log inside a group.
+
+    `order` sorts events into groups; `starts` are the places, in that order, where groups begin; `group` is the
+    number of each place's group.
+    """
+
+    order: Numbers
+    starts: Numbers
+    group: Numbers
+
+
+def chains_of(topic: Numbers) -> Chains:
+    """Return the chains of events that are in the order of the log, by the number of the topic that each is about."""
+    order = np.argsort(topic, kind="stable")
+    in_order = topic[order]
+    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]])) if len(order) else order
+    group = np.zeros(len(order), dtype=np.int64)
+    group[starts[1:]] = 1
+    return Chains(order, starts, np.cumsum(group))
+
+
+def accepted(chains: Chains, ids: Bytes, bases: Bytes, versions: Bytes) -> Flags:
+    """Return which events, in the chains' order, are accepted.
+
+    `ids` and `bases` are the events', in the order of the log; `versions` are those of each chain's topic before.
+    """
+    ids, bases = _pairs(ids)[chains.order], _pairs(bases)[chains.order]
+    current = np.empty_like(ids)
+    current[1:] = ids[:-1]
+    current[chains.starts] = _pairs(versions)
+    fits: Flags = (bases == current).all(axis=1)
+    contended = np.unique(chains.group[~fits])
+    ends = np.append(chains.starts[1:], len(fits))
+    for chain in contended.tolist():
+        _walk(fits, ids, bases, current, chains.starts[chain], ends[chain])
+    return fits
+
+
+def last_before(chains: Chains, chosen: Flags) -> Numbers:
+    """Return for each place the last chosen one before it in its chain, −1 where there is none."""
+    places = np.where(chosen, np.arange(len(chosen)), -1)
+    last = np.maximum.accumulate(places) if len(places) else places
+    before = np.concatenate([[-1], last[:-1]]) if len(last) else last
+    return np.where(before >= chains.starts[chains.group], before, -1)
+
+
+def last_of(chains: Chains, chosen: Flags) -> Numbers:
+    """Return for each chain the last chosen place in it, −1 where there is none."""
+    if not len(chains.starts):
+        return chains.starts
+    places = np.where(chosen, np.arange(len(chosen)), -1)
+    return np.maximum.reduceat(places, chains.starts)
+
+
+def _walk(fits: Flags, ids: Bytes, bases: Bytes, current: Bytes, start: int, end: int) -> None:
+    """Judge the events of one chain in turn."""
+    version = current[start].tobytes()
+    of_ids, of_bases = ids[start:end].tobytes(), bases[start:end].tobytes()
+    for place in range(end - start):
+        is_next = of_bases[place * 16 : place * 16 + 16] == version
+        fits[start + place] = is_next
+        if is_next:
+            version = of_ids[place * 16 : place * 16 + 16]
+
+
+def _pairs(ids: Bytes) -> np.ndarray:
+    """Return ids as two numbers each: sixteen bytes compare eight times faster so."""
+    return np.ascontiguousarray(ids).view(np.uint64).reshape(-1, 2)

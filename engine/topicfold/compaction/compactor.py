@@ -1,0 +1,149 @@
+"""The job's heart: takes batches from wherever, and brings each into the snapshot exactly once.
+
+Whatever batch it is given, what counts is the newest commit: records below its positions are passed over, and a gap
+above them is an error. So a batch may come again, a checkpoint be lost, and another job work on the same snapshot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from topicfold.compaction.batch import Base, Run, fold_batch
+from topicfold.compaction.folded import empty_folded, folded_at
+from topicfold.compaction.publishing import publish
+from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
+from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.log.port import LogIdentity
+from topicfold.snapshot.claims import LEASE_SECONDS, Claims
+from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_intact, sequences
+from topicfold.snapshot.tables import STATE_TABLES
+
+_PAUSE_SECONDS = 0.2
+_VACUUM_EVERY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A batch that is committed and published: where it leads, and how long its parts took, slices added up."""
+
+    commit: Commit
+    events: int
+    accepted: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+class Compactor:
+    """One job on one snapshot. `slices` is into how many parts it has each batch folded."""
+
+    def __init__(
+        self,
+        root: Path,
+        identity: LogIdentity,
+        slices: int,
+        *,
+        keep: int = KEPT_COMMITS,
+        lease_seconds: float = LEASE_SECONDS,
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Open the snapshot at `root`; there need not be one yet. `waiting` is called while another job has the claim.
+
+        Raises:
+            WrongSnapshot: it is of another log, or of a newer version.
+            SnapshotDamaged: there are commits, and none of them is whole.
+        """
+        self._root = root
+        self._identity = identity
+        self._slices = slices
+        self._keep = keep
+        self._waiting = waiting
+        self._claims = Claims(root, lease_seconds=lease_seconds)
+        root.mkdir(parents=True, exist_ok=True)
+        self.base = self._newest()
+        if self.base.commit:
+            publish(root, self.base.commit)
+
+    def take(self, run: Run) -> Done | None:
+        """Fold what `run` folds beyond the newest commit, commit and publish it; None if there is nothing new.
+
+        Waits while another job is at it.
+
+        Raises:
+            LogGap: offsets are missing between the newest commit and the batch, or in it.
+            LevelUnsupported: a record raises the level beyond what this version knows; what lies below is committed.
+            SnapshotDamaged: another job's commit cannot be read.
+        """
+        while True:
+            since = time.perf_counter()
+            self._look_again()
+            base = self.base
+            if not self._claims.take(base.sequence, base.predecessor, base.start):
+                self._waiting()
+                time.sleep(_PAUSE_SECONDS)
+                continue
+            if self._is_overtaken():
+                continue
+            batch = fold_batch(self._root, self._identity, base, self._slices, run)
+            if batch is None:
+                return None
+            folded = time.perf_counter()
+            commit = put_commit(self._root, batch.commit)
+            self._claims.drop()
+            if commit is None:
+                continue
+            self.base = Base(commit, batch.folded, commit.sequence + 1)
+            publish(self._root, commit)
+            if commit.sequence % _VACUUM_EVERY == 0:
+                vacuum(self._root, keep=self._keep)
+            batch.require_no_stop()
+            seconds: dict[str, float] = {"batch": folded - since, "committing": time.perf_counter() - folded}
+            for result in batch.results:
+                for part, taken in result.seconds.items():
+                    seconds[part] = seconds.get(part, 0.0) + taken
+            events = sum(to - start for to, start in zip(commit.to, commit.from_, strict=True))
+            return Done(commit, events, sum(each.accepted for each in batch.results), seconds)
+
+    def close(self) -> None:
+        """Let other jobs have what this one has claimed."""
+        self._claims.drop()
+
+    def _look_again(self) -> None:
+        """Go on from another job's commit if there is one."""
+        if self._is_overtaken():
+            self.base = self._newest()
+
+    def _is_overtaken(self) -> bool:
+        return any(number >= self.base.sequence for number in sequences(self._root)[:1])
+
+    def _newest(self) -> Base:
+        """Return the newest commit that is whole, with its state."""
+        found = sequences(self._root)
+        reason: SnapshotDamaged | None = None
+        for number in found:
+            try:
+                commit = read_commit(self._root, number)
+                _require_same_log(commit, self._identity)
+                require_intact(self._root, commit, STATE_TABLES)
+            except SnapshotDamaged as error:
+                reason = reason or error
+                continue
+            return Base(commit, folded_at(self._root, commit), found[0] + 1)
+        if reason is not None:
+            raise reason
+        return Base(None, empty_folded(self._identity.partitions))
+
+
+def _require_same_log(commit: Commit, identity: LogIdentity) -> None:
+    """Return if `commit` is of this log.
+
+    Raises:
+        WrongSnapshot: it is of another.
+    """
+    if (commit.incarnation, commit.partitions) != (identity.incarnation.hex(), identity.partitions):
+        raise WrongSnapshot(
+            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
+            f"this one is {identity.incarnation.hex()} with {identity.partitions}",
+            hint="Name another directory for this log's snapshot, or the log that this one is of.",
+        )

@@ -1,0 +1,200 @@
+"""The state between batches, on the driver: positions, owners, sums of digests, rings. What a commit says, kept ready.
+
+Topics are not here but in the tables; a batch costs by what it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from topicfold.compaction.owners import OwnerRows
+from topicfold.compaction.plan import NamespaceDelta
+from topicfold.compaction.prior import owner_rows
+from topicfold.compaction.rings import CAPACITIES, Ring, empty_ring, ring_content
+from topicfold.compaction.rows import Row, topic_rows
+from topicfold.model.events import AggregateKind
+from topicfold.snapshot.commits import Commit
+from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.tables import KINDS, NAMESPACES
+from topicfold.state.aggregate import Aggregate, Etag, add_hashes, hash_of
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSum:
+    """A live namespace's topics: how many live, how many are known, and the sum of their hashes."""
+
+    incarnation: bytes
+    live_topics: int = 0
+    topics: int = 0
+    digest_sum: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolded:
+    """One partition without its topics. `rings` by kind: `client`, `server`."""
+
+    position: int
+    level: int
+    tenants: Mapping[str, Aggregate]
+    namespaces: Mapping[str, Aggregate]
+    sums: Mapping[str, NamespaceSum]
+    rings: Mapping[str, Ring]
+
+    @property
+    def owners(self) -> OwnerRows:
+        """What slices are told of it."""
+        return OwnerRows(self.level, self.tenants, self.namespaces)
+
+    def digest(self) -> bytes:
+        """Return what `PartitionState.digest` does."""
+        total = 0
+        for kind, owners in ((AggregateKind.TENANT, self.tenants), (AggregateKind.NAMESPACE, self.namespaces)):
+            for name, each in owners.items():
+                total = add_hashes(total, hash_of(kind, name, each))
+        for topics in self.sums.values():
+            total = add_hashes(total, topics.digest_sum)
+        digest = hashlib.blake2b(total.to_bytes(16, "big"), digest_size=16)
+        digest.update(self.level.to_bytes(2, "big"))
+        digest.update(self.rings["client"].digest())
+        digest.update(self.rings["server"].digest())
+        return digest.digest()
+
+
+Folded = tuple[PartitionFolded, ...]
+
+
+def empty_folded(partitions: int) -> Folded:
+    """Return the state of a log before its first record."""
+    rings = {kind: empty_ring(kind) for kind in CAPACITIES}
+    return tuple(PartitionFolded(0, 1, {}, {}, {}, rings) for _ in range(partitions))
+
+
+def folded_at(root: Path, commit: Commit) -> Folded:
+    """Return the state that a commit left. Its files are taken for intact."""
+    tenants: list[dict[str, Aggregate]] = [{} for _ in range(commit.partitions)]
+    namespaces: list[dict[str, Aggregate]] = [{} for _ in range(commit.partitions)]
+    for kind, partition, name, aggregate in _aggregates(owner_rows(root, commit.files)):
+        (tenants if kind == KINDS[AggregateKind.TENANT] else namespaces)[partition][name] = aggregate
+    sums = _sums(read_rows(root, commit.files, "namespaces"), commit.partitions)
+    rings = _rings(read_rows(root, commit.files, "rings"), commit.partitions)
+    return tuple(
+        PartitionFolded(commit.to[n], commit.levels[n], tenants[n], namespaces[n], sums[n], rings[n])
+        for n in range(commit.partitions)
+    )
+
+
+def with_owners(folded: Folded, changed: pa.Table) -> Folded:
+    """Return the state after these rows of tenants and namespaces; a namespace in another life has no topics yet."""
+    tenants = [dict(each.tenants) for each in folded]
+    namespaces = [dict(each.namespaces) for each in folded]
+    sums = [dict(each.sums) for each in folded]
+    for kind, partition, name, aggregate in _aggregates(changed):
+        if kind == KINDS[AggregateKind.TENANT]:
+            tenants[partition][name] = aggregate
+            continue
+        namespaces[partition][name] = aggregate
+        before = sums[partition].pop(name, None)
+        if aggregate.is_live:
+            is_same = before is not None and before.incarnation == aggregate.incarnation
+            sums[partition][name] = before if before and is_same else NamespaceSum(aggregate.incarnation)
+    return tuple(
+        replace(each, tenants=tenants[n], namespaces=namespaces[n], sums=sums[n]) for n, each in enumerate(folded)
+    )
+
+
+def with_topics(folded: Folded, deltas: Sequence[NamespaceDelta]) -> Folded:
+    """Return the state after what slices add to namespaces, in the lives these have now."""
+    sums = [dict(each.sums) for each in folded]
+    for delta in deltas:
+        before = sums[delta.partition][delta.namespace]
+        sums[delta.partition][delta.namespace] = NamespaceSum(
+            before.incarnation,
+            before.live_topics + delta.live_topics,
+            before.topics + delta.topics,
+            add_hashes(before.digest_sum, delta.digest_sum),
+        )
+    return tuple(replace(each, sums=sums[n]) for n, each in enumerate(folded))
+
+
+def namespace_rows(folded: Folded) -> pa.Table:
+    """Return the table `namespaces`."""
+    rows = [
+        (n, name, each.incarnation, each.live_topics, each.topics, each.digest_sum.to_bytes(16, "big"))
+        for n, partition in enumerate(folded)
+        for name, each in partition.sums.items()
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(NAMESPACES)
+    return pa.table(
+        [pa.array(each, field.type) for each, field in zip(columns, NAMESPACES, strict=True)], schema=NAMESPACES
+    )
+
+
+def owner_table(folded: Folded) -> pa.Table:
+    """Return all tenants and namespaces as the table `topics` has them."""
+    return topic_rows(
+        [
+            Row(kind, name, name if kind == AggregateKind.NAMESPACE else "", "", n, each)
+            for n, partition in enumerate(folded)
+            for kind, owners in (
+                (AggregateKind.TENANT, partition.tenants),
+                (AggregateKind.NAMESPACE, partition.namespaces),
+            )
+            for name, each in sorted(owners.items())
+        ]
+    )
+
+
+def _aggregates(rows: pa.Table) -> list[tuple[str, int, str, Aggregate]]:
+    return [
+        (
+            row["kind"],
+            row["partition"],
+            row["name"],
+            Aggregate(
+                row["version"],
+                row["live"],
+                Etag(row["etag_id"], row["etag_place"]),
+                row["payload_schema"],
+                row["payload"],
+                row["offset"],
+                row["incarnation"],
+            ),
+        )
+        for row in rows.select(_AGGREGATE).to_pylist()
+    ]
+
+
+def _sums(rows: pa.Table, partitions: int) -> list[dict[str, NamespaceSum]]:
+    sums: list[dict[str, NamespaceSum]] = [{} for _ in range(partitions)]
+    for row in rows.to_pylist():
+        sums[row["partition"]][row["namespace"]] = NamespaceSum(
+            row["incarnation"], row["live_topics"], row["topics"], int.from_bytes(row["digest_sum"], "big")
+        )
+    return sums
+
+
+def _rings(rows: pa.Table, partitions: int) -> list[dict[str, Ring]]:
+    """Return the rings in the table `rings`, which may hold operations that have fallen out of them."""
+    numbers, owners = rows["number"].to_numpy(), rows["partition"].to_numpy()
+    kinds = rows["ring"].to_numpy(zero_copy_only=False)
+    content = ring_content(rows)
+    found = []
+    for partition in range(partitions):
+        rings = {}
+        for kind, capacity in CAPACITIES.items():
+            places = np.flatnonzero((owners == partition) & (kinds == kind))
+            places = places[np.argsort(numbers[places])][-capacity:]
+            number = int(numbers[places[-1]]) + 1 if len(places) else 0
+            rings[kind] = Ring(capacity, content[places], number)
+        found.append(rings)
+    return found
+
+
+_AGGREGATE = ["kind", "partition", "name", "version", "live", "etag_id", "etag_place", "payload_schema", "payload",
+              "offset", "incarnation"]  # fmt: skip

@@ -1,0 +1,140 @@
+"""Rows of `history` and `label_index_diffs`: what accepted events did, who asked for it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from topicfold.compaction.avro_columns import read_plain_trails
+from topicfold.compaction.binaries import binaries
+from topicfold.compaction.labels import label_changes
+from topicfold.compaction.operations import Operations
+from topicfold.compaction.records import Flags, Records
+from topicfold.compaction.spans import Numbers, Spans
+from topicfold.log.codec import decode_audit
+from topicfold.model.events import Audit, AuditTrail, Kind
+from topicfold.snapshot.tables import HISTORY, KINDS, LABEL_INDEX_DIFFS, OPERATION
+
+
+@dataclass(frozen=True, slots=True)
+class Trails:
+    """The audit parts of some events: time and previous offset by event; actor, reason, request by operation.
+
+    Null where the part cannot be read, or speaks of another number of operations. `actor` is, by event, who asked for
+    the operation that changed the record last, else for the first one.
+    """
+
+    times: pa.Array
+    previous_offsets: pa.Array
+    actors: pa.Array
+    reasons: pa.Array
+    request_ids: pa.Array
+    actor: pa.Array
+
+
+def trails_of(audits: Spans, operations: Operations) -> Trails:
+    """Return who asked for the operations of events, and why."""
+    plain = read_plain_trails(audits)
+    wanted = np.diff(np.append(operations.starts, len(operations.event)))
+    is_plain = plain.is_plain & (plain.counts == wanted)
+    others = np.flatnonzero(~is_plain)
+    found = [_trail(audits[row], int(wanted[row])) for row in others.tolist()]
+    flat = [each for trail, row in zip(found, others.tolist(), strict=True) for each in _of_each(trail, wanted[row])]
+    # By operation: where its texts stand, first those read in columns, then the others.
+    places = np.empty(len(operations.event), dtype=np.int64)
+    starts = np.cumsum(plain.counts) - plain.counts
+    in_columns = is_plain[operations.event]
+    event, place = operations.event[in_columns], operations.place[in_columns]
+    places[in_columns] = starts[event] + place - 1
+    places[~in_columns] = len(plain.actors) + np.arange(len(flat))
+    texts = [
+        pa.concat_arrays([column, pa.array([each and each[n] for each in flat], pa.string())]).take(pa.array(places))
+        for n, column in enumerate((plain.actors, plain.reasons, plain.request_ids))
+    ]
+    times, previous = plain.times, plain.previous_offsets
+    for row, trail in zip(others.tolist(), found, strict=True):
+        times[row], previous[row] = (trail.time_ms, trail.previous_offset) if trail else (0, 0)
+    unknown = np.zeros(len(audits), dtype=bool)
+    unknown[others] = [trail is None for trail in found]
+    leading = np.where(wanted > 0, operations.starts + np.maximum(operations.last_change, 1) - 1, 0)
+    return Trails(
+        pa.array(times, mask=unknown),
+        pa.array(previous, mask=unknown),
+        texts[0],
+        texts[1],
+        texts[2],
+        texts[0].take(pa.array(leading, mask=wanted == 0)),
+    )
+
+
+def history_rows(
+    sequence: int, records: Records, rows: Numbers, trails: Trails, operations: Operations, *,
+    namespaces: pa.Array, refused: Flags, old_labels: pa.MapArray, new_labels: pa.MapArray,
+) -> pa.Table:  # fmt: skip
+    """Return the rows of `history` for the accepted events `rows`."""
+    chosen = records.at(rows)
+    starts = np.append(operations.starts, len(operations.event)).astype(np.int32)
+    carried = pa.StructArray.from_arrays(
+        [
+            binaries(operations.ids), pa.array(operations.verdicts, pa.int32()), pa.array(operations.by_client),
+            trails.actors, trails.reasons, trails.request_ids,
+        ],
+        fields=list(OPERATION),
+    )  # fmt: skip
+    kinds = pa.DictionaryArray.from_arrays(
+        pa.array(chosen.aggregate_kinds - 1, pa.int32()), pa.array(list(KINDS.values()))
+    )
+    columns = {
+        "sequence": pa.array(np.full(len(rows), sequence)),
+        "partition": pa.array(chosen.partitions, pa.int32()),
+        "offset": pa.array(chosen.offsets),
+        "kind": kinds.cast(pa.string()),
+        "name": chosen.names,
+        "namespace": namespaces,
+        "event_id": binaries(chosen.event_ids),
+        "base": binaries(chosen.bases),
+        "deletes": pa.array(chosen.kinds == Kind.DELETE),
+        "refused": pa.array(refused),
+        "time": trails.times.cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC"), safe=False),
+        "previous_offset": trails.previous_offsets,
+        "old_labels": old_labels,
+        "new_labels": new_labels,
+        "operations": pa.ListArray.from_arrays(pa.array(starts), carried),
+        "payload_schema": pa.array(chosen.payload_schemas, pa.int32()),
+        "payload": chosen.payloads.cut(),
+    }
+    return pa.table([columns[each.name] for each in HISTORY], schema=HISTORY)
+
+
+def diff_rows(
+    sequence: int, partitions: Numbers, offsets: Numbers, namespaces: pa.Array, topics: pa.Array, actors: pa.Array,
+    old_labels: pa.MapArray, new_labels: pa.MapArray,
+) -> pa.Table:  # fmt: skip
+    """Return the rows of `label_index_diffs` for changes of topics' labels, given change by change."""
+    found = label_changes(old_labels, new_labels)
+    row = pa.array(found.row)
+    words = pa.array(["removed", "added"])
+    columns = {
+        "sequence": pa.array(np.full(len(found.row), sequence)),
+        "partition": pa.array(partitions[found.row], pa.int32()),
+        "offset": pa.array(offsets[found.row]),
+        "namespace": namespaces.take(row),
+        "topic": topics.take(row),
+        "key": found.keys,
+        "value": found.values,
+        "change": words.take(pa.array(found.is_added.astype(np.int8))),
+        "actor": actors.take(row),
+    }
+    return pa.table([columns[each.name] for each in LABEL_INDEX_DIFFS], schema=LABEL_INDEX_DIFFS)
+
+
+def _trail(audit: bytes, operations: int) -> AuditTrail | None:
+    trail = decode_audit(audit)
+    return trail if trail is not None and len(trail.operations) == operations else None
+
+
+def _of_each(trail: AuditTrail | None, operations: int) -> Sequence[Audit | None]:
+    return [None] * operations if trail is None else trail.operations

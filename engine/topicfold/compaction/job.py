@@ -1,0 +1,203 @@
+"""The job `topicfold compact`: a stream of the log, batch by batch into a snapshot, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.session import open_session
+from topicfold.compaction.sources import LogFacts, stream_of
+from topicfold.compaction.spark_run import run_on_spark, slice_keys
+from topicfold.compaction.vacuum import KEPT_COMMITS
+from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
+from topicfold.log.identity import recognise_identity
+from topicfold.settings import Settings
+from topicfold.starting import open_log, require_log
+
+CHECKPOINT = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactOptions:
+    """What the job is told beside where the log is. `once`: end at the end that the log has at the start."""
+
+    root: Path
+    once: bool
+    every_seconds: float = 60.0
+    batch_rows: int = 1_000_000
+    slices: int | None = None
+    keep: int = KEPT_COMMITS
+    checkpoint: Path | None = None
+    spark: Mapping[str, str] = field(default_factory=dict)
+
+
+Report = Callable[[Done, LogFacts], None]
+"""Takes each batch that is committed."""
+
+
+def compact(settings: Settings, options: CompactOptions, report: Report) -> None:
+    """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
+
+    Raises:
+        BadSetting: there is no such log.
+        WrongLog: it is no log of ours, or shorter than the snapshot.
+        WrongSnapshot: the snapshot is of another log, or ends before the log begins.
+        SnapshotDamaged: there are commits, and none is whole.
+        LogGap, LevelUnsupported: the log holds what cannot be passed; what lies below is in the snapshot.
+        LogUnavailable, ClusterUnavailable: the log does not answer.
+    """
+    facts = asyncio.run(log_facts(settings))
+    session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
+    slices = options.slices or max(2, session.sparkContext.defaultParallelism)
+    compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
+    try:
+        require_overlap(facts, compactor.base.start)
+        _Job(session, settings, options, facts, compactor, slices, report).run()
+    finally:
+        compactor.close()
+
+
+async def log_facts(settings: Settings) -> LogFacts:
+    """Return who the log is, and where it begins and ends.
+
+    Raises:
+        BadSetting, WrongLog: there is no such log.
+        LogUnavailable, ClusterUnavailable: it does not answer.
+    """
+    await require_log(settings)
+    log = await open_log(settings)
+    try:
+        identity = await recognise_identity(log)
+        start, end = await log.start_offsets(), await log.end_offsets()
+    finally:
+        await log.close()
+    numbers = range(identity.partitions)
+    return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
+
+
+def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
+    """Return if the log holds all that lies behind `positions`.
+
+    Raises:
+        WrongLog: it ends before them.
+        WrongSnapshot: it begins behind them.
+    """
+    for partition, (position, start, end) in enumerate(zip(positions, facts.start, facts.end, strict=True)):
+        if end < position:
+            raise WrongLog(
+                f"partition {partition} of the log ends at offset {end}, the snapshot at {position}: "
+                "the log has lost records",
+                hint="Restore the log. To go on from what it still has, name a new directory for the snapshot.",
+            )
+        if start > position:
+            raise WrongSnapshot(
+                f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
+                "what lay between was trimmed",
+                hint="Restore the newest snapshot; without one this log cannot be folded any more.",
+            )
+
+
+class _Job:
+    """One run of the stream."""
+
+    def __init__(
+        self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
+        compactor: Compactor, slices: int, report: Report,
+    ) -> None:  # fmt: skip
+        self._session = session
+        self._settings = settings
+        self._options = options
+        self._facts = facts
+        self._compactor = compactor
+        self._keys = slice_keys(session, slices)
+        self._report = report
+        self._error: BaseException | None = None
+        self._query: StreamingQuery | None = None
+
+    def run(self) -> None:
+        """Run until there is no more to do.
+
+        Raises:
+            TopicfoldError: what stopped a batch, or LogUnavailable for what Spark says.
+        """
+        options, is_on_kafka = self._options, self._settings.kafka_bootstrap is not None
+        records = stream_of(
+            self._session, self._settings, self._facts, self._compactor.base.start,
+            rows=options.batch_rows, slices=len(self._keys), ends=options.once,
+        )  # fmt: skip
+        writer = records.writeStream.foreachBatch(self._take).option("checkpointLocation", str(self._checkpoint()))
+        if options.once and is_on_kafka:
+            writer = writer.trigger(availableNow=True)
+        elif not options.once:
+            writer = writer.trigger(processingTime=f"{options.every_seconds} seconds")
+        try:
+            with _stopping_on_signals(self._stop):
+                self._query = query = writer.start()
+                if options.once and not is_on_kafka:
+                    # Spark asks a Python source for its end only once under availableNow: that is one batch.
+                    query.processAllAvailable()
+                    query.stop()
+                query.awaitTermination()
+        except StreamingQueryException as error:
+            raise self._error or _translated(error) from error
+        if self._error is not None:
+            raise self._error
+
+    def _take(self, records: DataFrame, batch: int) -> None:
+        """Take one batch; its number says nothing."""
+        try:
+            done = self._compactor.take(partial(run_on_spark, records, self._keys))
+        except TopicfoldError as error:
+            self._error = error
+            raise
+        if done is not None:
+            self._report(done, self._facts)
+
+    def _stop(self) -> None:
+        if self._query is not None:
+            self._query.stop()
+
+    def _checkpoint(self) -> Path:
+        """Return where Spark keeps what it has planned: apart for each log, for it is no use to another."""
+        root = self._options.checkpoint or self._options.root / CHECKPOINT
+        kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
+        return root.absolute() / f"{kind}-{self._facts.identity.incarnation.hex()}"
+
+
+def _translated(error: StreamingQueryException) -> TopicfoldError:
+    """Return our own error for one of Spark's."""
+    text = str(error)
+    if "Multiple streaming jobs detected" in text or "concurrent" in text.lower():
+        return WrongSnapshot(
+            "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
+        )
+    reason = next((line for line in text.splitlines() if line.strip()), "Spark failed")
+    return LogUnavailable(f"the stream ended: {reason[:500]}")
+
+
+class _stopping_on_signals:  # noqa: N801 - a context manager
+    """Calls `stop`, in a thread of its own, on SIGTERM and SIGINT."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for each in (signal.SIGTERM, signal.SIGINT):
+            self._before[each] = signal.signal(each, lambda *_: threading.Thread(target=self._stop).start())
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)  # type: ignore[arg-type]

@@ -1,0 +1,53 @@
+"""The operations that accepted events carry, in columns, each with the ETag it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from topicfold.compaction.labels import Flags
+from topicfold.compaction.spans import Bytes, Numbers, Spans
+from topicfold.model.events import Verdict
+
+_SIZE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Operations of some events: `event` says whose, `place` which of its own from 1 on.
+
+    `starts` are the places here of each event's first, `last_change` by event the place of the last operation that
+    changed the record, 0 where none did.
+    """
+
+    event: Numbers
+    place: Numbers
+    starts: Numbers
+    ids: Bytes
+    verdicts: Numbers
+    by_client: Flags
+    body_hashes: Bytes
+    last_change: Numbers
+
+    def change_up_to(self) -> Numbers:
+        """Return for each operation the place of the last one of its event up to it that changed the record, else 0."""
+        here = np.arange(len(self.event))
+        last = np.maximum.accumulate(np.where(self.verdicts == Verdict.CHANGED, here, -1)) if len(here) else here
+        first = self.starts[self.event]
+        return np.where(last >= first, last - first + 1, 0)
+
+
+def operations_of(raw: Spans) -> Operations:
+    """Return the operations of events, given that part of their envelopes."""
+    counts = raw.lengths // _SIZE
+    starts = np.cumsum(counts) - counts
+    event = np.repeat(np.arange(len(raw)), counts)
+    place = np.arange(len(event)) - starts[event] + 1
+    table = Spans(raw.data, raw.starts[event] + (place - 1) * _SIZE, raw.lengths[event]).windows(_SIZE)
+    verdicts = (table[:, 16] & 0x7F).astype(np.int64)
+    last_change = np.zeros(len(raw), dtype=np.int64)
+    np.maximum.at(last_change, event, np.where(verdicts == Verdict.CHANGED, place, 0))
+    return Operations(
+        event, place, starts, table[:, :16], verdicts, table[:, 16] >= 0x80, table[:, 17:25], last_change
+    )  # fmt: skip

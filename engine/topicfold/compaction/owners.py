@@ -1,0 +1,138 @@
+"""Tenants and namespaces in a batch, folded by the engine's own fold: their records, and the lives topics have in them.
+
+Every slice folds all of them, for a topic's verdict depends on its namespace's life. Whether a namespace is empty no
+slice can know alone: a delete that requires it becomes a question, and the batch is folded again with the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from topicfold.compaction.records import Flags, Records
+from topicfold.errors import LevelUnsupported
+from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
+from topicfold.state.aggregate import Aggregate
+from topicfold.state.change import Change, NamespaceTurn, Outcome
+from topicfold.state.fold import PartitionState
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+Answers = Mapping[Place, bool]
+"""For deletes that require an empty namespace: whether it holds a live topic."""
+
+
+class OwnerRows(NamedTuple):
+    """What is known of one partition's tenants and namespaces before a batch."""
+
+    level: int
+    tenants: Mapping[str, Aggregate]
+    namespaces: Mapping[str, Aggregate]
+
+
+class Question(NamedTuple):
+    """Does `namespace` hold a live topic at this place? `life` is its number in the batch, 0 the one it had before."""
+
+    partition: int
+    offset: int
+    namespace: str
+    life: int
+
+
+class Life(NamedTuple):
+    """From behind `offset` on the namespace has this incarnation; GENESIS: it is not live."""
+
+    offset: int
+    incarnation: bytes
+
+
+class OwnerFold(PartitionState):
+    """A partition without its topics.
+
+    `lives` has an entry for each namespace that is known; `levels` (offset, level from behind it on); `stop` is the
+    offset of a level record beyond this version.
+    """
+
+    def __init__(self, partition: int, partitions: int, before: OwnerRows, answers: Answers) -> None:
+        super().__init__(partition, partitions, decode=lambda schema, payload: None)
+        self.level = before.level
+        self.tenants = dict(before.tenants)
+        self.namespaces = dict(before.namespaces)
+        self.lives = {name: [Life(-1, each.incarnation)] for name, each in before.namespaces.items()}
+        self.levels = [(-1, before.level)]
+        self.stop: int | None = None
+        self.questions: list[Question] = []
+        self.changed: set[tuple[int, str]] = set()
+        self._answers = answers
+
+    def step(self, offset: int, event: Event) -> Change | None:
+        """Fold one record; return what came of it, None where it must not be passed."""
+        self.position = offset
+        try:
+            change = self.apply(offset, event)
+        except LevelUnsupported:
+            self.stop = offset
+            return None
+        if change.outcome is not Outcome.ACCEPTED:
+            return change
+        if event.kind == Kind.LEVEL:
+            self.levels.append((offset, self.level))
+        else:
+            self.changed.add((event.aggregate_kind, event.name))
+        if isinstance(change.effect, NamespaceTurn):
+            incarnation = self.namespaces[event.name].incarnation
+            self.lives.setdefault(event.name, [Life(-1, GENESIS)]).append(Life(offset, incarnation))
+        return change
+
+    def _turn_over(self, namespace: str, is_live: bool) -> None:
+        """Leave topics alone: slices have them."""
+
+    def _has_topics(self, namespace: str) -> bool:
+        if namespace not in self.namespaces or not self.namespaces[namespace].is_live:
+            return False
+        place = (self.partition, self.position)
+        if place in self._answers:
+            return self._answers[place]
+        # What follows in this namespace hangs on the answer, so a later question of it has no sense yet.
+        if namespace not in {each.namespace for each in self.questions}:
+            self.questions.append(Question(*place, namespace, len(self.lives[namespace]) - 1))
+        return True
+
+
+class OwnerChange(NamedTuple):
+    """An accepted event of a tenant or namespace."""
+
+    row: int
+    event: Event
+    change: Change
+    is_refused: bool
+
+
+def is_owners(records: Records) -> Flags:
+    """Return which records an `OwnerFold` must see."""
+    acts = np.isin(records.kinds, (Kind.PUT, Kind.DELETE))
+    owners = np.isin(records.aggregate_kinds, (AggregateKind.TENANT, AggregateKind.NAMESPACE))
+    found: Flags = (acts & owners) | (records.kinds == Kind.LEVEL)
+    return found
+
+
+def fold_owners(
+    records: Records, before: Sequence[OwnerRows], answers: Answers
+) -> tuple[list[OwnerFold], list[OwnerChange]]:
+    """Return the fold of each partition's owners after `records`, and the accepted events among them, by row."""
+    folds = [OwnerFold(number, len(before), rows, answers) for number, rows in enumerate(before)]
+    accepted = []
+    for row in np.flatnonzero(is_owners(records)).tolist():
+        fold = folds[int(records.partitions[row])]
+        if fold.stop is not None:
+            continue
+        event = records.event(row)
+        change = fold.step(int(records.offsets[row]), event)
+        if change is not None and change.outcome is Outcome.ACCEPTED and event.kind != Kind.LEVEL:
+            deletes_namespace = event.kind == Kind.DELETE and event.aggregate_kind == AggregateKind.NAMESPACE
+            still_lives = deletes_namespace and fold.namespaces[event.name].is_live
+            accepted.append(OwnerChange(row, event, change, still_lives))
+    return folds, accepted

@@ -1,0 +1,102 @@
+"""What a batch's slices are told, and what they answer. Travels between driver and executors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+from typing import Any
+
+from topicfold.compaction.owners import OwnerRows, Place, Question
+from topicfold.compaction.records import Seen
+from topicfold.snapshot.commits import DataFile
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One batch, to be folded onto the state in `files`.
+
+    `start` are the positions before it, and `owners` tenants and namespaces, both by partition. `rewrites` says that
+    `topics` is written anew rather than `topics_tail` added to. `answers`: see `owners.Answers`.
+    """
+
+    root: Path
+    sequence: int
+    slices: int
+    start: tuple[int, ...]
+    owners: tuple[OwnerRows, ...]
+    files: tuple[DataFile, ...]
+    rewrites: bool
+    answers: Mapping[Place, bool] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How names of the batch's files begin."""
+        return f"{self.sequence:012}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceDelta:
+    """What a slice's topics add to a namespace, in the life it has at the batch's end."""
+
+    partition: int
+    namespace: str
+    live_topics: int
+    topics: int
+    digest_sum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a slice knows of a question: how many more of its topics live there than at the start of that life."""
+
+    question: Question
+    live_topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult:
+    """What one slice made of a batch.
+
+    With `answers` nothing was written: the batch must be folded again. `owners` are changed tenants and namespaces,
+    as an Arrow stream of `topics`; all slices know them, the first one says. `operations` is an array of
+    `rings.OPERATIONS`, of accepted events the slice answers for, as bytes.
+    """
+
+    seen: Mapping[int, Seen]
+    stops: Mapping[int, int]
+    levels: tuple[int, ...]
+    answers: tuple[Answer, ...] = ()
+    namespaces: tuple[NamespaceDelta, ...] = ()
+    files: tuple[DataFile, ...] = ()
+    owners: bytes = b""
+    operations: bytes = b""
+    accepted: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def facts(self) -> str:
+        """Return all but `owners` and `operations` as JSON."""
+        fields = {each.name: getattr(self, each.name) for each in dataclass_fields(self)}
+        plain = {name: value for name, value in fields.items() if name not in ("owners", "operations")}
+        plain["answers"] = [(each.question, each.live_topics) for each in self.answers]
+        plain["namespaces"] = [astuple(each) for each in self.namespaces]
+        return json.dumps(plain)
+
+    @classmethod
+    def of(cls, facts: str, owners: bytes, operations: bytes) -> SliceResult:
+        """Return the result that stands in `facts` and these bytes."""
+        plain: dict[str, Any] = json.loads(facts)
+        return cls(
+            {int(partition): Seen(*each) for partition, each in plain["seen"].items()},
+            {int(partition): offset for partition, offset in plain["stops"].items()},
+            tuple(plain["levels"]),
+            tuple(Answer(Question(*question), count) for question, count in plain["answers"]),
+            tuple(NamespaceDelta(*each) for each in plain["namespaces"]),
+            tuple(DataFile(*each) for each in plain["files"]),
+            owners,
+            operations,
+            plain["accepted"],
+            plain["seconds"],
+        )

@@ -1,0 +1,91 @@
+"""What a slice must know of its topics from before a batch: rows of `topics` and `topics_tail`, by name.
+
+A topic may have several rows; the one with the highest offset counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from topicfold.compaction.spans import Numbers
+from topicfold.model.events import AggregateKind
+from topicfold.snapshot.commits import DataFile
+from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.tables import KINDS, TOPICS
+
+COMPARED = ["name", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place",
+            "incarnation", "hash", "labels"]  # fmt: skip
+"""The columns that a fold reads of a topic's row."""
+
+
+def rows_of(
+    root: Path,
+    files: Sequence[DataFile],
+    routes: tuple[int, int],
+    names: pa.StringArray,
+    namespaces: Sequence[str],
+) -> pa.Table:
+    """Return the newest row, in the columns `COMPARED`, of each topic with one of `names` or in one of `namespaces`.
+
+    Only topics in this range of routes; none that is gone. Cost: reads these columns of the range.
+    """
+    if not len(names) and not namespaces:
+        return _columns(COMPARED).empty_table()
+    found = read_rows(root, files, "topics", COMPARED, _filters(routes, names, namespaces))
+    tail = read_rows(root, files, "topics_tail", COMPARED, _filters(routes, names, namespaces))
+    return newest(pa.concat_tables([found, tail]))
+
+
+def all_rows(root: Path, files: Sequence[DataFile], routes: tuple[int, int]) -> pa.Table:
+    """Return the newest row of every topic in this range of routes, none that is gone."""
+    only = _in_range(routes)
+    return newest(pa.concat_tables([read_rows(root, files, table, None, only) for table in ("topics", "topics_tail")]))
+
+
+def owner_rows(root: Path, files: Sequence[DataFile]) -> pa.Table:
+    """Return the newest row of every tenant and namespace."""
+    only = pc.field("kind") != KINDS[AggregateKind.TOPIC]
+    both = pa.concat_tables([read_rows(root, files, table, None, only) for table in ("topics", "topics_tail")])
+    return newest(both)
+
+
+def newest(rows: pa.Table) -> pa.Table:
+    """Return of the rows with one name the one with the highest offset, if it is not gone."""
+    name = pc.dictionary_encode(rows["name"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
+    if "kind" in rows.column_names:
+        kind = pc.dictionary_encode(rows["kind"].combine_chunks()).indices.to_numpy(zero_copy_only=False)
+        name = name.astype(np.int64) * (kind.max(initial=0) + 1) + kind
+    order = np.lexsort((rows["offset"].to_numpy(), name))
+    is_last = np.append(name[order][1:] != name[order][:-1], True) if len(order) else np.zeros(0, bool)
+    chosen = order[is_last]
+    gone = rows["gone"].to_numpy()[chosen]
+    chosen = chosen[~gone]
+    return rows if len(chosen) == len(rows) else rows.take(pa.array(np.sort(chosen)))
+
+
+def places_of(rows: pa.Table, names: pa.StringArray) -> Numbers:
+    """Return for each name where its row is in `rows`, −1 where there is none."""
+    found = pc.index_in(names, value_set=rows["name"].combine_chunks())
+    places: Numbers = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
+
+
+def _filters(routes: tuple[int, int], names: pa.StringArray, namespaces: Sequence[str]) -> pc.Expression:
+    wanted = pc.field("name").isin(names)
+    if namespaces:
+        wanted |= pc.field("namespace").isin(list(namespaces))
+    return _in_range(routes) & wanted
+
+
+def _in_range(routes: tuple[int, int]) -> pc.Expression:
+    is_topic = pc.field("kind") == KINDS[AggregateKind.TOPIC]
+    return is_topic & (pc.field("route") >= routes[0]) & (pc.field("route") < routes[1])
+
+
+def _columns(names: Sequence[str]) -> pa.Schema:
+    return pa.schema([TOPICS.field(name) for name in names])

@@ -1,0 +1,137 @@
+"""The Delta tables of a snapshot, brought to what its commits say. Nothing of ours reads them; everybody else does.
+
+A commit is published after it is put: table by table, its row in `commits` last. Doing it again changes nothing, and
+a job that was overtaken changes nothing either: each version names its commit as Delta's application transaction, and
+of two writers of one such number Delta lets one through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError
+from deltalake.transaction import AddAction, RemoveAction
+
+from topicfold.snapshot.commits import Commit, DataFile, read_commit
+from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
+
+APPLICATION = "topicfold"
+"""What Delta knows us as; the version of our transactions is the commit's sequence."""
+
+
+def publish(root: Path, newest: Commit) -> None:
+    """Bring every table to `newest`, by way of the commits that were not published yet.
+
+    Raises:
+        SnapshotDamaged: one of these cannot be read.
+    """
+    published = published_sequence(root)
+    waiting = []
+    commit = newest
+    while commit.sequence > published:
+        waiting.append(commit)
+        if not commit.after:
+            break
+        commit = read_commit(root, commit.after)
+    for each in reversed(waiting):
+        versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
+        _append_commit(root, each, versions)
+
+
+def published_sequence(root: Path) -> int:
+    """Return the newest commit that all tables have, 0 for none."""
+    if not DeltaTable.is_deltatable(str(root / "commits")):
+        return 0
+    return DeltaTable(str(root / "commits")).transaction_version(APPLICATION) or 0
+
+
+def active_files(root: Path, table: str) -> set[str]:
+    """Return the names of the files that make up a Delta table now."""
+    if not DeltaTable.is_deltatable(str(root / table)):
+        return set()
+    return _active(DeltaTable(str(root / table)))
+
+
+def _bring(root: Path, table: str, commit: Commit) -> int:
+    """Return the version of `table` that is as `commit` says, made now if there is none."""
+    while True:
+        delta = _opened(root, table)
+        if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
+            return delta.version()
+        active = _active(delta)
+        if table in STATE_TABLES:
+            wanted = {_name(each): each for each in commit.files_of(table)}
+            gone = active - wanted.keys()
+        else:
+            wanted = {_name(each): each for each in commit.added if each.table == table}
+            # A damaged commit that was given up may have been published.
+            gone = {name for name in active if commit.after < int(name.partition("-")[0]) < commit.sequence}
+        new = [each for name, each in wanted.items() if name not in active]
+        if not new and not gone:
+            return delta.version()
+        if _written(delta, table, commit, new, gone):
+            return delta.version() + 1
+
+
+def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
+    """Add the row of `commit` to the table `commits`, if it is not there."""
+    delta = _opened(root, "commits")
+    if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
+        return
+    row = {
+        "sequence": commit.sequence,
+        "time": datetime.fromtimestamp(commit.time_ms / 1000, UTC),
+        "incarnation": commit.incarnation,
+        "predecessor": commit.predecessor,
+        "sha256": commit.sha256,
+        "from": commit.from_,
+        "to": commit.to,
+        "levels": commit.levels,
+        "digests": commit.digests,
+        "counts": list(commit.counts.items()),
+        "versions": list(versions.items()),
+    }
+    file = write_rows(root, "commits", f"{commit.sequence:012}", pa.Table.from_pylist([row], COMMITS))
+    _written(delta, "commits", commit, [file], set())
+
+
+def _written(delta: DeltaTable, table: str, commit: Commit, new: Sequence[DataFile], gone: set[str]) -> bool:
+    """Return whether the next version of `delta` is now the one with these files; False if somebody else was first."""
+    actions: list[AddAction | RemoveAction] = [
+        AddAction(_name(each), each.size, {}, commit.time_ms, True, json.dumps({"numRecords": each.rows}))
+        for each in new
+    ]
+    actions += [
+        RemoveAction(path=name, data_change=True, deletion_timestamp=commit.time_ms, partition_values={})
+        for name in sorted(gone)
+    ]
+    properties = CommitProperties(app_transactions=[Transaction(APPLICATION, commit.sequence)], max_commit_retries=0)
+    try:
+        delta.create_write_transaction(
+            actions, "append", Schema.from_arrow(SCHEMAS[table]), commit_properties=properties
+        )
+    except CommitFailedError:
+        return False
+    return True
+
+
+def _opened(root: Path, table: str) -> DeltaTable:
+    path = root / table
+    path.mkdir(parents=True, exist_ok=True)
+    if not DeltaTable.is_deltatable(str(path)):
+        return DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
+    return DeltaTable(str(path))
+
+
+def _active(delta: DeltaTable) -> set[str]:
+    return set(pa.table(delta.get_add_actions(flatten=True))["path"].to_pylist())
+
+
+def _name(file: DataFile) -> str:
+    return file.path.partition("/")[2]

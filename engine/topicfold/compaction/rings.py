@@ -1,0 +1,108 @@
+"""The rings of operation ids in columns: the same as `state.operations.OperationRing`, a batch at a time.
+
+An operation is one row of 43 bytes, laid out as digests hash it, so a ring's digest is one hash over its rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from topicfold.compaction.binaries import binaries, ids_of
+from topicfold.compaction.spans import Bytes, Numbers
+from topicfold.model.events import CLIENT_RING, SERVER_RING
+from topicfold.snapshot.tables import RINGS
+
+OPERATIONS = np.dtype(
+    [("partition", "<i4"), ("offset", "<i8"), ("place", "<i4"), ("by_client", "?"), ("entry", "u1", (43,))]
+)
+"""An operation of an accepted event, where it stands in the log, and as a ring keeps it."""
+
+CAPACITIES = {"client": CLIENT_RING, "server": SERVER_RING}
+
+
+def entries(ids: Bytes, verdicts: Numbers, etag_ids: Bytes, etag_places: Numbers, body_hashes: Bytes) -> Bytes:
+    """Return operations as rings keep them: id, verdict, the ETag's event id and place, hash of the request's body."""
+    places = etag_places.astype(">u2").view(np.uint8).reshape(-1, 2)
+    return np.concatenate([ids, verdicts.astype(np.uint8)[:, None], etag_ids, places, body_hashes], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """The last operations of one kind, oldest first; `number` counts all there ever were, dropped ones too."""
+
+    capacity: int
+    rows: Bytes
+    number: int
+
+    def added(self, more: Bytes) -> tuple[Ring, Bytes]:
+        """Return the ring after `more` operations, in their order, and those of them that were new to it."""
+        if self._are_new(more):
+            kept = more
+            rows = np.concatenate([self.rows, more])[-self.capacity :]
+        else:
+            rows, kept = self._one_by_one(more)
+        return Ring(self.capacity, rows, self.number + len(kept)), kept
+
+    def digest(self) -> bytes:
+        """Return what `OperationRing.digest` does."""
+        return hashlib.blake2b(np.ascontiguousarray(self.rows).tobytes(), digest_size=16).digest()
+
+    def _are_new(self, more: Bytes) -> bool:
+        """Return whether no id is known or comes twice. May say no where it does; by eight bytes of each id."""
+        ids = _prefixes(np.concatenate([self.rows, more]))
+        ids.sort()
+        return not (ids[1:] == ids[:-1]).any()
+
+    def _one_by_one(self, more: Bytes) -> tuple[Bytes, Bytes]:
+        ring = {row[:16].tobytes(): row for row in self.rows}
+        kept = []
+        for row in more:
+            operation = row[:16].tobytes()
+            if operation in ring:
+                continue
+            ring[operation] = row
+            kept.append(row)
+            if len(ring) > self.capacity:
+                del ring[next(iter(ring))]
+        return _rows(list(ring.values())), _rows(kept)
+
+
+def empty_ring(kind: str) -> Ring:
+    """Return the ring of a new partition."""
+    return Ring(CAPACITIES[kind], _rows([]), 0)
+
+
+def ring_rows(partition: int, kind: str, first: int, rows: Bytes) -> pa.Table:
+    """Return operations as the table `rings` has them; `first` is the number of the first of them."""
+    columns = {
+        "partition": pa.array(np.full(len(rows), partition), pa.int32()),
+        "ring": pa.array([kind] * len(rows), pa.string()),
+        "number": pa.array(np.arange(first, first + len(rows))),
+        "operation": binaries(rows[:, :16]),
+        "verdict": pa.array(rows[:, 16], pa.int32()),
+        "etag_id": binaries(rows[:, 17:33]),
+        "etag_place": pa.array(rows[:, 33].astype(np.int32) * 256 + rows[:, 34], pa.int32()),
+        "body_hash": binaries(rows[:, 35:]),
+    }
+    return pa.table([columns[each.name] for each in RINGS], schema=RINGS)
+
+
+def ring_content(rows: pa.Table) -> Bytes:
+    """Return the operations of such rows as rings keep them."""
+    return entries(
+        ids_of(rows["operation"]), rows["verdict"].to_numpy(), ids_of(rows["etag_id"]), rows["etag_place"].to_numpy(),
+        ids_of(rows["body_hash"], 8),
+    )  # fmt: skip
+
+
+def _prefixes(rows: Bytes) -> npt.NDArray[np.uint64]:
+    return np.ascontiguousarray(rows[:, :8]).view(np.uint64).reshape(-1)
+
+
+def _rows(rows: list[Bytes]) -> Bytes:
+    return np.stack(rows) if rows else np.zeros((0, 43), np.uint8)

@@ -1,0 +1,186 @@
+"""One slice of a batch, from records to files: pure but for the files it reads and writes.
+
+Any slice may be folded anywhere, at any time and more than once: what it writes has names of its own, and counts only
+once a commit says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from topicfold.compaction.binaries import ids_of
+from topicfold.compaction.changed import Changed, changed_topics, sums_of
+from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
+from topicfold.compaction.lives import Candidates, candidates_of
+from topicfold.compaction.outputs import write_changes, write_ends, write_topics
+from topicfold.compaction.owners import OwnerChange, OwnerFold, Question, fold_owners
+from topicfold.compaction.plan import Answer, NamespaceDelta, Plan, SliceResult
+from topicfold.compaction.prior import rows_of
+from topicfold.compaction.records import Flags, Records, read_records
+from topicfold.compaction.rings import OPERATIONS, entries
+from topicfold.compaction.routing import range_of
+from topicfold.compaction.rows import Row, topic_rows
+from topicfold.compaction.topic_fold import TopicFold, fold_topics
+from topicfold.model.events import AggregateKind
+from topicfold.state.aggregate import add_hashes
+
+
+def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> SliceResult:
+    """Fold slice `number` of a batch: its records are in `batches`, with the columns `records.RECORDS`.
+
+    Writes files, unless the batch raises a question; see `SliceResult.answers`.
+    """
+    watch = _Watch()
+    records, seen = read_records(watch.waiting(batches), plan.start)
+    watch.lap("decoding")
+    folds, owners = fold_owners(records, plan.owners, plan.answers)
+    candidates = candidates_of(records, folds)
+    ends = ends_of(folds)
+    first = np.unique(candidates.name[candidates.life == 0])
+    routes = range_of(number, plan.slices)
+    ended = sorted({end.namespace for end in ends if end.life == 0})
+    prior = rows_of(plan.root, plan.files, routes, pa.array(candidates.names[first], pa.string()), ended)
+    watch.lap("looking_up")
+    fold = fold_topics(records, candidates, prior)
+    watch.lap("folding")
+    stops = {each.partition: each.stop for each in folds if each.stop is not None}
+    levels = tuple(each.level for each in folds)
+    questions = [question for each in folds for question in each.questions]
+    if questions:
+        answers = tuple(_answer(question, records, fold, candidates) for question in questions)
+        return SliceResult(seen, stops, levels, answers, seconds=watch.seconds)
+    is_final = _final(fold, candidates, folds)
+    changed = changed_topics(records, fold, candidates, folds, is_final)
+    gone = gone_rows(ends, prior, changed.rows["name"])
+    watch.lap("hashing")
+    mine = [each for each in owners if records.is_own[each.row]]
+    files = [
+        *write_topics(plan, routes, pa.concat_tables([changed.rows, topic_rows(gone)])),
+        *write_changes(plan, records, fold, candidates, mine),
+        *write_ends(plan, records, ends, unlabelled(ends, fold, candidates, prior), owners),
+    ]
+    watch.lap("writing")
+    return SliceResult(
+        seen,
+        stops,
+        levels,
+        namespaces=tuple(_deltas(fold, candidates, changed, prior, is_final)),
+        files=tuple(files),
+        owners=_stream(topic_rows(_owner_rows(folds))) if number == 0 else b"",
+        operations=_topic_operations(records, fold) + _owner_operations(records, mine),
+        accepted=len(fold.row) + len(mine),
+        seconds=watch.seconds,
+    )
+
+
+def _answer(question: Question, records: Records, fold: TopicFold, candidates: Candidates) -> Answer:
+    owner = (question.partition, question.namespace)
+    numbers = [
+        n for n, each in enumerate(zip(candidates.partitions, candidates.namespaces, strict=True)) if each == owner
+    ]
+    counts = np.isin(fold.namespace, numbers) & (fold.life == question.life)
+    counts &= records.offsets[fold.row] < question.offset
+    return Answer(question, int(fold.is_put[counts].sum()) - int(fold.was_live[counts].sum()))
+
+
+def _final(fold: TopicFold, candidates: Candidates, folds: Sequence[OwnerFold]) -> Flags:
+    """Return which events are in the last life, of the batch, of their namespace."""
+    owners = zip(candidates.partitions, candidates.namespaces, strict=True)
+    last = np.array([len(folds[owner].lives[name]) - 1 for owner, name in owners], dtype=np.int64)
+    found: Flags = fold.life == last[fold.namespace]
+    return found
+
+
+def _deltas(
+    fold: TopicFold, candidates: Candidates, changed: Changed, prior: pa.Table, is_final: Flags
+) -> Iterator[NamespaceDelta]:
+    """Yield what the slice adds to each namespace that an accepted event was about."""
+    count = len(candidates.namespaces)
+    earlier, owners = fold.prior[changed.events], fold.namespace[changed.events]
+    new = sums_of(changed.hashes, owners)
+    old = sums_of(ids_of(prior["hash"])[earlier[earlier >= 0]], owners[earlier >= 0])
+    grown = fold.is_put[is_final].astype(np.int64) - fold.was_live[is_final]
+    live = np.bincount(fold.namespace[is_final], grown, count)
+    is_new = is_final & (fold.before < 0) & (fold.prior < 0)
+    fresh = np.bincount(fold.namespace[is_new], minlength=count)
+    for owner, total in new.items():
+        place = (candidates.partitions[owner], candidates.namespaces[owner])
+        yield NamespaceDelta(*place, int(live[owner]), int(fresh[owner]), add_hashes(0, total, old.get(owner, 0)))
+
+
+def _owner_rows(folds: Sequence[OwnerFold]) -> list[Row]:
+    """Return the rows of tenants and namespaces that changed."""
+    rows = []
+    for fold in folds:
+        for kind, name in sorted(fold.changed):
+            is_tenant = kind == AggregateKind.TENANT
+            aggregate = (fold.tenants if is_tenant else fold.namespaces)[name]
+            rows.append(Row(kind, name, "" if is_tenant else name, "", fold.partition, aggregate))
+    return rows
+
+
+def _topic_operations(records: Records, fold: TopicFold) -> bytes:
+    """Return the operations of topics' accepted events, each with the ETag it left, as `rings.OPERATIONS`."""
+    found = fold.operations
+    place = found.change_up_to()
+    event_ids = records.event_ids[fold.row][found.event]
+    etag_ids = np.where((place > 0)[:, None], event_ids, fold.old_etag_ids[found.event])
+    etag_places = np.where(place > 0, place, fold.old_etag_places[found.event])
+    rows = np.zeros(len(place), OPERATIONS)
+    rows["partition"] = records.partitions[fold.row][found.event]
+    rows["offset"] = records.offsets[fold.row][found.event]
+    rows["place"] = found.place
+    rows["by_client"] = found.by_client
+    rows["entry"] = entries(found.ids, found.verdicts, etag_ids, etag_places, found.body_hashes)
+    return rows.tobytes()
+
+
+def _owner_operations(records: Records, owners: Sequence[OwnerChange]) -> bytes:
+    """Return the operations of these accepted events, as `rings.OPERATIONS`."""
+    rows = []
+    for row, event, change, _ in owners:
+        of = zip(event.operations, change.settled, strict=True)
+        for place, (operation, (_, (verdict, etag, body_hash))) in enumerate(of, 1):
+            entry = operation.id + bytes([verdict]) + etag.event_id + etag.place.to_bytes(2, "big") + body_hash
+            at = (int(records.partitions[row]), int(records.offsets[row]), place, operation.by_client)
+            rows.append((*at, np.frombuffer(entry, np.uint8)))
+    return np.array(rows, OPERATIONS).tobytes()
+
+
+def _stream(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+class _Watch:
+    """How long each part of a slice took."""
+
+    def __init__(self) -> None:
+        self.seconds = {"reading": 0.0}
+        self._since = time.perf_counter()
+
+    def waiting(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield `batches`, taking the time until each is there for reading."""
+        source = iter(batches)
+        while True:
+            since = time.perf_counter()
+            batch = next(source, None)
+            waited = time.perf_counter() - since
+            self.seconds["reading"] += waited
+            self._since += waited
+            if batch is None:
+                return
+            yield batch
+
+    def lap(self, part: str) -> None:
+        """Take the time since the last lap for `part`."""
+        now = time.perf_counter()
+        self.seconds[part] = now - self._since
+        self._since = now

@@ -1,0 +1,115 @@
+"""The embedded log as a streaming source of Spark: partitions are the log's, offsets too.
+
+Executors read the file themselves, so they must be on its machine. Spark 4.0 asks a Python source only for its end, so
+how many records a batch may have is kept to by saying an end that is near enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from topicfold.log.sqlite_file import SqliteFile
+
+NAME = "topicfold_sqlite"
+
+_COLUMNS = pa.schema({"partition": pa.int32(), "offset": pa.int64(), "value": pa.binary()})
+_PAGE = 5_000
+
+Offsets = dict[str, int]
+"""Next offset by partition; Spark keeps them as JSON."""
+
+
+class SqliteSource(DataSource):
+    """Options: `path`; `start`, the positions to begin at, separated by commas; `rows`, the most a batch may have;
+    `end`, the positions to end at, which may be left out."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return "partition int, offset bigint, value binary"
+
+    def streamReader(self, schema: Any) -> SqliteReader:  # noqa: N802 - Spark's name
+        """Return what reads."""
+        end = self.options.get("end")
+        return SqliteReader(
+            self.options["path"],
+            _numbers(self.options["start"]),
+            int(self.options["rows"]),
+            _numbers(end) if end else None,
+        )
+
+
+class Range(InputPartition):
+    """Records of one partition from `start` up to `end`, exclusive."""
+
+    def __init__(self, partition: int, start: int, end: int) -> None:
+        self.partition = partition
+        self.start = start
+        self.end = end
+
+
+class SqliteReader(DataSourceStreamReader):
+    """Reads the file. Says an end at most `rows` records beyond the last one it said."""
+
+    def __init__(self, path: str, start: Sequence[int], rows: int, end: Sequence[int] | None) -> None:
+        self._path = path
+        self._start = tuple(start)
+        self._said = list(start)
+        self._rows = rows
+        self._end = end
+
+    def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
+        """Return where to begin when there is no checkpoint."""
+        return _offsets(self._start)
+
+    def latestOffset(self) -> Offsets:  # noqa: N802 - Spark's name
+        """Return where the next batch ends."""
+        ends = self._end or [bound.end for bound in self._open().bounds()]
+        left = self._rows
+        for partition, end in enumerate(ends):
+            step = min(max(end - self._said[partition], 0), left)
+            self._said[partition] += step
+            left -= step
+        return _offsets(self._said)
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """Return what executors read for a batch."""
+        for partition, position in end.items():
+            self._said[int(partition)] = max(self._said[int(partition)], position)
+        return [Range(int(each), start.get(each, 0), to) for each, to in end.items() if to > start.get(each, 0)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the records of one range. Runs on an executor."""
+        assert isinstance(partition, Range)  # noqa: S101 - Spark gives back what `partitions` made
+        file = self._open()
+        try:
+            position = partition.start
+            while position < partition.end:
+                found = file.read(partition.partition, position, min(_PAGE, partition.end - position))
+                if not found:
+                    return
+                position = found[-1].offset + 1
+                columns = zip(*found, strict=True)
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(each, field.type) for each, field in zip(columns, _COLUMNS, strict=True)], schema=_COLUMNS
+                )
+        finally:
+            file.close()
+
+    def _open(self) -> SqliteFile:
+        return SqliteFile(Path(self._path), partitions=len(self._said))
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in text.split(",")]
+
+
+def _offsets(positions: Sequence[int]) -> Offsets:
+    return {str(partition): position for partition, position in enumerate(positions)}

@@ -1,0 +1,72 @@
+"""Parquet files of a snapshot: written once under a name that nobody else uses, and read back by their columns."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from topicfold.snapshot.commits import DataFile, sync_directory, write_durably
+from topicfold.snapshot.tables import SCHEMAS
+
+ROW_GROUP = 16_384
+"""Rows of a group: small enough that a range of routes reads little beside itself."""
+
+_REPEATING = {
+    "kind", "namespace", "partition", "gone", "live", "labels.key_value.key", "labels.key_value.value",
+    "old_labels.key_value.key", "old_labels.key_value.value", "new_labels.key_value.key", "new_labels.key_value.value",
+    "incarnation", "key", "value", "change", "actor", "operations.list.element.actor", "deletes", "payload_schema",
+}  # fmt: skip
+"""Columns that hold few different values."""
+
+_FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namespace"]
+"""Columns whose least and greatest values are kept, so that groups can be passed over."""
+
+
+def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
+    """Write a new file of `table`, durably, and return what a commit says of it. `label` is for people."""
+    name = f"{label}-{secrets.token_hex(8)}.parquet"
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows.cast(SCHEMAS[table]),
+        sink,
+        compression="zstd",
+        compression_level=1,
+        row_group_size=ROW_GROUP if table.startswith("topics") else 8 * ROW_GROUP,
+        use_dictionary=_dictionaries(table),
+        write_statistics=_FOUND_BY,
+    )
+    content = sink.getvalue().to_pybytes()
+    directory = root / table
+    directory.mkdir(parents=True, exist_ok=True)
+    write_durably(directory / name, content)
+    sync_directory(directory)
+    return DataFile(f"{table}/{name}", len(content), rows.num_rows, hashlib.sha256(content).hexdigest())
+
+
+def read_rows(
+    root: Path, files: Sequence[DataFile], table: str, columns: Sequence[str] | None = None, filters: object = None
+) -> pa.Table:
+    """Return the rows of these files of one table, only these columns, where `filters` hold."""
+    schema = SCHEMAS[table]
+    parts = [
+        pq.read_table(root / each.path, columns=columns, filters=filters, schema=schema)
+        for each in files
+        if each.table == table
+    ]
+    names = list(columns) if columns is not None else schema.names
+    wanted = pa.schema([schema.field(name) for name in names])
+    return pa.concat_tables([part.select(names) for part in parts]) if parts else wanted.empty_table()
+
+
+def _dictionaries(table: str) -> list[str]:
+    """Return the columns of `table` to keep as numbers into a list of their values."""
+    if table in ("label_index", "label_index_diffs"):
+        return ["namespace", "key", "value", "change", "actor"]
+    return [
+        name for name in _REPEATING if name.partition(".")[0] in SCHEMAS[table].names and name not in ("key", "value")
+    ]

@@ -1,0 +1,40 @@
+"""One Spark session for all tests of a process: it takes seconds to start."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.compaction.connector import connector
+from tests.prerequisites import CHECKOUT, needed
+from topicfold.compaction.session import open_session
+
+
+def spark_settings(master: str = "local[2]") -> dict[str, str]:
+    """Return the settings of a small session on this machine."""
+    with needed():
+        jars = connector()
+    return {
+        "spark.master": master,
+        "spark.jars": jars,
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "700m",
+        "spark.sql.shuffle.partitions": "2",
+    }
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[dict[str, str]]:
+    """The settings of this process's session, which runs."""
+    os.environ["PYTHONPATH"] = str(CHECKOUT / "engine") + os.pathsep + os.environ.get("PYTHONPATH", "")
+    settings = spark_settings()
+    session: SparkSession = open_session(settings, needs_kafka=True)
+    yield settings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.stop()

@@ -1,0 +1,140 @@
+"""Batches folded without Spark: records dealt to slices here, and what the tables then say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from topicfold.compaction.batch import Base, Batch, Run, fold_batch
+from topicfold.compaction.folded import empty_folded
+from topicfold.compaction.plan import Plan, SliceResult
+from topicfold.compaction.prior import all_rows
+from topicfold.compaction.records import RECORDS
+from topicfold.compaction.routing import ROUTES, is_for_all, route_of_value, slice_of
+from topicfold.compaction.slices import fold_slice
+from topicfold.log.codec import encode_event
+from topicfold.log.port import LogIdentity
+from topicfold.model.events import HASH_NAME, Event
+from topicfold.snapshot.commits import Commit, DataFile, put_commit
+from topicfold.snapshot.data_files import read_rows
+from topicfold.state.fold import PartitionState
+
+GARBAGE = b"garbage"
+Index = Counter[tuple[str, str, str, str]]
+"""Namespace, key, value and topic of each label, once."""
+
+
+class Placed(NamedTuple):
+    """One record of a log."""
+
+    partition: int
+    offset: int
+    value: bytes
+
+
+def placed(partition: int, log: Sequence[Event | None], first: int = 0) -> list[Placed]:
+    """Return the records of one partition's `log`."""
+    return [
+        Placed(partition, first + n, GARBAGE if event is None else encode_event(event)) for n, event in enumerate(log)
+    ]
+
+
+def dealt(records: Sequence[Placed], slices: int) -> list[pa.RecordBatch]:
+    """Return what each slice is given."""
+    rows: list[list[tuple[int, int, bytes, bool]]] = [[] for _ in range(slices)]
+    for record in reversed(records):
+        mine = slice_of(route_of_value(record.value), slices)
+        for number in range(slices) if is_for_all(record.value) else (mine,):
+            rows[number].append((*record, number == mine))
+    names = RECORDS.names
+    return [pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in each], RECORDS) for each in rows]
+
+
+def run_here(records: Sequence[Placed]) -> Run:
+    """Return what folds `records` in this process; results travel as they do from executors."""
+
+    def run(plan: Plan) -> list[SliceResult]:
+        results = []
+        for number, batch in enumerate(dealt(records, plan.slices)):
+            result = fold_slice(plan, number, [batch.slice(0, 3), batch.slice(3)])
+            results.append(SliceResult.of(result.facts(), result.owners, result.operations))
+        return results
+
+    return run
+
+
+class Tables:
+    """A snapshot that grows by batches."""
+
+    def __init__(self, root: Path, partitions: int, incarnation: bytes = bytes(16)) -> None:
+        self.root = root
+        self.identity = LogIdentity(incarnation, partitions, HASH_NAME)
+        self.base = Base(None, empty_folded(partitions))
+        self.commits: list[Commit] = []
+
+    def take(self, records: Sequence[Placed], slices: int = 2) -> Batch | None:
+        """Fold and commit a batch; None if it held nothing new."""
+        batch = fold_batch(self.root, self.identity, self.base, slices, run_here(records))
+        if batch is not None:
+            commit = put_commit(self.root, batch.commit)
+            assert commit is not None
+            self.commits.append(commit)
+            self.base = Base(commit, batch.folded, commit.sequence + 1)
+        return batch
+
+    @property
+    def commit(self) -> Commit:
+        """The newest one."""
+        return self.commits[-1]
+
+    def topics(self) -> dict[str, dict[str, object]]:
+        """Return the newest row of every topic, by its name."""
+        rows = all_rows(self.root, self.commit.files, (0, ROUTES)).to_pylist()
+        return {row["name"]: row for row in rows}
+
+    def index(self) -> Index:
+        """Return (namespace, key, value, topic) as the index of the newest base and the diffs behind it have it."""
+        found: Index = Counter()
+        for row in read_rows(self.root, self.commit.files, "label_index").to_pylist():
+            found.update((row["namespace"], row["key"], row["value"], topic) for topic in row["topics"])
+        return _sum([row for row in self.diffs() if row["sequence"] > self.commit.base_sequence], found)
+
+    def summed(self) -> Index:
+        """Return the same as all diffs summed up have it."""
+        return _sum(self.diffs(), Counter())
+
+    def diffs(self) -> list[dict[str, object]]:
+        """Return the rows of `label_index_diffs`, in the order of the log."""
+        rows = read_rows(self.root, self._added("label_index_diffs"), "label_index_diffs").to_pylist()
+        return sorted(rows, key=lambda row: (row["partition"], row["offset"], row["change"] == "added"))
+
+    def history(self) -> list[dict[str, object]]:
+        """Return the rows of `history`, in the order of the log."""
+        rows = read_rows(self.root, self._added("history"), "history").to_pylist()
+        return sorted(rows, key=lambda row: (row["partition"], row["offset"]))
+
+    def _added(self, table: str) -> list[DataFile]:
+        return [each for commit in self.commits for each in commit.added if each.table == table]
+
+
+def _sum(rows: list[dict[str, object]], before: Index) -> Index:
+    """Return the index after `rows` of `label_index_diffs`, which must be in the order of the log."""
+    found = Counter(before)
+    for row in rows:
+        found[row["namespace"], row["key"], row["value"], row["topic"]] += 1 if row["change"] == "added" else -1
+    assert set(found.values()) <= {0, 1}, "a label was added twice, or removed where it was not"
+    return +found
+
+
+def index_of(state: PartitionState) -> Index:
+    """Return (namespace, key, value, topic) as the engine has it."""
+    return Counter(
+        (namespace, key, value, table.keys[number])
+        for namespace, table in state.topics.items()
+        for number in table
+        for key, value in table.labels(number).items()
+    )

@@ -1,0 +1,138 @@
+"""Whatever a log holds and however it is cut into batches and slices, the tables say what the engine's fold says."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import empty_state
+from tests.compaction.folding import Tables, index_of, placed
+from tests.state.histories import PARTITION, PARTITIONS, Log, logs
+from topicfold.compaction import batch, rings
+from topicfold.compaction.folded import folded_at
+from topicfold.log.payload import decode_indexed
+from topicfold.model.names import topic_of_key
+from topicfold.state.change import Outcome
+from topicfold.state.fold import PartitionState
+
+many = settings(max_examples=40, deadline=None)
+cuts = st.lists(st.integers(0, 60), max_size=6)
+seeds = st.integers(0, 1_000_000)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_rings() -> Iterator[None]:
+    """Rings of a few operations, so that they overflow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rings, "CAPACITIES", {"client": 4, "server": 3})
+        for module in ("batch", "folded"):
+            patch.setattr(f"topicfold.compaction.{module}.CAPACITIES", {"client": 4, "server": 3})
+        patch.setattr(batch, "_RING_FILES", 3)
+        yield
+
+
+def in_batches(log: Log, cut: Sequence[int], seed: int, root: Path) -> Tables:
+    """Return the tables after `log`, cut at these places; whether `topics` is rewritten is left to chance."""
+    chance = random.Random(seed)
+    tables = Tables(root, PARTITIONS)
+    places = sorted({0, *(each for each in cut if each < len(log)), len(log)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or chance.random() < 0.3)
+        for start, end in pairwise(places):
+            tables.take(placed(PARTITION, log[start:end], start), slices=chance.choice((1, 2, 3)))
+    return tables
+
+
+def replayed(log: Log) -> PartitionState:
+    """Return the engine's state after `log`."""
+    state = empty_state(PARTITION, PARTITIONS, client_ring=4, server_ring=3)
+    for each in log:
+        state.apply(state.position, each)
+    return state
+
+
+@given(logs, cuts, seeds)
+@many
+def test_digests_are_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        commit = in_batches(log, cut, seed, Path(root)).commit
+    empty = empty_state(0, PARTITIONS, client_ring=4, server_ring=3)
+    assert commit.digests == (empty.digest().hex(), replayed(log).digest().hex())
+    assert commit.to == (0, len(log))
+
+
+@given(logs, cuts, seeds)
+@many
+def test_records_are_byte_for_byte_those_of_the_engine(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        rows = in_batches(log, cut, seed, Path(root)).topics()
+    state = replayed(log)
+    expected = {
+        topic_of_key(namespace, key): table.get(key) for namespace, table in state.topics.items() for key in table.keys
+    }
+    assert rows.keys() == expected.keys()
+    for name, topic in expected.items():
+        row = rows[name]
+        assert (row["version"], row["live"], row["etag_id"], row["etag_place"], row["payload_schema"], row["payload"],
+                row["offset"]) == (topic.version, topic.is_live, *topic.etag, topic.payload_schema, topic.payload,
+                                   topic.offset)  # fmt: skip
+        assert row["incarnation"] == state.namespaces[row["namespace"]].incarnation
+
+
+@given(logs, cuts, seeds)
+@many
+def test_the_label_index_is_that_of_the_engine_and_the_sum_of_all_diffs(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        tables = in_batches(log, cut, seed, Path(root))
+        assert tables.index() == tables.summed() == index_of(replayed(log))
+
+
+@given(logs, cuts, seeds)
+@many
+def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        found = in_batches(log, cut, seed, Path(root)).history()
+    state, expected = empty_state(PARTITION, PARTITIONS), []
+    for each in log:
+        change = state.apply(state.position, each)
+        if change.outcome is Outcome.ACCEPTED:
+            expected.append((state.position - 1, each.name, each.event_id, each.payload))
+    assert [(row["offset"], row["name"], row["event_id"], row["payload"]) for row in found] == expected
+    for row in found:
+        indexed = None if row["deletes"] else decode_indexed(row["payload_schema"], row["payload"])
+        if row["kind"] == "topic":
+            assert row["new_labels"] == ([] if row["deletes"] else indexed and sorted(indexed.labels.items()))
+
+
+@given(logs, cuts, seeds)
+@settings(max_examples=20, deadline=None)
+def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        tables = in_batches(log, cut, seed, Path(root))
+        again = folded_at(tables.root, tables.commit)
+    for here, there in zip(tables.base.folded, again, strict=True):
+        assert (here.position, here.level, here.tenants, here.namespaces, here.sums) == (
+            there.position, there.level, there.tenants, there.namespaces, there.sums
+        )  # fmt: skip
+        for kind, ring in here.rings.items():
+            assert np.array_equal(ring.rows, there.rings[kind].rows)
+            assert not len(ring.rows) or ring.number == there.rings[kind].number
+        assert here.digest() == there.digest()
+
+
+@given(logs, cuts, seeds)
+@settings(max_examples=20, deadline=None)
+def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        tables = in_batches(log, cut, seed, Path(root))
+        before = tables.commit
+        assert tables.take(placed(PARTITION, log)) is None
+        assert tables.commit is before

@@ -1,0 +1,149 @@
+"""Wherever a job dies, and however many there are, the tables end the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.builders import empty_state
+from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
+from tests.state.histories import PARTITION, PARTITIONS
+from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.publishing import publish
+from topicfold.compaction.vacuum import vacuum
+from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.log.codec import decode_event
+from topicfold.snapshot.commits import MANIFESTS, read_commit, require_intact, sequences
+from topicfold.snapshot.tables import SCHEMAS
+
+COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]
+
+
+def rows(root: Path, table: str) -> list[dict[str, Any]]:
+    """Return what everybody else sees of a table: through Delta, not through our commits."""
+    return DeltaTable(str(root / table)).to_pyarrow_table().to_pylist()
+
+
+def whole(root: Path) -> Mapping[str, Any]:
+    """Return what the tables say, whatever commits it came in."""
+    topics = sorted(rows(root, "topics") + rows(root, "topics_tail"), key=lambda row: row["offset"])
+    newest = {(row["kind"], row["name"]): row for row in topics}
+    commits = rows(root, "commits")
+    return {
+        "topics": [newest[each] for each in sorted(newest) if not newest[each]["gone"]],
+        "history": sorted(_without(rows(root, "history"), "sequence"), key=lambda row: row["offset"]),
+        "diffs": sorted(map(str, _without(rows(root, "label_index_diffs"), "sequence"))),
+        "rings": sorted(map(str, rows(root, "rings"))),
+        "namespaces": rows(root, "namespaces"),
+        "end": max((row["to"], row["digests"]) for row in commits),
+        "chain": sorted((row["from"], row["to"]) for row in commits)[0][0],
+    }
+
+
+def _without(found: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != column} for row in found]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("undisturbed")
+    run(root, cuts=1)
+    return root
+
+
+def test_the_tables_end_where_the_engine_does(undisturbed: Path) -> None:
+    state = empty_state(PARTITION, PARTITIONS, client_ring=65_536, server_ring=16_384)
+    for record in the_log():
+        state.apply(record.offset, decode_event(record.value))
+    to, digests = whole(undisturbed)["end"]
+    assert to[PARTITION] == LENGTH
+    assert digests[PARTITION] == state.digest().hex()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_job_that_was_killed_leaves_no_trace_once_it_has_run_again(
+    undisturbed: Path, tmp_path: Path, stage: str
+) -> None:
+    killed = subprocess.run([*COMMAND, str(tmp_path), "1", stage], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+    found, expected = (_without(_without(_without(rows(root, "commits"), "time"), "sha256"), "predecessor")
+                       for root in (tmp_path, undisturbed))  # fmt: skip
+    key = lambda row: row["sequence"]  # noqa: E731
+    assert sorted(_without(found, "versions"), key=key) == sorted(_without(expected, "versions"), key=key)
+
+
+def test_two_jobs_at_once_fold_every_event_once(undisturbed: Path, tmp_path: Path) -> None:
+    jobs = [subprocess.Popen([*COMMAND, str(tmp_path), cuts], stderr=subprocess.PIPE) for cuts in ("2", "3", "2")]
+    assert [(job.communicate()[1].decode(), job.returncode) for job in jobs] == [("", 0)] * 3
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_batches_that_come_again_change_nothing(undisturbed: Path) -> None:
+    before = sequences(undisturbed)
+    run(undisturbed, cuts=2)
+    assert sequences(undisturbed) == before
+
+
+def test_a_version_that_a_commit_names_is_that_state_for_ever(undisturbed: Path) -> None:
+    for row in rows(undisturbed, "commits"):
+        commit = read_commit(undisturbed, row["sequence"])
+        versions = dict(row["versions"])
+        for table in ("topics", "topics_tail", "namespaces", "rings", "label_index"):
+            delta = DeltaTable(str(undisturbed / table), version=versions[table])
+            names = {Path(each).name for each in delta.file_uris()}
+            assert names == {Path(each.path).name for each in commit.files_of(table)}
+
+
+def test_a_damaged_commit_is_given_up_and_folded_anew(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    newest = read_commit(tmp_path, sequences(tmp_path)[0])
+    (tmp_path / newest.files_of("namespaces")[0].path).write_bytes(b"flipped")
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
+    assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
+
+
+def test_a_snapshot_of_which_nothing_is_whole_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    for path in (tmp_path / MANIFESTS).iterdir():
+        path.write_bytes(b"{}")
+    with pytest.raises(SnapshotDamaged):
+        run(tmp_path, cuts=1)
+
+
+def test_a_snapshot_of_another_log_is_refused(undisturbed: Path) -> None:
+    with pytest.raises(WrongSnapshot, match="is of the log"):
+        Compactor(undisturbed, replace(IDENTITY, incarnation=b"M" * 16), 2)
+
+
+def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    orphan = tmp_path / "history" / "000000000002-left-by-a-dead-job.parquet"
+    orphan.write_bytes(b"")
+    assert vacuum(tmp_path, keep=2, min_age_seconds=3600) == 0
+    assert vacuum(tmp_path, keep=2, min_age_seconds=0) > 0
+    assert not orphan.exists()
+    assert len(sequences(tmp_path)) == 2
+    for number in sequences(tmp_path):
+        require_intact(tmp_path, read_commit(tmp_path, number))
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_publishing_again_changes_no_table(undisturbed: Path) -> None:
+    before = {table: DeltaTable(str(undisturbed / table)).version() for table in SCHEMAS}
+    publish(undisturbed, read_commit(undisturbed, sequences(undisturbed)[0]))
+    assert {table: DeltaTable(str(undisturbed / table)).version() for table in SCHEMAS} == before
+
+
+def test_the_batches_of_these_tests_differ() -> None:
+    assert len({tuple(len(each) for each in batches(cuts)) for cuts in (1, 2, 3)}) == 3

@@ -1,0 +1,162 @@
+"""The job itself, on Spark: from a log on SQLite or Kafka to tables, whatever comes between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.builders import namespace_put
+from tests.compaction.conftest import spark_settings
+from tests.compaction.folding import index_of
+from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
+from tests.compaction.test_failures import rows
+from tests.prerequisites import CHECKOUT
+from topicfold.compaction.compactor import Done
+from topicfold.compaction.job import CompactOptions, compact
+from topicfold.errors import LevelUnsupported, LogGap, WrongLog, WrongSnapshot
+from topicfold.log.codec import encode_event
+from topicfold.model.events import Kind
+from topicfold.settings import Settings
+from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.state.fold import PartitionState
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+ROWS = 25
+
+
+@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    if request.param == "sqlite":
+        return settings_of(log_file=tmp_path / "log.db")
+    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
+
+
+def job(log: Settings, root: Path, spark: dict[str, str], *, batch_rows: int = ROWS) -> list[Done]:
+    """Run the job once and return its batches."""
+    done: list[Done] = []
+    options = CompactOptions(root, once=True, batch_rows=batch_rows, slices=2, spark=spark)
+    compact(log, options, lambda each, facts: done.append(each))
+    return done
+
+
+def require_equal(root: Path, states: Sequence[PartitionState]) -> None:
+    """Require that the newest commit is the engine's state, and the tables say so to everybody."""
+    commit = read_commit(root, sequences(root)[0])
+    assert commit.digests == tuple(state.digest().hex() for state in states)
+    assert commit.to == tuple(state.position for state in states)
+    index = sum((index_of(state) for state in states), start=index_of(states[0]) - index_of(states[0]))
+    found = {(r["namespace"], r["key"], r["value"], topic) for r in rows(root, "label_index") for topic in r["topics"]}
+    assert found == set(index)
+
+
+def test_a_log_in_ten_batches_comes_to_what_the_engine_folds(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    append(log, random_values(1, 10 * ROWS))
+    done = job(log, tmp_path / "snapshot", spark)
+    assert len(done) >= 10
+    assert max(each.events for each in done) <= 2 * ROWS
+    require_equal(tmp_path / "snapshot", replayed(log))
+
+
+def test_the_next_run_goes_on_and_a_lost_checkpoint_changes_nothing(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, values = tmp_path / "snapshot", random_values(2, 90)
+    append(log, values[:40])
+    job(log, root, spark, batch_rows=1000)
+    append(log, values[40:60])
+    assert [each.events for each in job(log, root, spark, batch_rows=1000)] == [20]
+    shutil.rmtree(root / "checkpoint")
+    append(log, values[60:])
+    assert [each.events for each in job(log, root, spark, batch_rows=1000)] == [30]
+    assert job(log, root, spark) == []
+    require_equal(root, replayed(log))
+
+
+def test_a_checkpoint_that_is_behind_is_passed_over(log: Settings, tmp_path: Path, spark: dict[str, str]) -> None:
+    root, values = tmp_path / "snapshot", random_values(3, 60)
+    append(log, values[:20])
+    job(log, root, spark)
+    shutil.copytree(root / "checkpoint", tmp_path / "older")
+    append(log, values[20:40])
+    job(log, root, spark)
+    shutil.rmtree(root / "checkpoint")
+    shutil.copytree(tmp_path / "older", root / "checkpoint")
+    append(log, values[40:])
+    assert sum(each.events for each in job(log, root, spark)) == 20
+    require_equal(root, replayed(log))
+
+
+def test_a_level_beyond_this_version_stops_the_job_and_keeps_what_lies_below(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    values = random_values(4, 20)
+    append(log, values)
+    raised = encode_event(namespace_put(999)._replace(kind=Kind.LEVEL))
+    append(log, [raised, *values])
+    with pytest.raises(LevelUnsupported, match="offset 21"):
+        job(log, tmp_path / "snapshot", spark, batch_rows=1000)
+    assert read_commit(tmp_path / "snapshot", 1).to[PARTITION] == 21
+    with pytest.raises(LevelUnsupported, match="offset 21"):
+        job(log, tmp_path / "snapshot", spark, batch_rows=1000)
+
+
+def test_a_log_that_lost_records_or_was_trimmed_beyond_the_snapshot_is_refused(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    from dataclasses import replace
+
+    from topicfold.compaction.job import require_overlap
+    from topicfold.compaction.sources import LogFacts
+    from topicfold.log.port import LogIdentity
+
+    facts = LogFacts(LogIdentity(b"L" * 16, 2, "sha256-be32"), (0, 10), (5, 50))
+    require_overlap(facts, (5, 10))
+    with pytest.raises(WrongLog, match="partition 0 of the log ends at offset 5, the snapshot at 6"):
+        require_overlap(facts, (6, 10))
+    with pytest.raises(WrongSnapshot, match="partition 1 of the log begins at offset 10, the snapshot ends at 9"):
+        require_overlap(replace(facts), (5, 9))
+
+
+@pytest.mark.kafka
+def test_what_an_aborted_transaction_wrote_is_never_folded(
+    kafka_bootstrap: str, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log = settings_of(kafka_bootstrap=kafka_bootstrap, kafka_topic=f"t-{uuid.uuid4().hex}")
+    values = random_values(5, 30)
+    append(log, values[:20])
+    producer = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": uuid.uuid4().hex, "log_level": 0})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(log.kafka_topic, values[20], partition=PARTITION)
+    producer.flush(20)
+    producer.abort_transaction(20)
+    append(log, values[21:])
+    with pytest.raises(LogGap, match="partition 1"):
+        job(log, tmp_path / "snapshot", spark, batch_rows=1000)
+    assert sequences(tmp_path / "snapshot") == []
+
+
+def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(6, 60))
+    settings = spark_settings("local-cluster[2,1,1024]")
+    options = [part for name, value in settings.items() for part in ("--spark-setting", f"{name}={value}")]
+    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file), *options,
+               "--snapshot", str(tmp_path / "snapshot"), "--batch-rows", "40", "-o", "json"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=200)
+    assert ran.returncode == 0, ran.stderr
+    assert '"sequence": 2' in ran.stdout
+    assert "compacted sequence=1 events=" in ran.stderr
+    require_equal(tmp_path / "snapshot", replayed(log))

@@ -1,0 +1,71 @@
+"""One job at a time has the claim on a commit; a dead one's is taken over, a living one's is not."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from topicfold.snapshot.claims import CLAIMS, Claims
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from topicfold.snapshot.claims import Claims
+assert Claims(Path(sys.argv[1])).take(1, "genesis", (0,))
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def claim_files(root: Path) -> list[str]:
+    return sorted(each.name for each in (root / CLAIMS).iterdir())
+
+
+def test_a_claim_is_its_first_jobs_and_nobody_elses(tmp_path: Path) -> None:
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    assert first.take(1, "genesis", (0, 0))
+    assert not second.take(1, "genesis", (0, 0))
+    assert first.take(1, "genesis", (0, 0))
+
+
+def test_a_claim_that_was_given_up_can_be_taken(tmp_path: Path) -> None:
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    first.take(1, "genesis", (0,))
+    first.drop()
+    assert second.take(1, "genesis", (0,))
+
+
+def test_claims_on_other_histories_do_not_meet(tmp_path: Path) -> None:
+    assert Claims(tmp_path).take(2, "a" * 64, (0,))
+    assert Claims(tmp_path).take(2, "b" * 64, (0,))
+
+
+def test_a_killed_jobs_claim_is_taken_over_at_once_and_by_one_only(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        first, second = Claims(tmp_path), Claims(tmp_path)
+        assert not first.take(1, "genesis", (0,))
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        assert first.take(1, "genesis", (0,))
+        assert not second.take(1, "genesis", (0,))
+
+
+def test_a_claim_from_elsewhere_is_taken_over_after_its_lease(tmp_path: Path) -> None:
+    Claims(tmp_path).take(1, "genesis", (0,))
+    (path,) = (tmp_path / CLAIMS).iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"host": "elsewhere"}))
+    assert not Claims(tmp_path, lease_seconds=60).take(1, "genesis", (0,))
+    assert Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
+
+
+def test_the_next_claim_clears_away_settled_ones(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    claims.take(1, "genesis", (0,))
+    (tmp_path / CLAIMS / "000000000001-older.json").write_text("{}")
+    assert claims.take(2, "c" * 64, (5,))
+    assert claim_files(tmp_path) == [f"000000000002-{'c' * 16}.json"]

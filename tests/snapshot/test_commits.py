@@ -1,0 +1,98 @@
+"""A commit is read back as it was put, or it is said to be damaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.snapshot.commits import (
+    MANIFESTS,
+    Commit,
+    put_commit,
+    read_commit,
+    require_intact,
+    sequences,
+)
+from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.tables import LABEL_INDEX
+
+COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)
+ROWS = pa.table({"namespace": ["a/b"], "key": ["k"], "value": ["v"], "topics": [["x"]]}, schema=LABEL_INDEX)
+
+
+def put(root: Path, sequence: int = 1) -> Commit:
+    file = write_rows(root, "label_index", "1", ROWS)
+    found = put_commit(root, replace(COMMIT, sequence=sequence, files=(file,)))
+    assert found is not None
+    return found
+
+
+def manifest(root: Path, sequence: int = 1) -> Path:
+    return root / MANIFESTS / f"{sequence:012}.json"
+
+
+def test_a_commit_is_read_back_as_it_was_put(tmp_path: Path) -> None:
+    commit = put(tmp_path)
+    again = read_commit(tmp_path, 1)
+    assert again == commit
+    assert again.sha256 == commit.sha256 != ""
+    require_intact(tmp_path, again)
+
+
+def test_a_number_is_taken_once(tmp_path: Path) -> None:
+    put(tmp_path)
+    before = manifest(tmp_path).read_bytes()
+    assert put_commit(tmp_path, replace(COMMIT, to=(9, 9))) is None
+    assert manifest(tmp_path).read_bytes() == before
+
+
+def test_the_newest_comes_first(tmp_path: Path) -> None:
+    assert sequences(tmp_path) == []
+    put(tmp_path, 9)
+    put(tmp_path, 10)
+    assert sequences(tmp_path) == [10, 9]
+
+
+def test_any_byte_of_a_commit_that_changed_is_found(tmp_path: Path) -> None:
+    commit = put(tmp_path)
+    whole = manifest(tmp_path).read_bytes()
+    for place in range(len(whole)):
+        manifest(tmp_path).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(SnapshotDamaged):
+            assert read_commit(tmp_path, 1) == commit
+
+
+def test_an_older_commit_on_top_is_found(tmp_path: Path) -> None:
+    put(tmp_path)
+    manifest(tmp_path, 2).write_bytes(manifest(tmp_path).read_bytes())
+    with pytest.raises(SnapshotDamaged, match="it is commit 1"):
+        read_commit(tmp_path, 2)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "missing", "another"])
+def test_a_data_file_that_is_not_what_it_was_is_found(tmp_path: Path, damage: str) -> None:
+    commit = put(tmp_path)
+    path = tmp_path / commit.files[0].path
+    whole = path.read_bytes()
+    match damage:
+        case "flipped":
+            path.write_bytes(whole[:99] + bytes([whole[99] ^ 4]) + whole[100:])
+        case "cut":
+            path.write_bytes(whole[:-1])
+        case "missing":
+            path.unlink()
+        case "another":
+            other = write_rows(tmp_path, "label_index", "2", pa.concat_tables([ROWS, ROWS]))
+            path.write_bytes((tmp_path / other.path).read_bytes())
+    with pytest.raises(SnapshotDamaged, match=path.name):
+        require_intact(tmp_path, commit)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    put_commit(tmp_path, replace(COMMIT, format=2))
+    with pytest.raises(WrongSnapshot, match="format 2"):
+        read_commit(tmp_path, 1)
