@@ -14,6 +14,7 @@ from topicfold.client.kafka_consumer import (
     KafkaLook,
     chooses_protocol,
     is_about_missing_topic,
+    is_membership_lost,
     is_protocol_refused,
     open_consumer,
 )
@@ -59,6 +60,20 @@ def test_settings_that_cannot_be_are_refused_in_librdkafkas_words(conf: dict[str
 )
 def test_only_a_fatal_refusal_of_the_protocol_is_one(code: int, text: str, is_refusal: bool) -> None:
     assert is_protocol_refused(KafkaError(code, text)) is is_refusal
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "is_lost"),
+    [
+        (KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error: Broker: Invalid request", True),
+        (KafkaError._FATAL, REFUSED, True),
+        (KafkaError._FATAL, f"ConsumerGroupHeartbeat: {KafkaError(KafkaError.UNRELEASED_INSTANCE_ID).str()}", False),
+        (KafkaError._FATAL, "Broker: Unsupported message format", False),
+        (KafkaError._TRANSPORT, "ConsumerGroupHeartbeat: connection refused", False),
+    ],
+)
+def test_a_lost_membership_may_be_taken_up_again_unless_another_took_it(code: int, text: str, is_lost: bool) -> None:
+    assert is_membership_lost(KafkaError(code, text)) is is_lost
 
 
 def test_a_missing_topic_is_told_from_other_errors() -> None:

@@ -107,7 +107,7 @@ class LabelConsumer(PassedOn):
             undoing.callback(self._kafka_topics.close)
             given = {name: callback for name, callback in callbacks.items() if callback is not None}
             self._subscribed = SubscribedConsumer(
-                conf, given, self._kafka_topics.look_again, partial(look.elsewhere, conf["group.id"])
+                conf, given, self._kafka_topics.look_again, partial(look.elsewhere, conf.get("group.id", ""))
             )
             undoing.callback(self._subscribed.close)
             self._following = Following()

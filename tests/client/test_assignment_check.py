@@ -1,0 +1,61 @@
+"""When a consumer counts as stuck: what it is assigned differs for long from what it is subscribed to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from topicfold.client.assignment_check import PATIENCE_SECONDS, AssignmentCheck
+
+LATE = PATIENCE_SECONDS + 0.1
+
+
+@contextmanager
+def check(elsewhere: Collection[str] | None) -> Iterator[AssignmentCheck]:
+    """Make one whose group's other members read these topics."""
+    check = AssignmentCheck(lambda member: elsewhere if member == "me" else None)
+    yield check
+    check.close()
+
+
+def verdict(check: AssignmentCheck, subscribed: str, assigned: str) -> bool:
+    """Return what is said of topics with names of one letter, once it has been so for long and Kafka has answered."""
+    check.is_stuck(subscribed, assigned, "me", 0.0)
+    for _ in range(200):
+        if check.is_stuck(subscribed, assigned, "me", LATE):
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def test_a_consumer_that_is_assigned_what_it_is_subscribed_to_is_not_stuck() -> None:
+    with check(()) as each:
+        assert not verdict(each, "ab", "ab")
+
+
+def test_a_topic_that_nobody_reads_is_a_sign() -> None:
+    with check("b") as each:
+        assert verdict(each, "abc", "a")
+
+
+def test_a_topic_that_another_member_reads_is_none() -> None:
+    with check("bc") as each:
+        assert not verdict(each, "abc", "a")
+
+
+def test_a_topic_that_is_assigned_and_not_subscribed_to_is_a_sign_whoever_reads_the_others() -> None:
+    with check("b") as each:
+        assert verdict(each, "ab", "az")
+
+
+def test_where_kafka_does_not_say_who_reads_what_nobody_is_stuck() -> None:
+    with check(None) as each:
+        assert not verdict(each, "ab", "a")
+
+
+def test_what_differs_for_a_moment_is_no_sign() -> None:
+    with check(()) as each:
+        assert not each.is_stuck("ab", "az", "me", 0.0)
+        assert not each.is_stuck("ab", "ab", "me", 1.0)
+        assert not each.is_stuck("ab", "az", "me", LATE)
