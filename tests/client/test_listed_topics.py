@@ -29,7 +29,7 @@ def client(listing: str) -> Iterator[Client]:
 
 
 def asked(namespace: str = "public/default", regex: str = "pay.*") -> Asked:
-    return Asked.of(namespace, None, None, (), regex)
+    return Asked.of(namespace, None, None, None, regex)
 
 
 def test_what_matches_is_told_as_far_as_the_listing_names_it(client: Client, listing: str) -> None:

@@ -10,7 +10,8 @@ from topicfold.log.codec import decode_event
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.port import Entry, Log
 from topicfold.log.sqlite import SqliteLog
-from topicfold.model.events import Verdict
+from topicfold.model.events import Verdict, operation_of
+from topicfold.server.auth.principal import ANONYMOUS
 
 
 @asynccontextmanager
@@ -38,6 +39,12 @@ async def entries_in(options: Sequence[str]) -> list[Entry]:
                 entries += page
                 offset = page[-1].offset + 1
     return entries
+
+
+def as_folded(operation: str) -> str:
+    """Return the operation id that the log has of what somebody anonymous was told as `operation`."""
+    partition, _, handle = operation.partition("-")
+    return f"{partition}-{operation_of(ANONYMOUS, bytes.fromhex(handle)).hex()}"
 
 
 async def operations_in(options: Sequence[str]) -> list[str]:
