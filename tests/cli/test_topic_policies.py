@@ -129,7 +129,7 @@ def test_a_backlog_quota_must_stay_below_what_is_kept(run: Run) -> None:
     quota = ("topicPolicies", "set-backlog-quota", "orders", "-p", "producer_request_hold", "-l")
     assert run("topicPolicies", "set-retention", "orders", "-s", "10M", "-t", "10m").code == 0
     refused = run(*quota, "10M")
-    assert refused.code == 2
+    assert refused.code == 4
     assert "Backlog Quota exceeds configured retention quota for topic" in refused.err
     assert run(*quota, "9M").code == 0
     assert run("topicPolicies", "delete", "orders").code == 0
@@ -211,7 +211,7 @@ def test_the_group_has_a_second_spelling(run: Run) -> None:
         ("set-retention orders -t 30 -s 1G", 2, "--time: '30' is less than a minute"),
         ("set-retention orders -t 1d", 2, "Missing option '--size'"),
         ("set-max-producers orders -p many", 2, "--max-producers: the value must be a whole number"),
-        ("set-max-producers orders -p -5", 2, "maxProducers must be 0 or more"),
+        ("set-max-producers orders -p -5", 4, "maxProducers must be 0 or more"),
         ("set-deduplication orders", 2, "expected either --enable or --disable"),
         ("set-deduplication orders -e -d", 2, "expected either --enable or --disable"),
         ("set-backlog-quota orders -p drop", 2, "--policy: the value must be one of producer_request_hold"),

@@ -33,7 +33,7 @@ class Play:
         self.asked: list[Query] = []
         self.pauses: list[float] = []
         self.frames: list[Frame] = []
-        asked = Asked.of("public/default", None, None, (), None)
+        asked = Asked.of("public/default", None, None, None, None)
         self.watching = Watching(WatchQuery(asked, since, initial), "http://h", RetryRule(max_attempts))
         self._streams = iter(streams)
         self._reading: Iterator[bytes | NoAnswer] = iter(())
