@@ -63,7 +63,7 @@ def _import(node: Node, bootstrap: str) -> str:
 
 def _records(node: Node, namespace: str) -> dict[str, dict[str, Any]]:
     answer = httpx2.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
-    return {item["name"]: {key: item[key] for key in ("partitions", "kafkaName")} for item in answer["items"]}
+    return {item["name"]: {key: item.get(key) for key in ("partitions", "kafkaName")} for item in answer["items"]}
 
 
 def _run(node: Node, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

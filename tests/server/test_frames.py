@@ -78,8 +78,9 @@ def test_bookmarks_say_what_they_are() -> None:
 
 
 def test_an_error_is_the_problem_that_an_answer_would_be() -> None:
-    frame = json.loads(LINES.error(NotReady("later")))
+    frame = json.loads(LINES.error(NotReady("later"), "r1"))
     assert (frame["type"], frame["problem"]["code"], frame["problem"]["status"]) == ("ERROR", "not_ready", 503)
+    assert frame["problem"]["requestId"] == "r1"
 
 
 def test_pings_mean_nothing() -> None:

@@ -156,7 +156,33 @@ async def test_a_cursor_that_is_none_is_a_reset_in_events_and_refused_for_lines(
     async with opened(port, f"since={cursor}") as stream:
         assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
     async with opened(port, f"since={cursor}", **LINES) as refused:
-        assert (refused.status, (await refused.problem())["code"]) == (400, "invalid_request")
+        problem = await refused.problem()
+    assert (refused.status, problem["code"]) == (400, "invalid_request")
+    assert problem["detail"].startswith("since: position ")
+    assert "`cursor` of a frame" in problem["hint"]
+
+
+async def test_a_cursor_that_a_browser_sends_and_is_none_is_called_by_its_header(port: int) -> None:
+    async with opened(port, "", Last_Event_ID="nonsense", **LINES) as refused:
+        assert (await refused.problem())["detail"].startswith("Last-Event-ID: position ")
+
+
+@pytest.mark.parametrize("headers", [{}, LINES])
+async def test_an_empty_cursor_is_refused_rather_than_taken_for_none(port: int, headers: dict[str, str]) -> None:
+    async with opened(port, "since=", **headers) as refused:
+        assert (refused.status, (await refused.problem())["detail"]) == (400, "since is empty")
+
+
+async def test_a_cursor_says_how_far_and_not_of_what_so_another_query_may_go_on_from_it(
+    orders: RestNode, port: int
+) -> None:
+    async with opened(port, "labelSelector=team%3Dship") as stream:
+        cursor = (await stream.frame()).cursor
+    await label(orders, tier="silver")
+    await label(orders, team="ship")
+    for query, kinds in (("team%3Dpay", ["MODIFIED", "DELETED"]), ("team%3Dship", ["ADDED"])):
+        async with opened(port, f"labelSelector={query}&since={cursor}") as resumed:
+            assert [frame.kind for frame in await resumed.frames(len(kinds))] == kinds
 
 
 async def test_a_cursor_of_another_log_is_a_reset_in_events_and_gone_for_lines(port: int) -> None:
@@ -214,6 +240,7 @@ async def test_a_future_that_never_comes_is_an_error_in_events_and_504_for_lines
     assert error.kind == "ERROR"
     assert error.members["problem"]["code"] == "future"
     assert error.members["problem"]["status"] == 504
+    assert error.members["problem"]["requestId"] == stream.headers["x-request-id"]
     assert stream.ended_politely
 
 
@@ -221,6 +248,8 @@ async def test_a_wait_for_the_future_ends_with_the_time_that_was_asked_for(order
     async with opened(port, f"since={moved(orders, 9)}&timeoutSeconds=1") as stream:
         assert await stream.rest() == []
     assert stream.ended_politely
+    async with asyncio.timeout(3), opened(port, f"since={moved(orders, 9)}&timeoutSeconds=1", **LINES) as lines:
+        assert (lines.status, (await lines.problem())["code"]) == (504, "future")
 
 
 async def test_a_node_that_just_started_goes_on_from_where_another_was(

@@ -64,6 +64,17 @@ SPOKEN_HERE: Mapping[str, str] = {
     "The history shows both.": "topicfold history {topic}",
     "The history shows offsets.": "topicfold history {topic}",
     "GET /readyz?verbose tells more.": "try again in a moment",
+    "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
+        "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
+    ),
+    "Is it from another log, or was this one restored? Watch without `since`.": (
+        "is it of another server? leave --since out to watch from now"
+    ),
+    "Leave selector out to watch all topics.": "leave -l out to watch all topics",
+    "Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.": (
+        "try again in a few seconds, or list less: leave -p out, or name fewer namespaces"
+    ),
+    "Try again in a few seconds, or ask for pages with limit.": "try again in a few seconds, or give --limit",
     'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.': (
         "give -l, --match or --regex; --match '**' means every topic"
     ),

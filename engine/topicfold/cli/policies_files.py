@@ -69,7 +69,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = None) -> Non
     """
     from topicfold.client.desired_files import entries_of, write_entries
 
-    entries = entries_of(session.client.find_topics(namespaces).topics)
+    entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
     if file is not None:
         _write(file, write_entries(entries))
         session.output.note(f"wrote {counted_topics(len(entries))} to {file}")

@@ -33,6 +33,9 @@ Match = Annotated[
 Regex = Annotated[
     str | None, typer.Option("--regex", metavar="RE2", help="Regular expression for the whole of a topic's own name.")
 ]
+SystemTopics = Annotated[
+    bool, typer.Option("--include-system-topic", "-ist", help="Pulsar's own topics, such as __change_events, too.")
+]
 Properties = Annotated[
     list[str] | None,
     typer.Option("--properties", "-p", metavar="K=V,K=V", help="For the server's topic listing (PIP-452)."),

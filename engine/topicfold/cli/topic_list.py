@@ -12,10 +12,19 @@ from topicfold.cli.arguments import read_labels
 from topicfold.cli.command import command
 from topicfold.cli.completion import complete_filter, complete_namespaces
 from topicfold.cli.output import labels_text
-from topicfold.cli.query_options import AllNamespaces, Match, Namespaces, Properties, Regex, Selector, chosen_namespaces
+from topicfold.cli.query_options import (
+    AllNamespaces,
+    Match,
+    Namespaces,
+    Properties,
+    Regex,
+    Selector,
+    SystemTopics,
+    chosen_namespaces,
+)
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.names import is_system_topic, parse_topic, partition_base
+from topicfold.model.names import partition_base
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -39,9 +48,6 @@ Filter = Annotated[
 ]
 # PIP-451 spells it so.
 MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
-SystemTopics = Annotated[
-    bool, typer.Option("--include-system-topic", "-ist", help="Pulsar's own topics, such as __change_events, too.")
-]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="So many at most, the first by name.")]
 Watched = Annotated[bool, typer.Option("--watch", "-w", help="Go on with what changes.")]
 
@@ -85,13 +91,20 @@ def list_topics(
     properties = read_labels(asked_properties, "--properties")
     if is_watched:
         _refuse_unwatchable(properties, limit)
-        frames = session.client.watch(selector, namespaces=places, labels=labels, match=match or None, regex=regex)
+        frames = session.client.watch(
+            selector,
+            namespaces=places,
+            labels=labels,
+            match=match or None,
+            regex=regex,
+            with_system_topics=include_system_topic,
+        )
         watch.follow(session, frames)
         return
     wanted: Wanted = {"selector": selector, "labels": labels, "match": match or None, "regex": regex}
-    topics = _found(session.client, places, wanted, properties, limit if include_system_topic else None)
-    if not include_system_topic:
-        topics = [each for each in topics if not is_system_topic(parse_topic(each.name).local)][:limit]
+    is_filtered = bool(properties) or any(wanted.values())
+    wanted["with_system_topics"] = include_system_topic
+    topics = _found(session.client, places, wanted, properties, limit)
     session.output.show(
         topics,
         [topic.name for topic in topics],
@@ -99,7 +112,6 @@ def list_topics(
         [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
     )
     if not topics:
-        is_filtered = properties or any(wanted.values())
         session.output.note("no topics match" if is_filtered else f"no topics in {', '.join(places)}")
 
 
@@ -125,7 +137,9 @@ def _found(
     listed: set[str] = set()
     for namespace in namespaces:
         if properties:
-            names = client.list_topics(namespace, properties=properties)
+            names = client.list_topics(
+                namespace, properties=properties, with_system_topics=wanted["with_system_topics"]
+            )
             listed |= {each for name in names for each in (name, partition_base(name) or name)}
         else:
             client.list_partitioned_topics(namespace)

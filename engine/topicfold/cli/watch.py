@@ -10,15 +10,28 @@ import typer
 
 from topicfold.cli.command import command
 from topicfold.cli.output import labels_text
-from topicfold.cli.query_options import AllNamespaces, Match, Namespaces, Regex, Selector, chosen_namespaces
+from topicfold.cli.query_options import (
+    AllNamespaces,
+    Match,
+    Namespaces,
+    Regex,
+    Selector,
+    SystemTopics,
+    chosen_namespaces,
+)
 from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from topicfold.client import Added, Deleted, Frame, Modified, Watch
 
-Since = Annotated[str, typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of the same.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of the same namespaces."),
+]
 Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Begin with the topics that match now.")]
 
+_CURSOR_HINT = "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
 _KIND_WIDTH = len("MODIFIED")
 
 
@@ -34,8 +47,9 @@ def watch(
     all_namespaces: AllNamespaces = False,
     match: Match = None,
     regex: Regex = None,
-    since: Since = "",
+    since: Since = None,
     initial: Initial = True,
+    include_system_topic: SystemTopics = False,
 ) -> None:
     """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
 
@@ -47,11 +61,18 @@ def watch(
       topicfold watch -l team=pay
       topicfold watch -l 'tier in (gold,silver)' -n acme/pay --match 'eu__**' --no-initial -o json
     """
-    places = chosen_namespaces(session, namespace, all_namespaces)
+    if since == "":
+        raise InvalidRequest("--since is empty", hint=_CURSOR_HINT)
     follow(
         session,
         session.client.watch(
-            selector, namespaces=places, match=match or None, regex=regex, since=since, initial=initial
+            selector,
+            namespaces=chosen_namespaces(session, namespace, all_namespaces),
+            match=match or None,
+            regex=regex,
+            with_system_topics=include_system_topic,
+            since=since or "",
+            initial=initial,
         ),
     )
 

@@ -30,7 +30,7 @@ def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
         NamespaceNotFound: one of these is missing.
     """
     namespaces = sorted({parse_topic(each.name).namespace for each in desired})
-    return {topic.name: topic for topic in topics_in(client, namespaces)}
+    return {topic.name: topic for topic in topics_in(client, namespaces, with_system_topics=True)}
 
 
 def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterator[Applied]:

@@ -8,6 +8,7 @@ from typing import TypedDict, TypeVar, Unpack
 
 from topicfold.client.answers import Topic
 from topicfold.client.client import Client
+from topicfold.client.find_calls import SelectorForm
 
 _AT_ONCE = 8
 _NAMESPACES_A_QUERY = 50
@@ -19,10 +20,11 @@ R = TypeVar("R")
 class Wanted(TypedDict, total=False):
     """Which topics, as `Client.find_topics` has it."""
 
-    selector: str | None
+    selector: SelectorForm | None
     labels: Mapping[str, str]
     match: Sequence[str] | None
     regex: str | None
+    with_system_topics: bool
     limit: int | None
 
 

@@ -94,7 +94,7 @@ def namespace_labels(namespace: str) -> Call[dict[str, tuple[str, ...]]]:
 
 
 def list_topics(
-    namespace: str, domain: str, labels: Mapping[str, str], properties: Mapping[str, str]
+    namespace: str, domain: str, labels: Mapping[str, str], properties: Mapping[str, str], with_system_topics: bool
 ) -> Call[tuple[str, ...]]:
     """Ask for full names, partitioned topics as their partitions.
 
@@ -103,7 +103,8 @@ def list_topics(
     path = f"/admin/v2/{domain}/{path_of(parse_namespace(namespace))}"
     text = ",".join(f"{quote_plus(key)}={quote_plus(value)}" for key, value in properties.items())
     asked = (("properties", text),) if properties else ()
-    return Call("GET", path, names_in, query=(*pairs("custom-labels", labels, ":"), *asked))
+    system = (("includeSystemTopic", "true"),) if with_system_topics else ()
+    return Call("GET", path, names_in, query=(*pairs("custom-labels", labels, ":"), *asked, *system))
 
 
 def list_partitioned_topics(namespace: str, domain: str, labels: Mapping[str, str]) -> Call[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from topicfold.client.find_calls import Asked, Texts
+from topicfold.client.find_calls import Asked, SelectorForm, Texts, demands_nothing
 from topicfold.errors import InvalidRequest
 
 _ON_PURPOSE = 'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.'
@@ -22,7 +22,7 @@ class ConsumerQuery:
     def of(
         cls,
         namespaces: Texts,
-        selector: str | None,
+        selector: SelectorForm | None,
         labels: Mapping[str, str] | None,
         match: Texts | None,
         regex: str | None,
@@ -35,11 +35,16 @@ class ConsumerQuery:
         """
         asked = Asked.of(namespaces, selector, labels, match or None, regex)
         given = {"selector": selector, "labels": labels, "match": match, "regex": regex}
-        sent = {"selector": asked.selector, "labels": asked.labels, "match": asked.patterns, "regex": asked.regex}
+        says = {
+            "selector": selector is not None and not demands_nothing(selector),
+            "labels": bool(labels),
+            "match": bool(asked.patterns),
+            "regex": bool(asked.regex),
+        }
         for name, value in given.items():
-            if value is not None and not sent[name]:
+            if value is not None and not says[name]:
                 raise InvalidRequest(f"{name} is empty, which would mean every topic", hint=_ON_PURPOSE)
-        if not any(sent.values()):
+        if not any(says.values()):
             raise InvalidRequest("nothing says which topics to consume", hint=_ON_PURPOSE)
         return cls(asked, match is not None)
 

@@ -9,9 +9,9 @@ from topicfold.client.answers import Found
 from topicfold.client.call import Call
 from topicfold.client.declaring import asks, follows, pages
 from topicfold.client.find_answers import Explanation
-from topicfold.client.find_calls import Asked, Listing, Texts, explained
+from topicfold.client.find_calls import Asked, Listing, SelectorForm, Texts, demands_nothing, explained
 from topicfold.client.watching import WatchQuery
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidRequest, InvalidSelector
 
 PAGE_SIZE = 1000
 
@@ -19,9 +19,10 @@ PAGE_SIZE = 1000
 class FindCalls:
     """Topics by what they are. All that is given must hold, of `match` one:
 
-    `selector` is one of Kubernetes (`"team=pay,tier in (gold,silver)"`), `labels` pairs with whatever characters in
+    `selector` is one of Kubernetes, as text (`"team=pay,tier in (gold,silver)"`) or as `{"matchLabels": {…},
+    "matchExpressions": […]}`, `labels` pairs with whatever characters in
     them, `match` wildcards (`"pay__*"`) and `regex` an RE2 expression for local names. Topics are those of
-    `namespaces`, or of the client's own if none is named.
+    `namespaces`, or of the client's own if none is named, and Pulsar's own among them only `with_system_topics`.
     """
 
     namespace: str
@@ -29,12 +30,13 @@ class FindCalls:
     @pages
     def topics(
         self,
-        selector: str | None = None,
+        selector: SelectorForm | None = None,
         *,
         namespaces: Texts | None = None,
         labels: Mapping[str, str] | None = None,
         match: Texts | None = None,
         regex: str | None = None,
+        with_system_topics: bool = False,
         page_size: int | None = PAGE_SIZE,
     ) -> Listing:
         """Return a pager over the topics that match, all of them if nothing is asked for.
@@ -42,19 +44,20 @@ class FindCalls:
         With `page_size` None they come at once and from one cut.
 
         Raises:
-            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
-        return Listing(self._asked(namespaces, selector, labels, match, regex), page_size)
+        return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics), page_size)
 
     @asks
     def find_topics(
         self,
         namespaces: Texts | None = None,
         *,
-        selector: str | None = None,
+        selector: SelectorForm | None = None,
         labels: Mapping[str, str] | None = None,
         match: Texts | None = None,
         regex: str | None = None,
+        with_system_topics: bool = False,
         limit: int | None = None,
     ) -> Call[Found]:
         """Return the whole records of topics that match, from one cut, each partitioned topic once.
@@ -62,16 +65,16 @@ class FindCalls:
         With `limit`, 1000 at most, the first of them by name.
 
         Raises:
-            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
-        return calls.find_topics(self._asked(namespaces, selector, labels, match, regex), limit)
+        return calls.find_topics(self._asked(namespaces, selector, labels, match, regex, with_system_topics), limit)
 
     @asks
-    def explain(self, selector: str, *, namespaces: Texts | None = None) -> Call[Explanation]:
+    def explain(self, selector: SelectorForm, *, namespaces: Texts | None = None) -> Call[Explanation]:
         """Return what a selector means for the topics there are, and what in it was probably misspelt.
 
         Raises:
-            InvalidSelector: says at which column; when it is called, as `InvalidName`.
+            InvalidSelector: says at which column or path; when it is called, as `InvalidName`.
         """
         return explained(self._asked(namespaces, selector, None, None, None))
 
@@ -91,12 +94,13 @@ class FindCalls:
     @follows
     def watch(
         self,
-        selector: str | None = None,
+        selector: SelectorForm | None = None,
         *,
         namespaces: Texts | None = None,
         labels: Mapping[str, str] | None = None,
         match: Texts | None = None,
         regex: str | None = None,
+        with_system_topics: bool = False,
         since: str = "",
         initial: bool = True,
     ) -> WatchQuery:
@@ -104,21 +108,26 @@ class FindCalls:
         asked for.
 
         They begin with those that match now, unless `initial` is false, or with what happened after `since`: the
-        `cursor` of a frame, of this watch or another that asked for the same. What is too old for that is told by a
+        `cursor` of a frame, of this watch or another of the same namespaces. What is too old for that is told by a
         `Reset`. The stream goes on by itself when a node stops or a connection is cut, and tells nothing twice; it
         raises what the server refuses, and `QueryUnconfirmed` if the server does not understand the query.
 
         Raises:
-            InvalidSelector: says at which column; when it is called, as `InvalidName` and `InvalidRequest`.
+            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
-        return WatchQuery(self._asked(namespaces, selector, labels, match, regex), since, initial)
+        asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
+        if selector is not None and demands_nothing(selector):
+            raise InvalidSelector("the label selector is empty", hint="Leave selector out to watch all topics.")
+        return WatchQuery(asked, since, initial)
 
     def _asked(
         self,
         namespaces: Texts | None,
-        selector: str | None,
+        selector: SelectorForm | None,
         labels: Mapping[str, str] | None,
         match: Texts | None,
         regex: str | None,
+        with_system_topics: bool = False,
     ) -> Asked:
-        return Asked.of(self.namespace if namespaces is None else namespaces, selector, labels, match, regex)
+        places = self.namespace if namespaces is None else namespaces
+        return Asked.of(places, selector, labels, match, regex, with_system_topics=with_system_topics)

@@ -11,10 +11,14 @@ from topicfold.client.find_answers import Explanation, Page
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import MAX_VALUE_BYTES
 from topicfold.model.names import parse_namespace
+from topicfold.model.selector import Equals
+from topicfold.model.selector_structured import document_in, parse_structured, parts_of
 from topicfold.model.selector_text import parse_selector
 from topicfold.wire.confirmation import query_text
 
 Texts = str | Iterable[str]
+SelectorForm = str | Mapping[str, object]
+"""A label selector: its text, or an object of `matchLabels` and `matchExpressions` as Kubernetes has it, also in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,18 @@ class Asked:
     labels: Mapping[str, str]
     patterns: tuple[str, ...]
     regex: str | None
+    with_system_topics: bool = False
 
     @classmethod
     def of(
         cls,
         namespaces: Texts,
-        selector: str | None,
+        selector: SelectorForm | None,
         labels: Mapping[str, str] | None,
         match: Texts | None,
         regex: str | None,
+        *,
+        with_system_topics: bool = False,
     ) -> Self:
         """Return what these arguments ask for.
 
@@ -45,18 +52,22 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all.
-            InvalidSelector: says at which column.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
+                values.
+            InvalidSelector: says at which column or path.
         """
         places = tuple(dict.fromkeys(map(parse_namespace, _each(namespaces))))
         if not places:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
-        # How long a value may be is a setting of the server.
-        canonical = None if selector is None else str(parse_selector(selector, max_value_length=MAX_VALUE_BYTES))
+        canonical, matched = (None, {}) if selector is None else _parts(selector)
+        borne = dict(labels or {})
+        for key, value in matched.items():
+            if borne.setdefault(key, value) != value:
+                raise InvalidRequest(f"no topic bears {key!r} with two values, {borne[key]!r} and {value!r}")
         patterns = () if match is None else tuple(_each(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
-        return cls(places, canonical, dict(labels or {}), patterns, regex)
+        return cls(places, canonical, borne, patterns, regex, with_system_topics)
 
     @property
     def query(self) -> Query:
@@ -67,12 +78,20 @@ class Asked:
             *pairs("label", self.labels, "="),
             *(("match", pattern) for pattern in self.patterns),
             *([] if self.regex is None else [("regex", self.regex)]),
+            *([("includeSystemTopic", "true")] if self.with_system_topics else []),
         )
 
     @property
     def text(self) -> str:
         """What a server confirms that understood it."""
-        return query_text(self.namespaces, self.selector or "", self.labels, self.patterns, self.regex or "")
+        return query_text(
+            self.namespaces,
+            self.selector or "",
+            self.labels,
+            self.patterns,
+            self.regex or "",
+            with_system_topics=self.with_system_topics,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +121,29 @@ def pairs(name: str, labels: Mapping[str, str], separator: str) -> Query:
     """Return a parameter for each label. One alone would be split at its commas, so it is sent twice."""
     sent = tuple((name, f"{key}{separator}{value}") for key, value in labels.items())
     return sent * 2 if len(sent) == 1 else sent
+
+
+def demands_nothing(selector: SelectorForm) -> bool:
+    """Return whether a selector is empty, so that every topic matches it.
+
+    Raises:
+        InvalidSelector: says at which column or path it is malformed.
+    """
+    canonical, labels = _parts(selector)
+    return not canonical and not labels
+
+
+def _parts(selector: SelectorForm) -> tuple[str | None, Mapping[str, str]]:
+    """Return the canonical text of a selector, and the labels of a document: no text can hold all their values."""
+    document = document_in(selector) if isinstance(selector, str) else selector
+    # How long a value may be is a setting of the server.
+    if document is None:
+        return str(parse_selector(str(selector), max_value_length=MAX_VALUE_BYTES)), {}
+    match_labels, match_expressions = parts_of(document)
+    equal = parse_structured(match_labels, None, max_value_length=MAX_VALUE_BYTES)
+    text = str(parse_structured(None, match_expressions, max_value_length=MAX_VALUE_BYTES))
+    parse_selector(text, max_value_length=MAX_VALUE_BYTES)
+    return text or None, {each.key: each.value for each in equal.requirements if isinstance(each, Equals)}
 
 
 def _each(texts: Texts) -> Iterable[str]:

@@ -27,7 +27,7 @@ class Target:
 def read_target(client: Client) -> Target:
     """Return all namespaces and topic records of the server."""
     namespaces = all_namespaces(client)
-    return Target(frozenset(namespaces), tuple(topics_in(client, namespaces)))
+    return Target(frozenset(namespaces), tuple(topics_in(client, namespaces, with_system_topics=True)))
 
 
 def make_namespaces(client: Client, namespaces: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from topicfold.client.connecting import DEFAULT_URL
 from topicfold.client.consumer_query import ConsumerQuery
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.find_answers import Match
-from topicfold.client.find_calls import Texts
+from topicfold.client.find_calls import SelectorForm, Texts
 from topicfold.client.following import Following, Frames
 from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
@@ -60,7 +60,7 @@ class LabelConsumer(PassedOn):
     def __init__(
         self,
         conf: Mapping[str, Any],
-        selector: str | None = None,
+        selector: SelectorForm | None = None,
         *,
         labels: Mapping[str, str] | None = None,
         namespaces: Texts | None = None,

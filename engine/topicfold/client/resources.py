@@ -93,12 +93,13 @@ class ResourceCalls:
         domain: str = PERSISTENT,
         labels: Mapping[str, str] | None = None,
         properties: Mapping[str, str] | None = None,
+        with_system_topics: bool = False,
     ) -> Call[tuple[str, ...]]:
         """Return full names, sorted, a partitioned topic as its partitions (as Pulsar lists them).
 
         `properties` are for the server's topic listing (PIP-452); that called `all` takes no notice of them.
         """
-        return calls.list_topics(namespace, domain, labels or {}, properties or {})
+        return calls.list_topics(namespace, domain, labels or {}, properties or {}, with_system_topics)
 
     @asks
     def list_partitioned_topics(

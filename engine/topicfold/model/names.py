@@ -28,6 +28,8 @@ _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _ENCODED_TWICE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARTITION_MARK = "-partition-"
 _EVENTS_TOPIC = re.compile(r"__change_events(-partition-[0-9]+)?")
+SYSTEM_MARKS = _EVENTS_MARK, _TRANSACTION_MARK = "__change_events", "transaction_"
+"""Texts of which one stands in the name of every topic that is Pulsar's own."""
 _TRANSACTION_TOPIC = re.compile(
     r"transaction_coordinator_assign(-partition-[0-9]+)?|__transaction_log_.*|.*__transaction_pending_ack"
 )
@@ -191,6 +193,8 @@ def is_system_topic(local: str) -> bool:
 
     Source: Pulsar's `SystemTopicNames`.
     """
+    if _EVENTS_MARK not in local and _TRANSACTION_MARK not in local:
+        return False
     return bool(_EVENTS_TOPIC.fullmatch(local) or _TRANSACTION_BUFFER.fullmatch(local)) or is_transaction_topic(local)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from topicfold.model.names import is_system_topic
 from topicfold.model.pattern import Pattern
 from topicfold.model.regex import Regex
 from topicfold.model.selector import Selector
@@ -23,24 +24,25 @@ EVERY_LABEL_MAP = Selector()
 class TopicQuery:
     """The topics whose labels `selector` selects, whose local name one of `patterns` matches, and `regex` too.
 
-    No patterns and no expression restrict nothing.
+    No patterns and no expression restrict nothing. Pulsar's own topics are meant only `with_system_topics`, as everywhere
+    that topics are listed: one rule for findings, watches and listings, or their hashes never agree.
+
+    Source: Pulsar's issue #25191.
     """
 
     selector: Selector = EVERY_LABEL_MAP
     patterns: tuple[Pattern, ...] = ()
     regex: Regex | None = None
-
-    @property
-    def is_everything(self) -> bool:
-        """Whether no topic is left out."""
-        return self.selector.is_empty and not self.patterns and self.regex is None
+    with_system_topics: bool = False
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
         """Return whether the topic with the local name `name` and these labels is meant."""
         return self.selector.matches(labels) and self.matches_name(name)
 
     def matches_name(self, name: str) -> bool:
-        """Return whether patterns and expression match a local name."""
+        """Return whether a local name is that of a topic that may be meant, and patterns and expression match it."""
+        if not self.with_system_topics and is_system_topic(name):
+            return False
         patterns = self.patterns
         if patterns and not any(pattern.matches(name) for pattern in patterns):
             return False

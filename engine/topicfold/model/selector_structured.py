@@ -8,7 +8,9 @@ Source: Kubernetes apimachinery `pkg/apis/meta/v1/helpers.go`, `LabelSelectorAsS
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from topicfold.errors import InvalidSelector
 from topicfold.model.labels import MAX_VALUE_LENGTH, broken_key_rule
@@ -29,7 +31,45 @@ from topicfold.model.selector import (
 MAX_VALUES = 512
 """Of one expression: as many as the longest text can hold."""
 
+_DOCUMENT = frozenset({"matchLabels", "matchExpressions"})
 _MEMBERS = frozenset({"key", "operator", "values"})
+
+
+def document_in(text: str) -> object:
+    """Return what the JSON in `text` holds, None where it is none: no selector's text begins with a brace.
+
+    Raises:
+        InvalidSelector: it begins with one and is no JSON, at this `column`; or it names a member twice.
+    """
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return json.loads(text, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as error:
+        column = error.pos + 1
+        raise InvalidSelector(f"label selector, column {column}: no JSON: {error.msg}", column=column) from None
+    except RecursionError:
+        raise InvalidSelector("label selector: nested too deep") from None
+
+
+def parts_of(document: object) -> tuple[object, object]:
+    """Return the `matchLabels` and the `matchExpressions` of a document, None for what it has not.
+
+    Raises:
+        InvalidSelector: it is no object, or has other members.
+    """
+    if not isinstance(document, Mapping) or not document.keys() <= _DOCUMENT:
+        raise InvalidSelector("label selector: an object of matchLabels and matchExpressions should stand here")
+    return document.get("matchLabels"), document.get("matchExpressions")
+
+
+def parse_document(document: object, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
+    """Return the selector that a document is, `{"matchLabels": …, "matchExpressions": …}`.
+
+    Raises:
+        InvalidSelector: as `parts_of` and `parse_structured`.
+    """
+    return parse_structured(*parts_of(document), max_value_length=max_value_length)
 
 
 def parse_structured(
@@ -108,3 +148,12 @@ def _values(path: str, values: object, max_value_length: int) -> frozenset[str]:
 
 def _invalid(path: str, what: str) -> InvalidSelector:
     return InvalidSelector(f"label selector, {path}: {what}", path=path)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise InvalidSelector(f"label selector: {name!r:.80} stands twice in one object", path=name[:80])
+        members[name] = value
+    return members

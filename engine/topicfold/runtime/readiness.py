@@ -27,6 +27,10 @@ class Readiness:
         """Say that `partition` is ready from now on."""
         self._open[partition].set()
 
+    def close(self, partition: int) -> None:
+        """Say that `partition` must not be read any more: what is folded of it is wrong."""
+        self._open[partition].clear()
+
     def is_ready(self, partition: int) -> bool:
         """Return whether `partition` has caught up and has not stopped."""
         return self._open[partition].is_set() and partition not in self._faults

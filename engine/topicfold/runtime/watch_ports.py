@@ -28,7 +28,7 @@ class Encoding(Protocol):
     def reset(self, reason: str) -> bytes:
         """Return the frame that tells to forget what was sent; a start state follows."""
 
-    def error(self, error: TopicfoldError) -> bytes:
+    def error(self, error: TopicfoldError, request_id: str) -> bytes:
         """Return the last frame of a stream that cannot go on."""
 
     @property

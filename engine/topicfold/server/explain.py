@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.model.near_miss import Explained, NearMiss, explain
+from topicfold.model.query import TopicQuery
 from topicfold.runtime.asking import Cut
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
@@ -21,6 +22,7 @@ from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, wanted_in
+from topicfold.state.finding import find
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.topic_table import TopicTable
 from topicfold.wire import headers as names
@@ -84,7 +86,7 @@ class Explainer:
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request))
         cut = Cut(node.engine.revision(partitions).merged(settled.revision), settled.age_seconds)
         tables = [(each, table) for each in wanted.namespaces if (table := node.engine.watches.table(each))]
-        borne = [_borne(table, node.listable(request, namespace)) for namespace, table in tables]
+        borne = [_borne(table, wanted.query, node.listable(request, namespace)) for namespace, table in tables]
         keys = {key for each in borne for key in each.keys}
         topics = sum(each.topics for each in borne)
         parts = explain(wanted.query.selector, keys, lambda key: _sum(each.counts(key) for each in borne), topics)
@@ -103,9 +105,11 @@ class Explainer:
         return answer
 
 
-def _borne(table: TopicTable, among: BitMap | None) -> Borne:
-    if table.ending:
-        among = (table.live if among is None else among) - table.ending
+def _borne(table: TopicTable, query: TopicQuery, among: BitMap | None) -> Borne:
+    """Return what counts of a table: what a query without its conditions would find."""
+    everything = find(table, TopicQuery(with_system_topics=query.with_system_topics))
+    if len(everything) < len(table.live):
+        among = everything if among is None else among & everything
     return Borne(table.index, among, len(table.live) if among is None else len(among & table.live))
 
 

@@ -26,7 +26,7 @@ Row = tuple[str, TopicRow]
 
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
-_READERS_ONLY = ("policies", "properties", "kafkaName")
+_READERS_ONLY = ("policies", "properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,25 @@ class FoundItems:
         """
         write = TopicWriter(self.node.engine.identity, namespace).write
         if not self.as_records:
-            return [
-                write(
-                    key, row if row.kafka_name is None or self._may_read(namespace, key) else _without_kafka_name(row)
-                )
-                for key, row in rows
-            ]
+            return [write(key, row) for key, row in rows]
         return [
             b"%b,%b"
             % (
-                write(key, _without_kafka_name(row))[:-1],
+                write(key, row)[:-1],
                 orjson.dumps(await self._record(namespace, table, key, row))[1:],
             )
             for key, row in rows
         ]
 
     async def _record(self, namespace: str, table: TopicTable, key: str, row: TopicRow) -> dict[str, Any]:
-        """Return what is to be told of a topic's record; to who may list topics and no more only its version."""
+        """Return what a record adds to its row; to who may list topics and no more nothing that policies say."""
         stored = table.row(table.numbers[key])
         schema, payload = stored.payload_schema, stored.payload
         if stored.offset != row.offset:
             schema, payload = await self._payload_at(namespace, row.offset)
         view = TopicView(topic_of_key(namespace, key), str(row.etag), decode_topic(schema, payload))
         item = topic_item(view)
-        for member in ("name", "labels", "partitions"):
+        for member in ("name", "labels", "partitions", *(["kafkaName"] if row.kafka_name is not None else [])):
             del item[member]
         if not self._may_read(namespace, key):
             for member in _READERS_ONLY:
@@ -93,6 +88,3 @@ class FoundItems:
             raise Resync("the log no longer holds a record that was found")
         return event.payload_schema, event.payload
 
-
-def _without_kafka_name(row: TopicRow) -> TopicRow:
-    return row._replace(kafka_name=None)

@@ -73,9 +73,9 @@ class Frames:
         """Return the frame that tells to forget what was sent."""
         return self._frame("RESET", None, {"reason": reason})
 
-    def error(self, error: TopicfoldError) -> bytes:
-        """Return the last frame of a stream that cannot go on."""
-        return self._frame("ERROR", None, {"problem": problem_of(error, "", under_admin=False)})
+    def error(self, error: TopicfoldError, request_id: str) -> bytes:
+        """Return the last frame of a stream that cannot go on; `request_id` finds it in the server's log."""
+        return self._frame("ERROR", None, {"problem": problem_of(error, request_id, under_admin=False)})
 
     def topic(self, namespace: str, key: str, row: TopicRow) -> orjson.Fragment:
         """Return a topic as frames and findings show it, for a member of something larger."""

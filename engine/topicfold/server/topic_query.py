@@ -14,10 +14,11 @@ from topicfold.model.pattern import parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector import Selector, selector_of_labels
+from topicfold.model.selector_structured import document_in, parse_document
 from topicfold.model.selector_text import parse_selector
 from topicfold.server.node import Node
 from topicfold.server.paths import namespaces_in
-from topicfold.server.queries import Query, label_equalities, one
+from topicfold.server.queries import SYSTEM_TOPICS, Query, flag, label_equalities, one
 from topicfold.server.topic_list_form import PARAMETERS as FORM_PARAMETERS
 from topicfold.server.topic_list_form import PATTERN, topic_list_form
 from topicfold.wire.confirmation import query_text
@@ -26,10 +27,12 @@ MAX_PATTERNS = 64
 
 PARAMETERS = {
     "namespace*": "A namespace to look in; `public/default` without any.",
-    "labelSelector": "A label selector as Kubernetes has it: `team=pay,tier in (gold,silver),!legacy`.",
+    "labelSelector": "A label selector as Kubernetes has it: `team=pay,tier in (gold,silver),!legacy`, or an object of "
+    "`matchLabels` and `matchExpressions` in JSON.",
     "label*": "`key=value`, whatever characters the value has.",
     "match*": "A wildcard for the last part of names: `pay__*`, `pay__**`; one of several must match.",
     "regex": "A regular expression (RE2) for the whole last part of names.",
+    SYSTEM_TOPICS: "`true`: Pulsar's own topics, such as `__change_events`, too.",
     **FORM_PARAMETERS,
 }
 NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
@@ -39,12 +42,14 @@ NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
 class Wanted:
     """What topics a request asks for. `text` confirms to the client how it was understood.
 
-    `as_topic_list`: it asks in PIP-451's way; `known_hash` is that of the names it has.
+    `is_selector_empty`: there is one, and it demands nothing. `as_topic_list`: it asks in PIP-451's way; `known_hash` is
+    that of the names it has.
     """
 
     namespaces: tuple[str, ...]
     query: TopicQuery
     text: str
+    is_selector_empty: bool = False
     as_topic_list: bool = False
     known_hash: str | None = None
 
@@ -65,7 +70,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
         if labels.setdefault(key, value) != value:
             raise InvalidRequest(f"no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
     rules = node.engine.options.label_rules
-    spelt = parse_selector(selector_text or "", max_value_length=rules.max_value_length)
+    spelt = _selector(selector_text or "", rules.max_value_length)
     equal = selector_of_labels(labels, max_value_length=rules.max_value_length)
     separator = node.engine.options.wildcard_separator
     texts = query.get("match", [])
@@ -75,11 +80,33 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
     regex = one(query, "regex")
     if regex is not None and form.regex is not None:
         raise InvalidRequest(f"regex and {PATTERN} are both given", hint="Leave one of them out.")
+    with_system_topics = flag(query, SYSTEM_TOPICS)
     selector = Selector((*spelt.requirements, *equal.requirements))
     return Wanted(
         namespaces,
-        TopicQuery(selector, patterns, form.regex if regex is None else parse_regex(regex)),
-        query_text(namespaces, str(spelt), labels, tuple(texts), regex or "", form.pattern),
+        TopicQuery(selector, patterns, form.regex if regex is None else parse_regex(regex), with_system_topics),
+        query_text(
+            namespaces,
+            str(spelt),
+            labels,
+            tuple(texts),
+            regex or "",
+            form.pattern,
+            with_system_topics=with_system_topics,
+        ),
+        selector_text is not None and spelt.is_empty,
         form.is_used,
         form.known_hash,
     )
+
+
+def _selector(text: str, max_value_length: int) -> Selector:
+    """Return the selector that a text or a document in JSON writes.
+
+    Raises:
+        InvalidSelector: carries the `column` or the `path` of what is wrong.
+    """
+    document = document_in(text)
+    if document is None:
+        return parse_selector(text, max_value_length=max_value_length)
+    return parse_document(document, max_value_length=max_value_length)

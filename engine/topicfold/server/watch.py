@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,13 +36,14 @@ from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.door import Admission, admission_of
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.auth.viewer import Viewer
+from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.frames import SSE_TYPE, Frames
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
-from topicfold.server.queries import Query, query_of
+from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.stream import Line, close_body, line_of, open_body
-from topicfold.server.topic_query import NAMES, PARAMETERS, wanted_in
+from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.server.watch_start import Start, start_of
 from topicfold.server.watch_switch import require_watches
 from topicfold.wire import headers as names
@@ -75,7 +77,7 @@ class Watching:
         require_watches(node.settings)
         query = query_of(request, (*NAMES, "since", "initial", "timeoutSeconds"))
         wanted = wanted_in(request, query, node)
-        _refuse_empty(query)
+        _refuse_empty(wanted)
         encoding = Frames(node.engine.identity, as_events=not _wants_lines(request))
         partitions = frozenset(map(node.engine.partition, wanted.namespaces))
         self._refuse_too_many(actor_of(request.scope))
@@ -86,7 +88,7 @@ class Watching:
         if start.since is None:
             await self._refuse_unknown(wanted.namespaces, partitions)
         elif not encoding.as_events:
-            await self.reach(start.since)
+            await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
                 raise Resync("the position is too far back", hint="Watch without `since`, and start anew.")
         return Stream(self, request, subject, start, wanted.text)
@@ -109,15 +111,15 @@ class Watching:
         for namespace in namespaces:
             reading.namespace(namespace)
 
-    async def reach(self, since: Revision) -> None:
-        """Return once everything before `since` is folded.
+    async def reach(self, since: Revision, seconds: float) -> None:
+        """Return once everything before `since` is folded; wait at most `seconds`, nor longer than requests may.
 
         Raises:
             FuturePosition: it is not in time.
         """
-        loop = asyncio.get_running_loop()
+        most = min(seconds, self.node.settings.request_timeout_seconds)
         try:
-            await self.node.engine.reach(since, loop.time() + self.node.settings.request_timeout_seconds)
+            await self.node.engine.reach(since, asyncio.get_running_loop().time() + most)
         except PositionTimeout as error:
             raise FuturePosition(
                 "the position to go on from is beyond the end of the log",
@@ -176,7 +178,8 @@ class Stream(Response):
             try:
                 await self._run(watcher)
             except TopicfoldError as error:
-                line.write(self._subject.encoding.error(error))
+                request_id: bytes = scope[HEADERS_KEY][REQUEST_ID]
+                line.write(self._subject.encoding.error(error, request_id.decode()))
                 raise
             finally:
                 timer.cancel()
@@ -188,7 +191,7 @@ class Stream(Response):
         if start.since is None:
             await watcher.run(reset=start.reset, initial=start.initial, known_hash=start.known_hash)
         else:
-            await watcher.run(start.since.positions, reaching=self._watching.reach(start.since))
+            await watcher.run(start.since.positions, reaching=self._watching.reach(start.since, math.inf))
 
     async def _close(self, send: Send, line: Line) -> None:
         """End the answer; cut off a client that does not read it."""
@@ -226,13 +229,13 @@ class Stream(Response):
         return admits
 
 
-def _refuse_empty(query: Query) -> None:
-    """Return unless a selector is given that says nothing, blanks included.
+def _refuse_empty(wanted: Wanted) -> None:
+    """Return unless a selector is given that says nothing, blanks and empty objects included.
 
     Raises:
         InvalidSelector: it would watch everything, which is said by leaving it out.
     """
-    if "labelSelector" in query and not query["labelSelector"][0].strip():
+    if wanted.is_selector_empty:
         raise InvalidSelector(
             "the label selector is empty", hint="Leave labelSelector out to watch all topics.", column=1
         )
@@ -250,9 +253,9 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
                   needs=Right(Permission.WATCH, RightScope.NAMESPACE), media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   query=PARAMETERS | {
-                      "since": "Go on after this cursor, of a frame of a watch of the same; else from now.",
+                      "since": "Go on after this cursor, of a frame of a watch of the same namespaces; else from now.",
                       "initial": "`false`: without the topics that match now. With `since` there are none.",
-                      "timeoutSeconds": "End after so many seconds, a day at most; the last frame says where to go on.",
+                      "timeoutSeconds": "End after so many seconds, a day at most; the last cursor says where to go on.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
                           FuturePosition, WatchesDisabled)),

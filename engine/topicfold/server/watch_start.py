@@ -18,6 +18,7 @@ from topicfold.server.queries import Query, flag, one
 MAX_SECONDS = 86_400
 
 _LAST_EVENT = b"last-event-id"
+_CURSOR_HINT = "Give the `cursor` of a frame as it was received; leave it out to watch from now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,21 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     """Return from where to go: a reconnecting browser's last event id before the `since` of its first request.
 
     Raises:
+        InvalidRequest: `since` is empty, or another parameter is malformed.
         InvalidRequest, Resync: lines cannot go on from there; events say it in the stream.
     """
     headers: Headers = request.scope[HEADERS_KEY]
-    text = headers.get(_LAST_EVENT, b"").decode("latin-1") or one(query, "since")
+    given = one(query, "since")
+    if given == "":
+        raise InvalidRequest("since is empty", hint=_CURSOR_HINT)
+    last_event = headers.get(_LAST_EVENT, b"").decode("latin-1")
+    text, name = (last_event, "Last-Event-ID") if last_event else (given, "since")
     initial = "initial" not in query or flag(query, "initial")
     seconds = _seconds(query)
     if not text:
         return Start(None, initial, known_hash, seconds=seconds)
     try:
-        since = _since(text, subject, identity)
+        since = _since(text, name, subject, identity)
     except (InvalidRequest, Resync) as error:
         if not subject.encoding.as_events:
             raise
@@ -55,15 +61,20 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     return Start(since, initial, seconds=seconds)
 
 
-def _since(text: str, subject: Subject, identity: LogIdentity) -> Revision:
-    """Return the positions of a cursor, in the partitions that are watched.
+def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Revision:
+    """Return the positions of a cursor, in the partitions that are watched; `name` is what errors call it.
+
+    What was watched when it was received does not matter: a cursor says how far, not of what.
 
     Raises:
         InvalidRequest: it is none.
-        Resync: it is of another log, or of a watch of something else.
+        Resync: it is of another log, of other namespaces, or of whoever may see other topics.
     """
     token, _, mark = text.partition(MARK)
-    since = parse_revision(token, identity.incarnation, identity.partitions)
+    try:
+        since = parse_revision(token, identity.incarnation, identity.partitions)
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
     partitions = {partition_of(each, identity.partitions) for each in subject.namespaces}
     if not partitions <= set(since.positions):
         raise Resync("the position says nothing of some of these namespaces")

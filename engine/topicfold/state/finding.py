@@ -16,9 +16,9 @@ from topicfold.state.topic_table import TopicTable
 
 
 def find(table: TopicTable, query: TopicQuery) -> BitMap:
-    """Return the topics that selector and patterns of `query` mean, without those whose end is decided.
+    """Return the topics that `query` means, without those whose end is decided.
 
-    Its regular expression is left to be tried on names, a few at a time: a number's name never changes.
+    Only its regular expression is left to be tried on names, a few at a time: a number's name never changes.
 
     The set may be one of the indexes' own: it must not be changed, and holds until the next fold.
 
@@ -28,4 +28,6 @@ def find(table: TopicTable, query: TopicQuery) -> BitMap:
     if query.patterns:
         matching = table.names.expand(query.patterns)
         found = matching if query.selector.is_empty else matching & found
-    return found - table.ending if table.ending else found
+    if table.ending:
+        found = found - table.ending
+    return found - table.system if table.system and not query.with_system_topics else found

@@ -9,7 +9,7 @@ Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyroaring import BitMap
 
@@ -40,6 +40,21 @@ class LabelIndex:
         self._postings: list[Postings] = []
         self._free: list[int] = []
         self._integers: dict[str, IntegerValues] = {}
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[str, str]], having: Sequence[Postings], keys: Mapping[str, Postings]) -> LabelIndex:
+        """Return the index in which the topics of `having` bear the `pairs` at the same places, which number them.
+
+        `keys` are the unions by key. Cost: O(pairs).
+        """
+        index = cls()
+        index._pairs = list(pairs)
+        index._postings = list(having)
+        index._keys = dict(keys)
+        index._values = {key: {} for key in keys}
+        for pair, (key, value) in enumerate(pairs):
+            index._values[key][value] = pair
+        return index
 
     def replace(self, number: int, old: bytes, labels: Mapping[str, str]) -> bytes:
         """Give topic `number`, which bore `old`, these labels instead; return them as pair numbers.

@@ -29,6 +29,13 @@ class Postings:
     def __init__(self) -> None:
         self._members: array[int] | BitMap = array("I")
 
+    @classmethod
+    def of(cls, members: array[int]) -> Postings:
+        """Return the set of `members`, unsigned, rising and each once; the array is the set's own from now on."""
+        postings = cls()
+        postings._members = BitMap(members) if len(members) > SMALL_LIMIT else members
+        return postings
+
     def add(self, number: int) -> None:
         """Add `number`. Cost: O(log n) and a move of at most `SMALL_LIMIT` numbers."""
         members = self._members

@@ -32,6 +32,22 @@ class RarePostings:
         self._firsts: list[int] = []
         """Fingerprints from which on the second chunk holds them, the third, …"""
 
+    @classmethod
+    def of(cls, entries: array[int]) -> RarePostings:
+        """Return the bags of `entries`, each a fingerprint above a number, sorted. Cost: O(entries)."""
+        rare = cls()
+        rare._chunks = []
+        start = 0
+        while start < len(entries):
+            end = start + _CHUNK
+            if end < len(entries):
+                end = bisect_left(entries, ((entries[end - 1] >> FINGERPRINT_BITS) + 1) << FINGERPRINT_BITS, end)
+            rare._chunks.append(entries[start:end])
+            start = end
+        rare._firsts = [chunk[0] >> FINGERPRINT_BITS for chunk in rare._chunks[1:]]
+        rare._chunks = rare._chunks or [array("Q")]
+        return rare
+
     def add(self, fingerprint: int, number: int) -> int:
         """File `number`, once more if it is there; return how many `fingerprint` has now. Cost: O(log n)."""
         place = bisect_right(self._firsts, fingerprint)

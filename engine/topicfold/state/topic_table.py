@@ -9,13 +9,14 @@ Cost in memory: about 60 bytes a row beside the name, the payload and the postin
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
-from topicfold.model.names import NON_PERSISTENT
+from topicfold.model.names import NON_PERSISTENT, SYSTEM_MARKS, is_system_topic, local_of_key
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS, Grants, Step
 from topicfold.model.selector import Equals, Selector
@@ -25,7 +26,8 @@ from topicfold.state.label_index import NO_LABELS, LabelIndex
 from topicfold.state.name_index import NameIndex
 from topicfold.state.selection import select
 
-_ROW = struct.Struct("<16s16sHHq16s")
+ROW = struct.Struct("<16s16sHHq16s")
+"""A row: version, event id and place of the ETag, payload schema, offset, hash."""
 _HASH_AT = 44
 _ETAG = struct.Struct("<16sH")
 _ETAG_AT = 16
@@ -44,6 +46,30 @@ class Indexed(NamedTuple):
     grants: Grants = NO_GRANTS
 
 
+class Columns(NamedTuple):
+    """The topics of a table that is restored, whose numbers are their places here.
+
+    `rows` holds of each, in `ROW`'s layout: version, ETag, payload schema, offset, hash; `labels` the numbers, of 4
+    bytes, of its pairs in `index`. Of the numbers in `decoded` the payload says more than is here; those in
+    `undecodable` are live, and cannot be read. `by_length` and `places` are what `NameIndex.restore` takes.
+    """
+
+    keys: list[str]
+    rows: bytearray
+    payloads: list[bytes]
+    labels: list[bytes]
+    live: BitMap
+    undecodable: BitMap
+    non_persistent: BitMap
+    partitions: dict[int, int]
+    kafka_names: dict[int, str]
+    decoded: Sequence[int]
+    index: LabelIndex
+    by_length: Mapping[int, array[int]]
+    places: Iterable[tuple[tuple[int, str], array[int]]]
+    digest_sum: int
+
+
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
 """Takes a payload's schema number and bytes; returns what is indexed of it, None where it cannot be read."""
 
@@ -57,13 +83,13 @@ class TopicTable:
     `partitions` holds the number of partitions of the partitioned topics, and of no other; `kafka_names` the names
     of the Kafka topics that do not follow from their own; `pending` those for which something is left to do in Kafka,
     and `ending` those of them whose end is decided, so that nobody is shown them; `grants` those of the topics that
-    have any; `non_persistent` the topics of that domain, dead ones too. `names` finds live topics by pattern, with
-    `separator` between segments.
+    have any; `non_persistent` the topics of that domain and `system` Pulsar's own, dead ones too. `names` finds live
+    topics by pattern, with `separator` between segments.
     """
 
     __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending", "grants", "index",
                  "kafka_names", "keys", "live", "names", "non_persistent", "numbers", "partitions", "pending",
-                 "undecodable")  # fmt: skip
+                 "system", "undecodable")  # fmt: skip
 
     def __init__(self, decode: DecodeIndexed, separator: str = SEPARATOR) -> None:
         self._decode = decode
@@ -72,6 +98,7 @@ class TopicTable:
         self.live = BitMap()
         self.undecodable = BitMap()
         self.non_persistent = BitMap()
+        self.system = BitMap()
         self.partitions: dict[int, int] = {}
         self.kafka_names: dict[int, str] = {}
         self.pending: set[int] = set()
@@ -88,6 +115,30 @@ class TopicTable:
         """Return an empty table that reads payloads and names as this one does."""
         return TopicTable(self._decode, self.names.separator)
 
+    def restore(self, columns: Columns) -> None:
+        """Take the topics of a table that is empty, all at once. They are the table's own from now on.
+
+        Cost: 0.1 µs a topic, as much as `put` for each of `decoded`, and what the indexes take.
+        """
+        self.keys += columns.keys
+        self.numbers.update(zip(columns.keys, range(len(columns.keys)), strict=True))
+        self._rows, self._payloads, self._labels = columns.rows, columns.payloads, columns.labels
+        self.live, self.undecodable, self.non_persistent = columns.live, columns.undecodable, columns.non_persistent
+        self.system = _system_topics(columns.keys)
+        self.partitions, self.kafka_names = columns.partitions, columns.kafka_names
+        self.index = columns.index
+        self.names.restore(columns.by_length, columns.places)
+        self.digest_sum = columns.digest_sum
+        for number in columns.decoded:
+            topic = self.row(number)
+            indexed = self._decode(topic.payload_schema, topic.payload) or _NOTHING
+            if indexed.grants:
+                self.grants[number] = indexed.grants
+            if indexed.pending:
+                self.pending.add(number)
+            if indexed.pending is Step.END:
+                self.ending.add(number)
+
     def version(self, key: str) -> bytes:
         """Return the current version of the topic called `key`, GENESIS where there never was one."""
         number = self.numbers.get(key)
@@ -96,7 +147,7 @@ class TopicTable:
     def etag(self, key: str) -> Etag:
         """Return the ETag of the topic called `key`, `NO_ETAG` where there never was one."""
         number = self.numbers.get(key)
-        return NO_ETAG if number is None else Etag(*_ETAG.unpack_from(self._rows, number * _ROW.size + _ETAG_AT))
+        return NO_ETAG if number is None else Etag(*_ETAG.unpack_from(self._rows, number * ROW.size + _ETAG_AT))
 
     def get(self, key: str) -> Aggregate:
         """Return the topic called `key`, dead or alive."""
@@ -105,14 +156,14 @@ class TopicTable:
 
     def row(self, number: int) -> Aggregate:
         """Return the topic of that number, dead or alive."""
-        version, event_id, place, schema, offset, _ = _ROW.unpack_from(self._rows, number * _ROW.size)
+        version, event_id, place, schema, offset, _ = ROW.unpack_from(self._rows, number * ROW.size)
         return Aggregate(version, number in self.live, Etag(event_id, place), schema, self._payloads[number], offset)
 
     def shown(self, number: int) -> TopicRow | None:
         """Return what finding and watching show of the topic of that number, None where it is dead."""
         if number not in self.live or number in self.ending:
             return None
-        _, event_id, place, _, offset, _ = _ROW.unpack_from(self._rows, number * _ROW.size)
+        _, event_id, place, _, offset, _ = ROW.unpack_from(self._rows, number * ROW.size)
         labels = self.index.pairs(self._labels[number])
         grants = self.grants.get(number, NO_GRANTS)
         etag = Etag(event_id, place)
@@ -130,9 +181,11 @@ class TopicTable:
             self.keys.append(key)
             if key.startswith(_FOREIGN):
                 self.non_persistent.add(number)
+            if is_system_topic(local_of_key(key)):
+                self.system.add(number)
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
-            self._rows.extend(bytes(_ROW.size))
+            self._rows.extend(bytes(ROW.size))
         indexed = self._decode(topic.payload_schema, topic.payload) if topic.is_live else _NOTHING
         if indexed is None:
             self.undecodable.add(number)
@@ -169,11 +222,11 @@ class TopicTable:
         elif not topic.is_live and number in self.live:
             self.live.discard(number)
             self.names.discard(number)
-        start = number * _ROW.size
-        old_hash = int.from_bytes(self._rows[start + _HASH_AT : start + _ROW.size], "big")
+        start = number * ROW.size
+        old_hash = int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
         new_hash = hash_of(AggregateKind.TOPIC, name, topic)
         self.digest_sum = add_hashes(self.digest_sum, new_hash, old_hash)
-        _ROW.pack_into(
+        ROW.pack_into(
             self._rows, start, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema, topic.offset,
             new_hash.to_bytes(16, "big"),
         )  # fmt: skip
@@ -189,8 +242,22 @@ class TopicTable:
 
     def stored_hash(self, number: int) -> int:
         """Return the hash that was stored with the row, for checking against a fresh one."""
-        start = number * _ROW.size
-        return int.from_bytes(self._rows[start + _HASH_AT : start + _ROW.size], "big")
+        start = number * ROW.size
+        return int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
+
+    def is_sound(self, number: int, name: str) -> bool:
+        """Return whether what is stored of the topic of that number, called `name` in full, follows from its record.
+
+        Looks at its hash, its labels and the postings of these. Cost: as `put`.
+        """
+        row = self.row(number)
+        indexed = self._decode(row.payload_schema, row.payload) if row.is_live else _NOTHING
+        labels = self.labels(number)
+        return (
+            self.stored_hash(number) == hash_of(AggregateKind.TOPIC, name, row)
+            and labels == dict((indexed or _NOTHING).labels)
+            and all(number in (self.index.having(key, value) or ()) for key, value in labels.items())
+        )
 
     def matching(self, labels: Mapping[str, str]) -> BitMap:
         """Return the live topics that bear all of `labels`; all live topics where none is given. Not to be changed."""
@@ -225,3 +292,11 @@ class TopicTable:
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.live)
+
+
+def _system_topics(keys: Sequence[str]) -> BitMap:
+    """Return the places of Pulsar's own topics in `keys`. Cost: 20 ns a key where there are none."""
+    text = "\n".join(keys)
+    if not any(mark in text for mark in SYSTEM_MARKS):
+        return BitMap()
+    return BitMap([number for number, key in enumerate(keys) if is_system_topic(local_of_key(key))])

@@ -18,11 +18,13 @@ def query_text(
     patterns: Iterable[str] = (),
     regex: str = "",
     topics_pattern: str = "",
+    *,
+    with_system_topics: bool = False,
 ) -> str:
     """Return what is matched, the same text for all ways to ask for the same; ASCII, one line.
 
     `selector` is canonical (`str(Selector)`), `patterns` as they were sent. What was not asked for is empty, and
-    `topics_pattern`, which no client of ours sends, left out.
+    `topics_pattern`, which no client of ours sends, left out, as is `includeSystemTopic`.
 
     >>> query_text(["public/default"], "tier=gold,team in (b,a)")
     '{"labelSelector":"tier=gold,team in (b,a)","labels":{},"match":[],"namespace":["public/default"],"regex":""}'
@@ -36,4 +38,6 @@ def query_text(
     }
     if topics_pattern:
         members["topics_pattern"] = topics_pattern
+    if with_system_topics:
+        members["includeSystemTopic"] = True
     return json.dumps(members, sort_keys=True, separators=(",", ":"))
