@@ -44,8 +44,10 @@
         ├── UnsafeLog          the log's settings would lose events
         ├── LogGap             offsets are missing between two records
         ├── LevelUnsupported   the log moved to a folding rule this version does not know
+        ├── StateDiverged      a partition's state in memory is not what the log says
         ├── SnapshotDamaged    a snapshot's files are not what its commit says
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
+        ├── TrimRefused        the snapshot does not stand for the log's beginning yet, or not truly
         ├── BadSetting         a setting that cannot work
         └── ListingFailed      the plug-in that lists topics does not work
 
@@ -397,6 +399,15 @@ class LevelUnsupported(OperatorNeeded):
     default_hint = "Upgrade this node."
 
 
+class StateDiverged(OperatorNeeded):
+    """A partition's state in memory is not what the log says up to `offset`; carries `partition`, too."""
+
+    code = "state_diverged"
+    default_hint = (
+        "Restart this node: it folds the partition anew. If it happens again there, have the machine's memory tested."
+    )
+
+
 class SnapshotDamaged(OperatorNeeded):
     """A file of a snapshot is missing or is not what its commit says; carries `sequence` and `path`."""
 
@@ -408,6 +419,12 @@ class WrongSnapshot(OperatorNeeded):
     """The snapshot is of another log, of another position, or was written by a newer version."""
 
     code = "wrong_snapshot"
+
+
+class TrimRefused(OperatorNeeded):
+    """Nothing was deleted: without the log's beginning, the snapshot would not do in its place, or not be true."""
+
+    code = "trim_refused"
 
 
 class BadSetting(OperatorNeeded):

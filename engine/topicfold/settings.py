@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     kafka_bootstrap: str | None = Field(default=None, description="Keep the log on this Kafka cluster instead.")
     kafka_topic: str = Field(default="__change_events", description="The Kafka topic that is the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Further settings of librdkafka.")
+    snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Partitions of a log that is made new.")
     cluster_bootstrap: str | None = Field(
         default=None, description="The Kafka cluster that has the topics; absent = the one that has the log, if any."
@@ -172,6 +173,16 @@ class Settings(BaseSettings):
         default=5.0, ge=0, le=MAX_WAIT_SECONDS, description="How long a request waits for its namespace."
     )
     stale_after_seconds: float = Field(default=10.0, gt=0, description="Age of the state at which a node is not ready.")
+
+    past_max_events: int = Field(
+        default=1_000_000, ge=0, description="Events that may be folded for one question about the past (`at`)."
+    )
+    digest_within_seconds: float = Field(
+        default=5.0, ge=0, le=3600, description="How soon after a change nodes compare their states; 0 says nothing."
+    )
+    scrub_every_seconds: float = Field(
+        default=600.0, ge=0, description="How often to look whether memory still holds what was put there; 0 never."
+    )
 
     @property
     def served_hosts(self) -> tuple[str, ...]:

@@ -5,6 +5,9 @@ Clients of Kafka and SQLite are imported by whoever needs them, and by nobody el
 
 from __future__ import annotations
 
+import os
+import socket
+
 from topicfold.errors import BadSetting
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
@@ -71,6 +74,11 @@ def engine_options(settings: Settings) -> EngineOptions:
         ready_timeout_seconds=settings.ready_timeout_seconds,
         request_timeout_seconds=settings.request_timeout_seconds,
         stale_after_seconds=settings.stale_after_seconds,
+        snapshot=settings.snapshot,
+        past_max_events=settings.past_max_events,
+        node=settings.advertised_url or f"{socket.gethostname()}:{os.getpid()}",
+        digest_within_seconds=settings.digest_within_seconds,
+        scrub_every_seconds=settings.scrub_every_seconds,
     )
 
 

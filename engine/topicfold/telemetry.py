@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 
 from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.examiner import Finding
 from topicfold.runtime.upkeep import Upkeep
 
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
@@ -152,6 +153,7 @@ class _EngineFigures(Collector):
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)
         )
+        yield from _agreement_figures(engine)
         watches = engine.watches
         yield GaugeMetricFamily("topicfold_watchers", "Watches that are open.", value=len(watches.watchers))
         yield CounterMetricFamily("topicfold_watch_events", "Frames sent to watchers.", value=watches.pump.delivered)
@@ -159,6 +161,33 @@ class _EngineFigures(Collector):
         for cause, count in watches.resets.items():
             resets.add_metric((cause,), count)
         yield resets
+
+
+def _agreement_figures(engine: Engine) -> Iterable[Metric]:
+    """Yield what comparing with other nodes, and looking through memory, came to."""
+    reports = engine.agreement.reports.values()
+    differences = sum(report.differences.total() for report in reports)
+    compared = CounterMetricFamily(
+        "topicfold_digests_compared", "Comparisons of digests with other nodes.", labels=("result",)
+    )
+    compared.add_metric(("equal",), sum(report.compared for report in reports) - differences)
+    compared.add_metric(("different",), differences)
+    yield compared
+    yield CounterMetricFamily("topicfold_digests_logged", "Digest records written.", value=engine.agreement.logged)
+    examined = CounterMetricFamily(
+        "topicfold_partitions_examined", "Partitions folded aside because of a doubt.", labels=("finding",)
+    )
+    for finding in Finding:
+        examined.add_metric((finding.value,), engine.examiner.findings[finding])
+    yield examined
+    yield CounterMetricFamily(
+        "topicfold_scrub_found", "Things in memory that were not what was put there.", value=engine.scrubber.found
+    )
+    if engine.scrubber.report is not None:
+        yield GaugeMetricFamily(
+            "topicfold_scrubbed_timestamp_seconds", "When memory was last looked through.",
+            value=engine.scrubber.report.at_ms / 1000,
+        )  # fmt: skip
 
 
 class _ClusterFigures(Collector):

@@ -1,4 +1,4 @@
-"""Runs benchmarks: `python -m tests.benchmarks [NAMES…] [--json FILE] [--quick]`.
+"""Runs benchmarks: `python -m tests.benchmarks [NAMES…] [--json FILE] [--quick] [--large]`.
 
 The table goes to standard output, progress to standard error. The exit code is 0 whether goals are met or not: a
 number that depends on the machine must not fail a build.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks import (
+    boot,
     compaction,
     consuming,
     find,
@@ -36,6 +38,7 @@ BENCHMARKS = {
     "hot_topic": hot_topic.run,
     "fold": fold.run,
     "compaction": compaction.run,
+    "boot": boot.run,
     "selectors": selectors.run,
     "wildcards": wildcards.run,
     "memory": memory.run,
@@ -47,6 +50,8 @@ BENCHMARKS = {
     "consuming": consuming.run,
 }
 
+_LARGE_EVENTS = 10_000_000
+
 
 def main() -> None:
     """Run the benchmarks that are named, all of them where none is."""
@@ -54,12 +59,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here too")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that the harness works, no more")
+    parser.add_argument("--large", action="store_true", help="compact 10,000,000 events too, which takes ten minutes")
     options = parser.parse_args()
     unknown = set(options.names) - BENCHMARKS.keys()
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     rows: list[Row] = []
-    with Site(QUICK if options.quick else FULL) as site:
+    sizes = QUICK if options.quick else FULL
+    with Site(replace(sizes, large_events=_LARGE_EVENTS) if options.large else sizes) as site:
         for name in options.names or BENCHMARKS:
             site.say(name)
             rows += BENCHMARKS[name](site)

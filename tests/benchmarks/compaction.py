@@ -1,4 +1,8 @@
-"""The Spark job: events a second from Kafka to committed tables, and what a batch costs by the size of the tables."""
+"""The Spark job: events a second from Kafka to committed tables, what a batch costs by the size of the tables, and
+what it does to an engine beside it.
+
+The job and what it is compared with run niced, as a job beside an engine should; on an idle machine that is nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from tests.benchmarks.compacting import Compacted, Spark, compact_once, count_bare, spark_on
 from tests.benchmarks.event_log import EventLog
-from tests.benchmarks.report import Goal, Row, row
+from tests.benchmarks.nodes import create_topics, kafka_node, paced_write_seconds
+from tests.benchmarks.report import Goal, Row, percentile, row
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
 
@@ -14,39 +19,83 @@ _TOPICS_SHARE = 10
 _BATCH_ROWS = 1_000_000
 _CHANGES = 1_000
 _MOST_REPETITIONS = 3
-_PARTS = ("reading", "decoding", "looking_up", "folding", "hashing", "writing")
+_CORES = 2
+_PARTS = {
+    "decoding": ("decoding",),
+    "folding": ("looking_up", "folding", "hashing"),
+    "writing": ("writing",),
+}
 _COUNT = "a job that reads and counts the same records"
+_WRITE_EVERY_SECONDS = 0.005
 
 
 def run(site: Site) -> Iterator[Row]:
     """Measure the job beside a bare one in the same session."""
     with Worker(spark_on, site.broker.bootstrap) as spark:
-        for namespaces in (1, 1_000):
-            yield from _fold(site, spark, namespaces)
+        # What is measured first would have the JVM compile its code.
+        logs = {namespaces: _log(site, namespaces) for namespaces in (1, 1_000)}
+        for number in range(2):
+            site.say(f"compaction: warming up, {number + 1} of 2")
+            spark.run(count_bare, logs[1])
+            spark.run(compact_once, logs[1], str(site.directory / f"snapshot-warm-{number}"), _BATCH_ROWS)
+        for namespaces, topic in logs.items():
+            yield from _fold(site, spark, namespaces, topic)
+        yield _writes(site, spark, logs[1])
         yield _small_batches(site, spark)
+        if site.sizes.large_events:
+            yield from _large(site, spark)
 
 
-def _fold(site: Site, spark: Worker[Spark], namespaces: int) -> Iterator[Row]:
+def _log(site: Site, namespaces: int) -> str:
     topic, events = site.fresh_topic(), site.sizes.compacted_events
     site.say(f"compaction: writing {events:,} events in {namespaces:,} namespaces")
-    log = EventLog(site.broker.bootstrap, topic, topics=events // _TOPICS_SHARE, namespaces=namespaces)
-    log.write(events)
+    EventLog(site.broker.bootstrap, topic, topics=events // _TOPICS_SHARE, namespaces=namespaces).write(events)
+    return topic
+
+
+def _fold(site: Site, spark: Worker[Spark], namespaces: int, topic: str) -> Iterator[Row]:
     ours: list[Compacted] = []
     theirs = []
-    # The first pair has the JVM compile its code, and is not counted.
-    for pair in range(_repetitions(site) + 1):
-        site.say(f"compaction: pair {pair}")
+    for pair in range(_repetitions(site)):
+        site.say(f"compaction: {namespaces:,} namespaces, pair {pair + 1}")
         theirs.append(spark.run(count_bare, topic))
-        root = str(site.directory / f"snapshot-{namespaces}-{pair}")
-        ours.append(spark.run(compact_once, topic, root, _BATCH_ROWS))
+        ours.append(spark.run(compact_once, topic, str(site.directory / f"snapshot-{namespaces}-{pair}"), _BATCH_ROWS))
     name = f"compaction: {namespaces:,} namespaces, "
     rates = [each.events / each.seconds for each in ours]
-    yield row(f"{name}events to committed tables", "/s", rates[1:], _COUNT, theirs[1:], Goal("ours", "≥", 200_000))
-    for part in _PARTS:
-        took = [each.parts[part] / each.events * 1e6 for each in ours[1:]]
-        yield row(f"{name}{part.replace('_', ' ')}, in Python", "µs", took, _COUNT, _each_us(theirs[1:]))
-    peak = [each.peak_bytes / 2**20 for each in ours]
-    yield row(f"{name}peak memory", "MiB", [max(peak)], f"{events:,} events", [events / 1e6])
+    yield row(f"{name}events to committed tables", "/s", rates, _COUNT, theirs, Goal("ours", "≥", 200_000))
+    beside = [_CORES * 1e6 / rate for rate in theirs]
+    for part, took in _parts(ours).items():
+        yield row(f"{name}{part}, of two cores, an event", "µs", took, _COUNT, beside)
+    peak = max(each.peak_bytes for each in ours) / 2**20
+    yield row(f"{name}peak memory", "MiB", [peak], "millions of events", [ours[0].events / 1e6])
+
+
+def _parts(runs: Sequence[Compacted]) -> dict[str, list[float]]:
+    """Return what each event takes of both cores: reading is all that slices do not do, waiting for the driver too."""
+    found = {
+        part: [sum(run.parts[each] for each in of) / run.events * 1e6 for run in runs] for part, of in _PARTS.items()
+    }
+    whole = [_CORES * run.seconds / run.events * 1e6 for run in runs]
+    committing = [_CORES * run.parts["committing"] / run.events * 1e6 for run in runs]
+    done = zip(committing, *found.values(), strict=True)
+    reading = [all_of_it - sum(others) for all_of_it, others in zip(whole, done, strict=True)]
+    return {"reading and dealing": reading, **found, "committing": committing}
+
+
+def _writes(site: Site, spark: Worker[Spark], topic: str) -> Row:
+    """Measure an engine's writes while the job folds another log of the same broker."""
+    count, alone, beside = site.sizes.paced_writes, [], []
+    with Worker(kafka_node, site.broker.bootstrap, site.fresh_topic()) as node:
+        node.run(create_topics, 1)
+        node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS)
+        for pair in range(_repetitions(site)):
+            site.say(f"compaction: writes, pair {pair + 1}")
+            alone.append(percentile(node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS), 99) * 1e3)
+            finish = spark.begin(compact_once, topic, str(site.directory / f"snapshot-beside-{pair}"), _BATCH_ROWS)
+            beside.append(percentile(node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS), 99) * 1e3)
+            finish()
+    name = f"compaction: {1 / _WRITE_EVERY_SECONDS:.0f} writes/s while the job runs, p99"
+    return row(name, "ms", beside, "the same without it", alone, Goal("ratio", "≤", 1.5))
 
 
 def _small_batches(site: Site, spark: Worker[Spark]) -> Row:
@@ -72,8 +121,16 @@ def _batches_over(site: Site, spark: Worker[Spark], topics: int) -> Sequence[flo
     return seconds[1:]
 
 
-def _each_us(rates: Sequence[float]) -> list[float]:
-    return [1e6 / rate for rate in rates]
+def _large(site: Site, spark: Worker[Spark]) -> Iterator[Row]:
+    """Measure one long run, from nothing to the end of a large log."""
+    topic, events = site.fresh_topic(), site.sizes.large_events
+    site.say(f"compaction: writing {events:,} events")
+    EventLog(site.broker.bootstrap, topic, topics=events // _TOPICS_SHARE, namespaces=1_000).write(events)
+    theirs = spark.run(count_bare, topic)
+    ours = spark.run(compact_once, topic, str(site.directory / "snapshot-large"), _BATCH_ROWS)
+    name = f"compaction: {events:,} events, "
+    yield row(f"{name}events to committed tables", "/s", [ours.events / ours.seconds], _COUNT, [theirs])
+    yield row(f"{name}peak memory", "MiB", [ours.peak_bytes / 2**20], "seconds", [ours.seconds])
 
 
 def _repetitions(site: Site) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -87,6 +88,18 @@ async def load_topics(node: Node, numbers: range, versions: int = 1, namespace: 
             await asyncio.sleep(0.01)
             position = (await node.engine.barriers.ends())[state.partition]
     assert len(state.topics[namespace]) == awaited
+
+
+async def paced_write_seconds(node: Node, count: int, every_seconds: float) -> list[float]:
+    """Return how long each of `count` updates of one topic took, begun so far apart, or late where one took longer."""
+    name, due, taken = topic_name(0), time.perf_counter(), []
+    for number in range(count):
+        due += every_seconds
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        start = time.perf_counter()
+        await node.writing.set_labels(name, {"tier": f"silver-{number:06d}"}, node.asked())
+        taken.append(time.perf_counter() - start)
+    return taken
 
 
 async def last_value_bytes(node: Node, namespace: str = DEFAULT_NAMESPACE) -> int:

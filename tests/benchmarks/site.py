@@ -18,7 +18,10 @@ from tests.brokers.process import KafkaProcess
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much each benchmark does. The numbers mean something at `FULL` only."""
+    """How much each benchmark does. The numbers mean something at `FULL` only.
+
+    `large_events`: so many are compacted in one run; it takes ten minutes, so none unless asked for.
+    """
 
     pairs: int
     round_trips: int
@@ -26,6 +29,7 @@ class Sizes:
     hot_seconds: float
     fold_events: int
     compacted_events: int
+    paced_writes: int
     topics: int
     rest_seconds: float
     topic_counts: tuple[int, ...]
@@ -33,6 +37,7 @@ class Sizes:
     watches: int
     watch_seconds: float
     bulk_changes: int
+    large_events: int = 0
 
 
 FULL = Sizes(
@@ -41,7 +46,8 @@ FULL = Sizes(
     rate_updates=4_000,
     hot_seconds=10.0,
     fold_events=200_000,
-    compacted_events=2_000_000,
+    compacted_events=1_990_000,
+    paced_writes=1_500,
     topics=1_000_000,
     rest_seconds=1.0,
     topic_counts=(10, 10_000, 100_000),
@@ -57,6 +63,7 @@ QUICK = Sizes(
     hot_seconds=1.0,
     fold_events=2_000,
     compacted_events=2_000,
+    paced_writes=20,
     topics=2_000,
     rest_seconds=0.2,
     topic_counts=(10, 100),

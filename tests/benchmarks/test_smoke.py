@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import compaction, find, fold, memory, selectors, watches, wildcards
+from tests.benchmarks import boot, compaction, find, fold, memory, selectors, watches, wildcards
 from tests.benchmarks.report import Goal, Row, percentile, print_table, row
 from tests.benchmarks.site import QUICK, Site
 from tests.brokers.process import KafkaProcess
@@ -53,6 +53,14 @@ def test_fold_counts_every_event_of_the_log(own_broker: KafkaProcess) -> None:
     assert all(each.ours.median > 0 for each in rows)
 
 
+@pytest.mark.kafka
+def test_boot_loads_what_it_compares(own_broker: KafkaProcess) -> None:
+    with Site(QUICK, own_broker) as site:
+        rows = list(boot.run(site))
+    assert [each.goal is None for each in rows] == [False, True, False]
+    assert all(each.ours.low > 0 and each.theirs.low > 0 for each in rows)
+
+
 def test_a_ratio_is_taken_pair_by_pair() -> None:
     made = row("name: what", "ms", [2.0, 9.0, 8.0], "bare", [1.0, 3.0, 4.0], Goal("ratio", "≤", 2.5))
     assert made.ratio == (2.0, 2.0, 3.0)
@@ -88,4 +96,4 @@ def test_compaction_counts_every_event_of_the_log(own_broker: KafkaProcess) -> N
     with Site(QUICK, own_broker) as site:
         rows = list(compaction.run(site))
     assert all(each.ours.median >= 0 for each in rows)
-    assert len(rows) == 17
+    assert len(rows) == 16

@@ -8,9 +8,11 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka import KafkaError
 
 from tests.cli.conftest import Run
 from tests.integration.consuming import Topics
+from topicfold.cli.consume import teller
 from topicfold.client import Client
 
 
@@ -74,3 +76,11 @@ def test_without_kafkas_library_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     refused = run("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
     assert (refused.code, "pip install 'topicfold[kafka]'" in refused.err) == (1, True)
+
+
+def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> None:
+    warned: list[str] = []
+    tell = teller(warned.append)
+    for code, text in ((KafkaError._TRANSPORT, "1 ms"), (KafkaError._TRANSPORT, "2 ms"), (KafkaError._RESOLVE, "no")):
+        tell(KafkaError(code, text))
+    assert warned == ["Kafka: 1 ms", "Kafka: no"]

@@ -36,6 +36,15 @@ def test_flags_become_settings(bare_run: Run, served: list[Any]) -> None:
     assert served[0].kafka_settings == {"security.protocol": "SSL"}
 
 
+def test_a_snapshot_is_named_by_a_flag_or_a_variable(
+    bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bare_run("serve", "--snapshot", "here").code == 0
+    monkeypatch.setenv("TOPICFOLD_SNAPSHOT", "there")
+    assert bare_run("serve").code == 0
+    assert [str(each.snapshot) for each in served] == ["here", "there"]
+
+
 def test_flags_say_who_may_come_in(bare_run: Run, served: list[Any]) -> None:
     flags = ("--auth-jwt-key-file", "keys.pem", "--auth-issuer", "i", "--superusers", "root, boss", "--insecure")
     assert bare_run("serve", *flags).code == 0
@@ -186,6 +195,7 @@ def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any])
         ("pydantic_settings", [], "pip install 'topicfold[server]'"),
         ("pydantic_settings", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
         ("confluent_kafka", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
+        ("pyarrow", ["--snapshot", "s"], "pip install 'topicfold[server,snapshot]'"),
     ],
 )
 def test_without_the_packages_for_serving_the_command_that_installs_them_is_printed(

@@ -37,6 +37,7 @@ def topics(client: Client) -> None:
         (["--match", "pay__us", "--match", "ship__*"], ["pay__us", "ship__eu"]),
         (["--regex", "p.*s"], ["pay__us"]),
         (["-l", "team=pay", "--match", "*__eu", "--regex", "pay.*", "--custom-labels", "tier:gold"], ["pay__eu"]),
+        (["-l", '{"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}'], ["ship__eu"]),
         (["--limit", "2"], ["pay__eu", "pay__us"]),
         (["-p", "region=eu"], ["pay__eu", "ship__eu"]),
         (["-p", "region=us"], ["pay__us"]),
@@ -51,7 +52,9 @@ def test_all_that_is_asked_for_must_hold(run: Run, words: list[str], names: list
 def test_system_topics_count_for_no_limit_where_they_are_not_shown(client: Client, run: Run) -> None:
     client.create_topic("__change_events")
     assert run("topics", "list", "--limit", "1", "-o", "name").out.split() == ["persistent://public/default/pay__eu"]
-    assert len(run("topics", "list", "--limit", "1", "-ist", "-o", "name").out.split()) == 1
+    shown = run("topics", "list", "--limit", "1", "-ist", "-o", "name").out.split()
+    assert shown == ["persistent://public/default/__change_events"]
+    assert run("topics", "list", "-p", "region=eu", "-ist", "--match", "**").code == 0
 
 
 @pytest.mark.parametrize(
@@ -98,3 +101,36 @@ def test_an_explanation_is_data_too(run: Run) -> None:
 def test_a_selector_that_cannot_be_read_is_refused(run: Run) -> None:
     refused = run("explain", "team in (a")
     assert (refused.code, "column" in refused.err) == (2, True)
+
+
+def test_the_past_is_listed_as_it_was(client: Client, run: Run) -> None:
+    position = next(iter(client.topics().pages())).position
+    client.set_labels("pay__eu", {"tier": "bronze"})
+    client.delete_topic("ship__eu")
+    listed = run("topics", "list", "--at", position, "-o", "json")
+    assert {each["name"][28:]: each["labels"].get("tier") for each in json.loads(listed.out)} == {
+        "pay__eu": "gold", "pay__us": "silver", "ship__eu": None
+    }  # fmt: skip
+    assert run("topics", "list", "-l", "tier=gold", "--at", position, "-o", "name").out.split() == [
+        "persistent://public/default/pay__eu"
+    ]
+    assert run("topics", "list", "--at", position, "--limit", "1", "-o", "name").out.split() == [
+        "persistent://public/default/pay__eu"
+    ]
+    assert run("topics", "list", "-l", "tier=gold", "--at", "0s").out == ""
+    everywhere = run("topics", "list", "-A", "-l", "team=pay", "--at", "0s", "-o", "name").out.split()
+    assert everywhere == [f"persistent://{name}" for name in
+                          ("acme/pay/orders", "public/default/pay__eu", "public/default/pay__us")]  # fmt: skip
+
+
+def test_what_the_past_cannot_be_asked_is_refused(run: Run) -> None:
+    for words, said in (
+        (["--at", "1h", "-w"], "from now on"),
+        (["--at", "1h", "-p", "region=eu"], "knows no past"),
+        (["--at", "tomorrow"], "neither a time nor a position"),
+        (["--at", "2099-01-01T00:00:00Z"], "yet to come"),
+        (["--at", "2001-01-01T00:00:00Z"], "What is known of it begins at 20"),
+    ):
+        refused = run("topics", "list", *words)
+        assert refused.code != 0
+        assert said in refused.err

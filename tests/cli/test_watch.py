@@ -19,6 +19,7 @@ from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Mod
 
 ENGINE = Path(__file__).parents[2] / "engine"
 ORDERS = "persistent://public/default/orders"
+SYSTEM = "persistent://public/default/__change_events"
 WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
 
 
@@ -149,6 +150,16 @@ def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: 
     assert f"DELETED   {ORDERS}" in watching.line()
 
 
+@pytest.mark.parametrize(("flag", "named"), [([], ORDERS), (["-ist"], SYSTEM)])
+@pytest.mark.parametrize("words", [["watch"], ["topics", "list", "-w"]])
+def test_pulsars_own_topics_are_watched_where_they_are_asked_for(
+    start: Start, client: Client, words: list[str], flag: list[str], named: str
+) -> None:
+    for local in ("__change_events", "orders"):
+        client.create_topic(local, labels={"team": "pay"})
+    assert start(*words, *flag, "-l", '{"matchLabels": {"team": "pay"}}', "-o", "name").line() == named
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -156,9 +167,15 @@ def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: 
         (["--match", "a*"], "segment 1"),
         (["-A", "-n", "public/default"], "--all-namespaces and names of namespaces are both given"),
         (["-n", "public/nowhere"], "namespace"),
+        (["-l", ""], "leave -l out to watch all topics"),
+        (["-l", "{}"], "leave -l out to watch all topics"),
+        (["-l", '{"matchLabels": {"team": 1}}'], "matchLabels: an object whose values are texts"),
+        (["--since", ""], "without --since it is from now"),
+        (["--since", "nonsense"], "without --since it is from now"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(run: Run, words: list[str], said: str) -> None:
     refused = run("watch", *words)
     assert refused.code in (2, 3)
     assert said in refused.err
+    assert "go on with" not in refused.err

@@ -73,12 +73,12 @@ class NodeThread(threading.Thread):
 
 
 @contextmanager
-def serving(*late_seconds: float, **settings: Any) -> Iterator[list[str]]:
+def serving(*late_seconds: float, store: MemoryStore | None = None, **settings: Any) -> Iterator[list[str]]:
     """Serve one node on a log, or as many as times are given by which each sees the log late; yield their URLs.
 
     What they write to their own logs is not printed: stdout belongs to the test.
     """
-    store = MemoryStore(partitions=2)
+    store = store or MemoryStore(partitions=2)
     threads = [NodeThread(store, seconds, **settings) for seconds in late_seconds or (0.0,)]
     with capture_logs():
         for thread in threads:

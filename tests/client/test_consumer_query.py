@@ -17,7 +17,17 @@ def query(**given: Any) -> ConsumerQuery:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"selector": ""}, {"selector": " , "}, {"labels": {}}, {"match": []}, {"regex": ""}]
+    "given",
+    [
+        {},
+        {"selector": ""},
+        {"selector": " , "},
+        {"selector": {}},
+        {"selector": {"matchLabels": {}}},
+        {"labels": {}},
+        {"match": []},
+        {"regex": ""},
+    ],
 )
 def test_what_would_mean_every_topic_is_refused_with_how_to_mean_it(given: dict[str, Any]) -> None:
     with pytest.raises((InvalidRequest, InvalidSelector)) as refused:
@@ -29,6 +39,11 @@ def test_what_would_mean_every_topic_is_refused_with_how_to_mean_it(given: dict[
 def test_what_is_empty_is_refused_beside_what_is_not() -> None:
     with pytest.raises(InvalidRequest, match="labels is empty, which would mean every topic"):
         query(selector="team=pay", labels={})
+
+
+def test_a_document_is_something_to_consume_by() -> None:
+    asked = query(selector={"matchLabels": {"team": "pay"}}).asked
+    assert (asked.selector, asked.labels) == (None, {"team": "pay"})
 
 
 def test_every_topic_can_be_meant() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -112,3 +113,60 @@ def test_a_malformed_selector_names_its_column_before_anything_is_sent(find: Fin
         find(paging, selector="team=pay,,x")
     assert refused.value.values["column"] == 10
     assert paging.asked == []
+
+
+STRUCTURED = {
+    "matchLabels": {"note": "a b"},
+    "matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}],
+}
+
+
+@pytest.mark.parametrize("selector", [STRUCTURED, json.dumps(STRUCTURED)])
+def test_a_document_is_a_selector_too_and_loses_no_value(find: Find, selector: Any) -> None:
+    paging = Paging()
+    find(paging, selector=selector, labels={"team": "pay"})
+    sent = [pair for pair in paging.asked[0].multi_items() if pair[0] in ("labelSelector", "label")]
+    assert sent == [("labelSelector", "tier in (a,b)"), ("label", "team=pay"), ("label", "note=a b")]
+
+
+def test_a_document_of_labels_alone_sends_no_text(find: Find) -> None:
+    paging = Paging()
+    find(paging, selector={"matchLabels": {"team": "pay"}})
+    assert "labelSelector" not in paging.asked[0]
+    assert set(paging.asked[0].get_list("label")) == {"team=pay"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ({"team": "pay"}, "an object of matchLabels and matchExpressions"),
+        ({"matchLabels": {"team": 1}}, "matchLabels: an object whose values are texts"),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": []}]}, r"matchExpressions\[0\].values"),
+    ],
+)
+def test_a_document_that_is_no_selector_is_refused_before_anything_is_sent(
+    find: Find, selector: Any, said: str
+) -> None:
+    with pytest.raises(InvalidSelector, match=said):
+        find(Paging(), selector=selector)
+
+
+def test_a_label_cannot_have_two_values(find: Find) -> None:
+    with pytest.raises(InvalidRequest, match="no topic bears 'team' with two values"):
+        find(Paging(), selector={"matchLabels": {"team": "pay"}}, labels={"team": "ship"})
+
+
+@pytest.mark.parametrize("selector", ["", " ", {}, {"matchLabels": {}}, "{}"])
+def test_an_empty_selector_is_not_taken_for_all_topics_by_a_watch(selector: Any) -> None:
+    with (
+        Client(transport=httpx2.MockTransport(Paging())) as client,
+        pytest.raises(InvalidSelector, match="is empty") as refused,
+    ):
+        client.watch(selector)
+    assert refused.value.hint == "Leave selector out to watch all topics."
+
+
+def test_pulsars_own_topics_are_asked_for_by_name(find: Find) -> None:
+    paging = Paging()
+    find(paging, with_system_topics=True)
+    assert paging.asked[0]["includeSystemTopic"] == "true"

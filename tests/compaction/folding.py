@@ -46,12 +46,25 @@ def placed(partition: int, log: Sequence[Event | None], first: int = 0) -> list[
 def dealt(records: Sequence[Placed], slices: int) -> list[pa.RecordBatch]:
     """Return what each slice is given."""
     rows: list[list[tuple[int, int, bytes, bool]]] = [[] for _ in range(slices)]
-    for record in reversed(records):
+    for record in _in_runs(records):
         mine = slice_of(route_of_value(record.value), slices)
         for number in range(slices) if is_for_all(record.value) else (mine,):
             rows[number].append((*record, number == mine))
     names = RECORDS.names
     return [pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in each], RECORDS) for each in rows]
+
+
+def _in_runs(records: Sequence[Placed], length: int = 5) -> list[Placed]:
+    """Return records as Spark's shuffle may bring them: in order within runs."""
+    firsts = range(0, len(records), length)
+    return [record for first in reversed(firsts) for record in records[first : first + length]]
+
+
+def _parted(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """Return a slice's records in two batches: one behind the other, or each with every second record."""
+    if len(batch) % 2:
+        return [batch.slice(0, 3), batch.slice(3)]
+    return [batch.take(pa.array(range(first, len(batch), 2), pa.int64())) for first in (0, 1)]
 
 
 def run_here(records: Sequence[Placed]) -> Run:
@@ -60,8 +73,8 @@ def run_here(records: Sequence[Placed]) -> Run:
     def run(plan: Plan) -> list[SliceResult]:
         results = []
         for number, batch in enumerate(dealt(records, plan.slices)):
-            result = fold_slice(plan, number, [batch.slice(0, 3), batch.slice(3)])
-            results.append(SliceResult.of(result.facts(), result.owners, result.operations))
+            result = fold_slice(plan, number, _parted(batch))
+            results.append(SliceResult.of(result.facts(), result.owners, result.operations, result.passed))
         return results
 
     return run

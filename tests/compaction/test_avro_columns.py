@@ -59,10 +59,10 @@ def spans(pieces: list[bytes]) -> Spans:
 def test_payloads_in_columns_say_what_each_says(written: list[tuple[int, bytes]]) -> None:
     schemas = np.array([schema for schema, _ in written], dtype=np.int64)
     found = read_topics(schemas, spans([raw for _, raw in written]), np.ones(len(written), dtype=bool))
-    others = set(found.others.tolist())
+    others, columns = set(found.others.tolist()), found.labels.plain_column()
     for row, (schema, raw) in enumerate(written):
         indexed, record = decode_indexed(schema, raw), decode_topic(schema, raw)
-        labels = found.labels[row].as_py()
+        labels = columns[row].as_py()
         assert (labels if labels is None else dict(labels)) == (indexed and dict(indexed.labels))
         if row not in others:
             assert record is not None

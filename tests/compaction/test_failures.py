@@ -16,13 +16,14 @@ from deltalake import DeltaTable
 from tests.builders import empty_state
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.state.histories import PARTITION, PARTITIONS
+from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.commits import MANIFESTS, read_commit, require_intact, sequences
-from topicfold.snapshot.tables import SCHEMAS
+from topicfold.snapshot.tables import SCHEMAS, STATE_TABLES
 
 COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]
 
@@ -137,6 +138,16 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tm
     for number in sequences(tmp_path):
         require_intact(tmp_path, read_commit(tmp_path, number))
     assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, cuts=1)
+    newest, *_ = found = [read_commit(tmp_path, number) for number in sequences(tmp_path)]
+    back = found[-2]
+    monkeypatch.setattr(vacuuming, "WINDOW", newest.to[1] - back.to[1])
+    vacuum(tmp_path, keep=2, min_age_seconds=0)
+    assert sequences(tmp_path) == [*(commit.sequence for commit in found[:2]), back.sequence]
+    require_intact(tmp_path, back, STATE_TABLES)
 
 
 def test_publishing_again_changes_no_table(undisturbed: Path) -> None:

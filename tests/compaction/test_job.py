@@ -20,9 +20,11 @@ from tests.compaction.logs import PARTITION, append, random_values, replayed, se
 from tests.compaction.test_failures import rows
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction.compactor import Done
+from topicfold.compaction.comparison import Difference
 from topicfold.compaction.job import CompactOptions, compact
 from topicfold.errors import LevelUnsupported, LogGap, WrongLog, WrongSnapshot
 from topicfold.log.codec import encode_event
+from topicfold.log.digest_record import Statement, digest_value
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import read_commit, sequences
@@ -159,4 +161,15 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert '"sequence": 2' in ran.stdout
     assert "compacted sequence=1 events=" in ran.stderr
+    require_equal(tmp_path / "snapshot", replayed(log))
+
+
+def test_a_node_that_states_another_digest_where_a_batch_ends_is_named(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    values = random_values(5, 20)
+    append(log, values)
+    append(log, [digest_value(1, b"D" * 16, "node2", PARTITION, (Statement(len(values) + 1, bytes(16)),))])
+    (done,) = job(log, tmp_path / "snapshot", spark, batch_rows=1000)
+    assert done.differences == [Difference(done.commit.sequence, PARTITION, len(values) + 1, "node2")]
     require_equal(tmp_path / "snapshot", replayed(log))

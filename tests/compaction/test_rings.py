@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_id
-from topicfold.compaction.rings import Ring, entries
+from topicfold.compaction import rings
+from topicfold.compaction.rings import Ring, entries, latest_of, passed_over
 from topicfold.state.aggregate import Etag
 from topicfold.state.operations import OperationRing, Settled
 
@@ -46,3 +48,19 @@ def test_a_known_operation_is_not_new() -> None:
     again, fresh = ring.added(rows([2, 3, 3], 7))
     assert fresh.tobytes() == rows([3], 8).tobytes()
     assert again.number == 3
+
+
+def test_operations_that_many_follow_are_counted_and_looked_at_but_not_kept() -> None:
+    ring, _ = Ring(2, rows([], 0), 0).added(rows([1], 0))
+    passed = passed_over(np.zeros(1, np.int64), np.zeros(1, bool), rows([2], 1)[:, :16])["half"]
+    assert ring.are_new(rows([3, 4], 2), passed)
+    assert not ring.are_new(rows([2, 4], 2), passed)
+    after = ring.with_new(rows([3, 4], 2), len(passed))
+    assert (after.rows.tobytes(), after.number) == (rows([3, 4], 2).tobytes(), 4)
+
+
+def test_only_the_latest_operations_of_each_kind_are_told_whole() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rings, "CAPACITIES", {"client": 1, "server": 2})
+        kinds = np.array([True, False, True, False, False, True])
+        assert latest_of(np.array([0, 0, 0, 0, 0, 1]), kinds).tolist() == [2, 3, 4, 5]

@@ -10,7 +10,7 @@ from tests.contracts.conftest import OpenLog
 from tests.log.following import Following, never
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, WrongLog
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.identity import establish_identity, header_value
+from topicfold.log.identity import establish_identity, header_value, restate_identity
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import HASH_NAME
 
@@ -144,6 +144,91 @@ async def test_reading_at_the_end_gives_nothing(open_log: OpenLog) -> None:
     assert await log.read(1, 0, 10) == []
 
 
+async def test_a_partitions_beginning_can_be_deleted_and_what_follows_stays_in_its_place(open_log: OpenLog) -> None:
+    log, other = await open_log(), await open_log()
+    values = append_all(log, 1, 5_000)
+    await Following(other).seen(5_000)
+    await log.delete_before(1, 4_997)
+    assert await other.start_offsets() == {0: 0, 1: 4_997, 2: 0}
+    assert (await other.end_offsets())[1] == 5_000
+    assert [entry.value for entry in await other.read(1, 0, 10)] == values[-3:]
+    following = Following(await open_log(), {0: 0, 1: 4_997, 2: 0})
+    assert [entry.offset for entry in await following.seen(3)] == [4_997, 4_998, 4_999]
+
+
+async def test_deleting_what_is_gone_changes_nothing(open_log: OpenLog) -> None:
+    log = await open_log()
+    append_all(log, 0, 5)
+    await Following(log).seen(5)
+    for offset in (3, 3, 1, 0):
+        await log.delete_before(0, offset)
+    assert (await log.start_offsets())[0] == 3
+
+
+async def test_offsets_of_a_partition_that_was_emptied_go_on(open_log: OpenLog) -> None:
+    log = await open_log()
+    append_all(log, 0, 5)
+    await Following(log).seen(5)
+    await log.delete_before(0, 5)
+    following = Following(await open_log(), {0: 5, 1: 0, 2: 0})
+    assert await log.read(0, 0, 10) == []
+    log.append(0, b"next", never)
+    assert await following.seen(1) == [Entry(0, 5, b"next")]
+
+
+async def test_what_is_beyond_the_end_cannot_be_deleted(open_log: OpenLog) -> None:
+    log = await open_log()
+    append_all(log, 0, 5)
+    await Following(log).seen(5)
+    with pytest.raises(LogGap):
+        await log.delete_before(0, 6)
+    assert (await log.start_offsets())[0] == 0
+    assert len(await log.read(0, 0, 10)) == 5
+
+
+async def test_following_from_what_was_deleted_is_a_fault_of_that_partition_and_never_a_jump(open_log: OpenLog) -> None:
+    log = await open_log()
+    append_all(log, 1, 5)
+    await Following(await open_log()).seen(5)
+    await log.delete_before(1, 3)
+    following = Following(log)
+    error, partition = await following.faulted()
+    assert isinstance(error, LogGap)
+    assert partition == 1
+    log.append(1, b"lost", never)
+    log.append(2, b"fine", never)
+    assert await following.seen(1) == [Entry(2, 0, b"fine")]
+
+
+async def test_who_has_come_further_than_what_is_deleted_notices_nothing(open_log: OpenLog) -> None:
+    log, other = await open_log(), await open_log()
+    following = Following(log)
+    append_all(log, 0, 5)
+    await following.seen(5)
+    await other.delete_before(0, 5)
+    other.append(0, b"next", never)
+    assert (await following.seen(6))[-1] == Entry(0, 5, b"next")
+    assert following.faults == []
+
+
+async def test_a_log_whose_beginning_is_deleted_is_known_by_a_copy_of_its_header(open_log: OpenLog) -> None:
+    log = await open_log()
+    identity = await establish_identity(log, b"i" * 16)
+    for partition in range(3):
+        offset = await restate_identity(log, identity, partition)
+        await log.delete_before(partition, offset)
+    assert await establish_identity(await open_log(), b"n" * 16) == identity
+    assert await log.end_offsets() == {0: 2, 1: 2, 2: 2}
+
+
+async def test_a_log_whose_header_is_deleted_is_nobodys(open_log: OpenLog) -> None:
+    log = await open_log()
+    await establish_identity(log, b"i" * 16)
+    await log.delete_before(0, 1)
+    with pytest.raises(WrongLog, match="no header"):
+        await establish_identity(await open_log(), b"n" * 16)
+
+
 async def test_an_event_of_the_largest_size_comes_back_whole(open_log: OpenLog) -> None:
     log = await open_log()
     following = Following(log)
@@ -174,7 +259,8 @@ async def test_a_closed_log_refuses_everything(open_log: OpenLog) -> None:
         log.append(0, b"x", never)
     with pytest.raises(LogUnavailable):
         Following(log)
-    for question in (log.read(0, 0, 1), log.start_offsets(), log.end_offsets(), log.check_settings()):
+    asked = (log.read(0, 0, 1), log.start_offsets(), log.end_offsets(), log.check_settings(), log.delete_before(0, 0))
+    for question in asked:
         with pytest.raises(LogUnavailable):
             await question
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
+from topicfold.enforcement import run
 from topicfold.enforcement.run import enforce_for_ever, enforce_once
-from topicfold.errors import BadSetting, ClusterUnavailable
+from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable
 from topicfold.settings import Settings
 
 
@@ -40,3 +43,30 @@ def test_a_log_on_a_kafka_that_does_not_answer_is_unavailable(monkeypatch: pytes
     monkeypatch.setattr("topicfold.cluster.kafka.KafkaCluster.__init__.__defaults__", (None, 0.2))
     with pytest.raises(ClusterUnavailable):
         once(Settings(kafka_bootstrap="127.0.0.1:1"))
+
+
+class Sleeper:
+    """An enforcer that the log leaves behind at once, or that fails in its second life."""
+
+    lives = 0
+
+    async def follow(self, progress: object) -> None:
+        if Sleeper.lives > 1:
+            raise LogUnavailable("its second life ends")
+        await asyncio.Event().wait()
+
+    async def left_behind(self) -> None:
+        if Sleeper.lives > 1:
+            await asyncio.Event().wait()
+
+
+def test_one_that_the_log_left_behind_starts_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def enforcer(*_: object, only_shows: bool) -> AsyncIterator[Sleeper]:
+        Sleeper.lives += 1
+        yield Sleeper()
+
+    monkeypatch.setattr(run, "_enforcer", enforcer)
+    with pytest.raises(LogUnavailable, match="second life"):
+        enforce_for_ever(Settings(log_file=tmp_path / "a.db"), lambda report: None, lambda topics: nullcontext())
+    assert Sleeper.lives == 2

@@ -115,7 +115,7 @@ class WatchClient:
                 await watcher.run(since, reaching=reaching)
             stream.ended_politely = not pipe.is_cut
         except TopicfoldError as error:
-            pipe.write(watcher.subject.encoding.error(error))
+            pipe.write(watcher.subject.encoding.error(error, ""))
 
     async def follow(self, nodes: Sequence[Node], is_done: asyncio.Event) -> None:
         """Watch one of `nodes` after another, each from where the one before ended, until it is done."""

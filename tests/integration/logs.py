@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicfold.log.codec import decode_event
@@ -14,31 +17,55 @@ from topicfold.model.events import Verdict, operation_of
 from topicfold.server.auth.principal import ANONYMOUS
 
 
+def name_of(options: Sequence[str]) -> str:
+    """Return the file or the topic of the log that nodes with these options run on."""
+    return options[options.index("--log" if "--log" in options else "--kafka-topic") + 1]
+
+
 @asynccontextmanager
 async def opened(options: Sequence[str]) -> AsyncIterator[Log]:
     """Open the log that nodes with these options run on."""
-    named = dict(zip(options[::2], options[1::2], strict=True))
     log: Log
-    if "--log" in named:
-        log = await SqliteLog.open(Path(named["--log"]))
+    if "--log" in options:
+        log = await SqliteLog.open(Path(name_of(options)))
     else:
-        log = await KafkaLog.open(named["--kafka"], topic=named["--kafka-topic"])
+        log = await KafkaLog.open(options[options.index("--kafka") + 1], topic=name_of(options))
     try:
         yield log
     finally:
         await log.close()
 
 
+@dataclass
+class Kept:
+    """All records of a log that is trimmed by `snapshot`: `lock` is held from before they are read until they go."""
+
+    entries: list[Entry] = field(default_factory=list)
+    snapshot: Path | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    async def add_from(self, log: Log) -> None:
+        """Add what is new in `log`."""
+        ends = dict.fromkeys(range(log.partitions), 0)
+        ends.update((entry.partition, entry.offset + 1) for entry in self.entries)
+        for partition, end in ends.items():
+            while page := await log.read(partition, end, 1_000):
+                assert page[0].offset == end, "records were deleted that nobody has seen"
+                self.entries += page
+                end = page[-1].offset + 1
+
+
+kept_of: defaultdict[str, Kept] = defaultdict(Kept)
+"""By the file or the topic of a log."""
+
+
 async def entries_in(options: Sequence[str]) -> list[Entry]:
-    """Return every record of the log, partition by partition."""
-    entries: list[Entry] = []
-    async with opened(options) as log:
-        for partition, start in (await log.start_offsets()).items():
-            offset = start
-            while page := await log.read(partition, offset, 1_000):
-                entries += page
-                offset = page[-1].offset + 1
-    return entries
+    """Return every record that the log ever had, partition by partition."""
+    kept = kept_of[name_of(options)]
+    with kept.lock:
+        async with opened(options) as log:
+            await kept.add_from(log)
+        return sorted(kept.entries)
 
 
 def as_folded(operation: str) -> str:

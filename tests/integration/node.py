@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
 START_SECONDS = 30.0
+AGREE_SECONDS = 10.0
 
 
 class Node:
@@ -82,22 +83,48 @@ class Node:
         return {number: (each["position"], each["digest"]) for number, each in self.health()["partitions"].items()}
 
 
+def agree(nodes: Sequence[Node]) -> bool:
+    """Return whether all nodes have equal digests, once they are at equal positions; what they log moves these."""
+    deadline = time.monotonic() + AGREE_SECONDS
+    while time.monotonic() < deadline:
+        seen = [node.digests() for node in nodes]
+        if all(each == seen[0] for each in seen):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @contextmanager
 def running(
     options: Sequence[str], directory: Path, count: int = 1, settings: Mapping[str, str] | None = None
 ) -> Iterator[list[Node]]:
-    """Run `count` nodes on one log, ready when the block begins, gone when it ends."""
-    nodes = [Node(options, directory / f"node{number}.log", settings) for number in range(count)]
-    try:
+    """Run `count` nodes on one log, ready when the block begins, gone when it ends.
+
+    With `TOPICFOLD_TEST_TRIMS` the log is trimmed all the while, and nodes start from the snapshot that stands for it.
+    """
+    with ExitStack() as stack:
+        if is_trimmed() and "--snapshot" not in options:
+            from tests.integration.trims import trimmed
+
+            options = stack.enter_context(trimmed(options, directory))
+        nodes = [Node(options, directory / f"node{number}.log", settings) for number in range(count)]
+        stack.callback(_end, nodes)
         for node in nodes:
             node.launch()
         for node in nodes:
             node.wait_ready()
         yield nodes
-    finally:
-        for node in nodes:
-            if node.process is not None and node.process.poll() is None:
-                node.kill()
+
+
+def _end(nodes: Sequence[Node]) -> None:
+    for node in nodes:
+        if node.process is not None and node.process.poll() is None:
+            node.kill()
+
+
+def is_trimmed() -> bool:
+    """Return whether this run of the tests trims every log all the while."""
+    return bool(os.environ.get("TOPICFOLD_TEST_TRIMS"))
 
 
 def free_port() -> int:

@@ -265,3 +265,21 @@ async def writer(path: Path, who: str, count: int) -> asyncio.subprocess.Process
     environment = {**os.environ, "PYTHONPATH": str(Path(topicfold.__file__).parents[1])}
     command = [sys.executable, str(sqlite_writer.__file__), str(path), who, str(count)]
     return await asyncio.create_subprocess_exec(*command, env=environment)
+
+
+async def test_while_much_is_deleted_another_handle_appends(log: SqliteLog, path: Path) -> None:
+    following, other = Following(log), await SqliteLog.open(path)
+    for start in range(0, 20_000, 5_000):
+        for _ in range(5_000):
+            log.append(0, bytes(200), never)
+        await following.seen(start + 5_000)
+    deleting = asyncio.create_task(other.delete_before(0, 20_000))
+    appended_meanwhile = 0
+    while not deleting.done():
+        log.append(1, b"x", never)
+        appended_meanwhile += 1
+        await following.seen(20_000 + appended_meanwhile)
+    await deleting
+    await other.close()
+    assert appended_meanwhile > 5
+    assert (await log.start_offsets())[0] == 20_000

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicfold.errors import InvalidSelector
-from topicfold.model.selector_structured import parse_structured
+from topicfold.model.selector_structured import document_in, parse_structured
 from topicfold.model.selector_text import parse_selector
 
 
@@ -99,3 +99,12 @@ def test_whatever_json_holds_is_a_selector_or_refused(labels: Any, expressions: 
     except InvalidSelector as error:
         refused = error
     assert refused is None or refused.values["path"].startswith("match")
+
+
+def test_a_text_of_the_grammar_is_no_document() -> None:
+    assert [document_in(text) for text in ("", "team=pay", "(", "[1]")] == [None] * 4
+
+
+def test_a_document_may_be_as_deep_as_it_likes() -> None:
+    with pytest.raises(InvalidSelector, match="nested too deep"):
+        document_in('{"a":' * 20_000)

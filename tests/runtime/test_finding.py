@@ -64,7 +64,7 @@ def names(found_topics: Found, last: TopicName | None = None, most: int = 10**6)
     ]
 
 
-LOCALS = [f"{first}__{second}" for first in "ab" for second in "xyz"]
+LOCALS = ["__change_events", *(f"{first}__{second}" for first in "ab" for second in "xyz")]
 LABELS = st.dictionaries(st.sampled_from(["team", "tier"]), st.sampled_from(["1", "2"]))
 TOPICS = st.dictionaries(
     st.tuples(st.sampled_from(["persistent", "non-persistent"]), st.sampled_from(NAMESPACES), st.sampled_from(LOCALS)),
@@ -78,6 +78,7 @@ QUERIES = st.builds(
     ),
     st.lists(st.sampled_from(["a__*", "*__x", "**"]).map(parse_pattern), max_size=2).map(tuple),
     st.sampled_from([None, "a.*", ".*[xy]", "none"]).map(lambda text: text and parse_regex(text)),
+    st.booleans(),
 )
 
 

@@ -20,7 +20,9 @@ from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
+from topicfold.runtime import listed_names, slices
 from topicfold.runtime.asking import Consistency
+from topicfold.runtime.finding import Finding
 from topicfold.runtime.revision import Revision
 
 
@@ -38,6 +40,15 @@ async def topics(node: Node) -> None:
 def local(names: list[str]) -> list[str]:
     """Return the names without what all have in common."""
     return [name.replace(f"://{NAMESPACE}/", ":").replace("persistent:", "") for name in names]
+
+
+async def listed(
+    node: Node, labels: dict[str, str], domain: str | None, *, only_partitioned: bool = False
+) -> list[str]:
+    """Return the names of the topics with these labels, as Pulsar lists them."""
+    query = listed_names.listing_query(labels, with_system_topics=False)
+    found = await Finding(node.engine).find((NAMESPACE,), query, lambda namespace: None)
+    return await listed_names.listed_names(found, domain, only_partitioned=only_partitioned)
 
 
 async def test_topics_are_found_by_all_their_labels_sorted_by_name(node: Node) -> None:
@@ -62,8 +73,24 @@ async def test_names_are_listed_as_pulsar_lists_them(
     node: Node, labels: dict[str, str], domain: str | None, only_partitioned: bool, names: list[str]
 ) -> None:
     await topics(node)
-    listed = node.reading.topic_names(NAMESPACE, labels, domain, only_partitioned=only_partitioned)
-    assert local(listed) == names
+    assert local(await listed(node, labels, domain, only_partitioned=only_partitioned)) == names
+
+
+async def test_names_are_of_one_cut_whatever_changes_while_they_are_listed(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(listed_names, "CHUNK", 1)
+    await topics(node)
+    listing = asyncio.create_task(listed(node, {}, "persistent"))
+    await turns(2)
+    table = node.engine.watches.table(NAMESPACE)
+    assert table is not None
+    counts = table.partitions.copy()
+    table.partitions.clear()
+    assert not listing.done()
+    assert local(await listing) == ["a", "b", "p-partition-0", "p-partition-1"]
+    table.partitions.update(counts)
 
 
 async def test_all_labels_of_a_namespace_are_listed_sorted(node: Node) -> None:
@@ -76,7 +103,7 @@ async def test_an_unreadable_topic_is_listed_and_bears_no_labels(node: Node, sto
     life = node.engine.states[0].namespaces[NAMESPACE].incarnation
     store.append(0, encode_event(topic_put(7, life, payload=b"\xff")))
     await node.caught_up()
-    assert local(node.reading.topic_names(NAMESPACE, {}, None)) == ["orders"]
+    assert local(await listed(node, {}, None)) == ["orders"]
     assert (node.labels(), node.reading.topic(ORDERS).record) == ({}, None)
 
 

@@ -11,8 +11,10 @@ from tests.runtime.watching import Watching, quiet, tell
 from topicfold.errors import Forbidden, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
+from topicfold.runtime import watches
 from topicfold.runtime.watch_group import TOO_OLD
 from topicfold.runtime.watches import Watches
+from topicfold.state import finding
 
 
 def here(node: Node) -> dict[int, int]:
@@ -28,6 +30,23 @@ async def test_a_start_state_ends_in_a_bookmark_and_changes_follow_as_they_come(
     await quiet(orders)
     assert watching.kinds() == ["ADDED", "BOOKMARK", "MODIFIED", "DELETED"]
     assert watching.frames[1].members["initial"] is True
+
+
+async def test_what_is_compared_with_a_number_is_prepared_in_turns_and_then_found_as_it_is(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "_STEP", 1)
+    monkeypatch.setattr(watches, "SLICE_SECONDS", -1.0)
+    for number in range(8):
+        record = TopicRecord(labels=frozen({"n": str(number)}))
+        await node.writing.create_topic(parse_topic(f"t{number}"), record, node.asked())
+    watching = Watching(node, "n>5")
+    await turns(3)
+    assert watching.frames == []
+    await node.writing.set_labels(parse_topic("t0"), {"n": "9"}, node.asked())
+    await watching.up_to_date()
+    assert sorted(labels["n"] for _, labels in watching.told()) == ["6", "7", "9"]
+    assert watching.kinds().count("ADDED") == 3
 
 
 async def test_without_a_start_state_the_stream_begins_with_where_it_is(orders: Node) -> None:

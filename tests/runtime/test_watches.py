@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime import slices, watch_pump, watches
 from topicfold.runtime.watch_group import Subject
+from topicfold.runtime.watch_pump import Pump
 from topicfold.runtime.watcher import Watcher
 from topicfold.server.frames import Frames
 
@@ -52,6 +54,41 @@ async def test_a_write_is_answered_before_anybody_is_told(orders: Node) -> None:
     watchings = await many(orders, 50)
     await orders.label(k="v")
     assert {len(each.frames) for each in watchings} == {2}
+
+
+@pytest.mark.parametrize("most", [0, 2])
+async def test_of_too_much_to_be_matched_everybody_gets_the_same_from_the_window(
+    orders: Node, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(watch_pump, "MAX_QUEUED", most)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    waiting: list[int] = []
+    match = Pump._match
+
+    def counted(self: Pump, *told: Any) -> Coroutine[Any, Any, None]:
+        waiting.append(len(self._queue))
+        return match(self, *told)
+
+    monkeypatch.setattr(Pump, "_match", counted)
+    watchings = await many(orders, 20)
+    locals_ = [f"t{number}" for number in range(20)]
+    making = [
+        asyncio.create_task(orders.writing.create_topic(parse_topic(local), TopicRecord(), orders.asked()))
+        for local in locals_
+    ]
+    while not all(each.done() for each in making):
+        watchings.append(Watching(orders))
+        await turns(1)
+    for each in watchings:
+        await each.up_to_date()
+    await orders.label(k="v")
+    await quiet(orders)
+    for each in watchings:
+        await each.up_to_date()
+        names = [frame.name for frame in each.frames if frame.kind == "ADDED"]
+        assert sorted(names) == sorted(f"persistent://public/default/{local}" for local in ("orders", *locals_))
+        assert each.told()[-1] == ("MODIFIED", {"k": "v"})
+    assert max(waiting, default=0) <= most
 
 
 async def test_who_joins_while_a_frame_is_on_its_way_gets_it_once(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ import orjson
 from uvicorn.server import ServerState
 
 from tests.runtime.nodes import Node, running
+from topicfold.clock import wall_clock_ms
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime.window import SIZE
 from topicfold.server.app import Application, create_app
@@ -63,11 +64,17 @@ class RestNode:
 
 @asynccontextmanager
 async def rest_node(
-    store: MemoryStore, first_id: int = 0, *, window_size: int = SIZE, **settings: Any
+    store: MemoryStore,
+    first_id: int = 0,
+    *,
+    window_size: int = SIZE,
+    clock_ms: Callable[[], int] = wall_clock_ms,
+    **settings: Any,
 ) -> AsyncIterator[RestNode]:
     """Run a ready node over `store` behind REST."""
     told = Settings(port=0, **settings)
-    options = {"label_rules": told.label_rules, "limits": told.policy_limits, "window_size": window_size}
+    options: dict[str, Any] = {"label_rules": told.label_rules, "limits": told.policy_limits, "snapshot": told.snapshot}
+    options |= {"window_size": window_size, "clock_ms": clock_ms, "past_max_events": told.past_max_events}
     async with running(store, first_id, **options) as node:
         app = create_app(node.engine, told)
         transport = httpx2.ASGITransport(app)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.builders import TOPIC, namespace_put, topic_put
 from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.codec import encode_event
@@ -158,3 +160,20 @@ async def test_a_namespace_that_cannot_be_read_is_an_error_and_never_counts_as_s
     assert (await orders.send("GET", f"{ORDERS}/retention")).status_code == 200
     body = {"retentionTimeInMinutes": 1, "retentionSizeInMB": 1}
     assert await orders.problem("POST", f"{ORDERS}/retention", body) == (409, "undecodable")
+
+
+async def test_what_took_effect_once_is_told_by_topic_and_namespace_as_they_were(orders: RestNode) -> None:
+    path = f"{ORDERS}/messageTTL"
+    await say_of_namespace(orders, TTL, 3)
+    await orders.done("POST", f"{path}?messageTTL=1")
+    then = (await orders.send("GET", EFFECTIVE)).headers["x-log-position"]
+    await say_of_namespace(orders, TTL, 4)
+    await orders.done("DELETE", path)
+    assert (await effective(orders, TTL))["chain"] == {"namespace": 4, "broker": 0}
+    once = (await orders.get(f"{EFFECTIVE}?at={then}"))["policies"][TTL]
+    assert (once["value"], once["origin"], once["chain"]) == (1, "topic", {"topic": 1, "namespace": 3, "broker": 0})
+
+
+@pytest.mark.parametrize(("at", "status"), [("999999", 400), ("nonsense", 400), ("0", 404)])
+async def test_what_took_effect_at_no_place_of_the_log_is_refused(orders: RestNode, at: str, status: int) -> None:
+    assert (await orders.send("GET", f"{EFFECTIVE}?at={at}")).status_code == status

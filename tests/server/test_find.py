@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 import pytest
@@ -308,3 +310,46 @@ async def test_the_kafka_topic_is_told_where_one_is_recorded(rest: RestNode) -> 
     for query in ("", "?fields=record"):
         [item] = (await rest.get(f"{FIND_PATH}{query}"))["items"]
         assert item["kafkaName"] == "Legacy.A"
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "expected"),
+    [
+        ('{"matchLabels":{"team":"pay"}}', "team=pay", "ab"),
+        (
+            '{"matchLabels":{"team":"pay"},"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]}',
+            "team=pay,!tier",
+            "b",
+        ),
+        ('{"matchLabels":{"tier":"a=b,c"}}', 'tier="a=b,c"', "a"),
+        ("{}", "", "abcd"),
+    ],
+)
+async def test_a_selector_may_be_a_document_of_kubernetes(
+    rest: RestNode, document: str, text: str, expected: str
+) -> None:
+    await make(rest, "a", team="pay", tier="a=b,c")
+    await make(rest, "b", team="pay")
+    await make(rest, "c", team="ship")
+    await make(rest, "d")
+    answer = await rest.send("GET", f"{FIND_PATH}?labelSelector={quote(document)}")
+    assert names_in(answer.json()) == [f"{DEFAULT}/{name}" for name in expected]
+    assert json.loads(answer.headers["x-topicfold-query"])["labelSelector"] == text
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ('{"matchLabels":{"team":"pay"}', "column 30: no JSON"),
+        ('{"matchlabels":{}}', "an object of matchLabels and matchExpressions should stand here"),
+        ('{"matchLabels":{"a":"b","a":"c"}}', "'a' stands twice in one object"),
+        ('{"matchExpressions":[{"key":"a","operator":"in"}]}', "matchExpressions[0].operator: one of In"),
+        ("{team}", "column 2: no JSON"),
+    ],
+)
+async def test_a_document_that_is_no_selector_is_refused_with_where_it_is_wrong(
+    rest: RestNode, document: str, said: str
+) -> None:
+    refused = await rest.send("GET", f"{FIND_PATH}?labelSelector={quote(document)}")
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_selector")
+    assert said in refused.json()["detail"]

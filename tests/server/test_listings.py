@@ -1,4 +1,4 @@
-"""Listings under `/admin/v2`: whose topics they name, Pulsar's own only where they are asked for."""
+"""Listings, findings and watches: whose topics they name, Pulsar's own only where they are asked for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import asyncio
 
 import pytest
 
-from tests.server.rest import RestNode
+from tests.server.rest import RestNode, listening
+from tests.server.watching import opened
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
+from topicfold.model.topic_hash import topic_list_hash
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.writing import Writing
 
 DEFAULT = "persistent://public/default"
 SYSTEM = ("__change_events", "__transaction_buffer_snapshot", "__transaction_buffer_snapshot_indexes")
 INTERNAL = ("transaction_coordinator_assign", "__transaction_log_3", "orders-s__transaction_pending_ack")
+LABELLED = {"labels": {"team": "pay"}}
 USERS = ("__orders", "orders", "transaction_orders")
 
 
@@ -66,3 +69,26 @@ async def test_a_name_that_is_none_is_412(rest: RestNode, path: str) -> None:
 async def test_a_flag_is_true_or_false(rest: RestNode) -> None:
     path = "/admin/v2/persistent/public/default?includeSystemTopic=perhaps"
     assert await rest.problem("GET", path) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(("query", "shown"), [("", USERS), ("includeSystemTopic=true", (*SYSTEM, *INTERNAL, *USERS))])
+async def test_finding_watching_and_explaining_leave_out_what_listings_do(
+    topics: RestNode, query: str, shown: tuple[str, ...]
+) -> None:
+    found = await topics.get(f"/api/v1/topics?{query}")
+    assert [item["name"] for item in found["items"]] == full(*shown)
+    assert (await topics.get(f"/api/v1/explain?labelSelector=!a&{query}"))["topics"] == found["counts"]["matched"]
+    async with listening(topics) as port, opened(port, query) as stream:
+        start = await stream.frames(len(shown) + 1)
+        assert sorted(frame.name for frame in start[:-1]) == full(*shown)
+        for local in ("__change_events", "orders"):
+            await topics.done("POST", f"/admin/v2/persistent/public/default/{local}/custom-labels", LABELLED)
+        told = await stream.frames(1 + bool(query))
+    assert [frame.name for frame in told] == [f"{DEFAULT}/__change_events", f"{DEFAULT}/orders"][-len(told) :]
+
+
+async def test_hashes_of_watches_and_findings_are_of_the_same_names(topics: RestNode) -> None:
+    names_hash = (await topics.get("/api/v1/topics?topics_hash="))["hash"]
+    assert names_hash == topic_list_hash(full(*USERS))
+    async with listening(topics) as port, opened(port, f"topics_hash={names_hash}") as stream:
+        assert (await stream.frame()).members["hash"] == names_hash

@@ -93,6 +93,7 @@ async def test_by_properties_lists_what_bears_them_all_as_properties_or_labels(
 
 async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topicfold.runtime.topic_listing._STEP", 1)
+    monkeypatch.setattr("topicfold.runtime.slices.SLICE_SECONDS", -1)
     rest = await listing_by("by-properties")
     engine = rest.node.engine
     listing = TopicsByProperties()
@@ -136,6 +137,13 @@ async def test_what_a_plug_in_names_can_only_be_less(listing_by: Open, cls: type
     assert await rest.get(f"{PATH}?custom-labels=team:pay&properties=only={only}") == full("b", "c-partition-1")
     with_system = await rest.get(f"{PATH}?includeSystemTopic=true&properties=only={only}")
     assert with_system == full("__change_events", "a", "b", "c-partition-1")
+
+
+async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Chosen))
+    assert await rest.get(PATH) == []
+    assert (await rest.get("/api/v1/topics?labelSelector=team"))["counts"]["matched"] > 0
+    assert ("list", "public/default", "ALL") not in calls
 
 
 @pytest.mark.parametrize(

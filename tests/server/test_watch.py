@@ -83,6 +83,7 @@ async def test_the_answer_confirms_what_was_asked_for(port: int) -> None:
         ("labelSelector=a%3D%3D%3Db", 400, "invalid_selector"),
         ("labelSelector=", 400, "invalid_selector"),
         ("labelSelector=%20%09", 400, "invalid_selector"),
+        ("labelSelector={}", 400, "invalid_selector"),
         ("match=a**", 400, "invalid_pattern"),
         ("match=fine&match=a**", 400, "invalid_pattern"),
         ("regex=(", 400, "invalid_regex"),

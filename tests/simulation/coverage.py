@@ -11,6 +11,7 @@ from tests.simulation.operations import Method
 from tests.simulation.reference import Accepted, Reference
 from topicfold import errors
 from topicfold.log.codec import decode_event
+from topicfold.log.digest_record import statements_in
 from topicfold.model.events import AggregateKind, Kind, Verdict
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Written
@@ -35,6 +36,9 @@ _CORNERS = (
     "an unknown kind or level",
     "a record of another partition",
     "a level",
+    "a digest record at the position that it speaks of",
+    "a digest record that events overtook",
+    "a comparison of digests",
     "labels and policies in one group",
     "policies of both scopes",
     "news of policies",
@@ -51,6 +55,7 @@ class Coverage:
     def add(self, evidence: Evidence) -> None:
         """Count what a run reached."""
         self._seen.update(type(call.answer).__name__ for call in evidence.history.calls)
+        self._seen["a comparison of digests"] += evidence.history.compared
         for heard in (heard for ear in evidence.history.ears for heard in ear.heard):
             self._seen["news of policies" if heard.policies else "news that there are no policies any more"] += 1
         for fold in evidence.folds:
@@ -74,6 +79,9 @@ def _records(evidence: Evidence, fold: Reference) -> Iterator[str]:
             yield "garbage"
         elif event.kind == Kind.LEVEL and event.level == level:
             yield "a level"
+        elif event.kind == Kind.DIGEST and (statements := statements_in(event, fold.partition)):
+            is_there = statements[-1].position == entry.offset
+            yield f"a digest record {'at the position that it speaks of' if is_there else 'that events overtook'}"
         elif event.level != level or event.kind not in (*Kind,):
             yield "an unknown kind or level"
         elif accepted.get(event.event_id, entry.offset) < entry.offset:

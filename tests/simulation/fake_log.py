@@ -138,6 +138,9 @@ class FakeLog:
             raise LogUnavailable("the fake log does not say where it ends")
         return ends
 
+    async def delete_before(self, partition: int, offset: int) -> None:
+        """Delete nothing: these worlds are short."""
+
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
         """Deliver from `positions` on."""
         self._positions = dict(positions)

@@ -141,3 +141,5 @@ class History:
     notes: list[tuple[float, str]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     """What was seen to be wrong while it ran: digests that differ, errors that are none of ours."""
+    compared: int = 0
+    """How often nodes compared their digests by themselves."""

@@ -20,6 +20,8 @@ from topicfold.runtime.reading import Reading
 from topicfold.runtime.writing import Writing
 
 READY_SECONDS = 1.0
+DIGEST_SECONDS = 1.0
+SCRUB_SECONDS = 5.0
 _FOLD = vars(topicfold.state.fold)
 _T = TypeVar("_T")
 
@@ -52,6 +54,7 @@ class Node:
         self._history = history
         self._digests = digests
         self._rng = Random(store.rng.random())
+        self._shares = Random(name)
 
     @property
     def loop(self) -> VirtualLoop:
@@ -86,6 +89,7 @@ class Node:
 
     def crash(self) -> None:
         """Kill the engine: no goodbye, queues lost; what it sent may still land."""
+        self._note_agreement()
         self.loop.kill(self._owner)
         if self.log is not None:
             self.log.die()
@@ -130,6 +134,10 @@ class Node:
             ready_timeout_seconds=READY_SECONDS,
             new_id=lambda: self._rng.randbytes(16),
             clock_ms=lambda: int(self.loop.time() * 1000),
+            random_share=self._shares.random,
+            node=self.name,
+            digest_within_seconds=DIGEST_SECONDS,
+            scrub_every_seconds=SCRUB_SECONDS,
             client_ring=self._setup.client_ring,
             server_ring=self._setup.server_ring,
         )
@@ -161,6 +169,7 @@ class Node:
     def check_end(self) -> None:
         """Note what is wrong with this node once everything has come to rest."""
         engine = self._running()
+        self._note_agreement()
         for partition, state in engine.states.items():
             fault: TopicfoldError | None = engine.reader.faults.get(partition)
             if fault is not None and not isinstance(fault, LevelUnsupported):
@@ -169,3 +178,14 @@ class Node:
                 self._history.wrong.append(f"{self.name} never reached the end of partition {partition}")
             if not self._digests.agree(partition, state.position, state.digest()):
                 self._history.wrong.append(f"I1 {self.name} has another digest at {partition}/{state.position}")
+
+    def _note_agreement(self) -> None:
+        """Note how often this life compared digests with others; where all is well no two ever differ."""
+        if self.engine is None:
+            return
+        for partition, report in self.engine.agreement.reports.items():
+            self._history.compared += report.compared
+            if report.differences:
+                self._history.wrong.append(f"I1 {self.name} in {partition} differs from {dict(report.differences)}")
+        if self.engine.scrubber.found:
+            self._history.wrong.append(f"I1 {self.name} does not agree with itself")

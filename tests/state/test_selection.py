@@ -58,6 +58,26 @@ def test_a_number_that_stands_for_another_pair_now_is_no_integer_value_any_more(
     assert selected(topics, above) == [1]
 
 
+@given(histories, histories, st.integers(1, 3))
+@settings(max_examples=500, deadline=None)
+def test_a_key_is_made_comparable_in_steps_whatever_changes_between_them(
+    before: list[tuple[int, dict[str, str]]], after: list[tuple[int, dict[str, str]]], most: int
+) -> None:
+    topics, selector = Topics(before), parse_selector("n>1")
+    for number, labels in after:
+        topics.index.make_comparable("n", most)
+        topics.put(number, labels)
+    assert selected(topics, selector) == matching(topics, selector)
+
+
+def test_one_step_looks_at_no_more_pairs_than_it_may() -> None:
+    topics = Topics([(number, {"n": str(number)}) for number in range(10)])
+    steps = 1
+    while not topics.index.make_comparable("n", 3):
+        steps += 1
+    assert steps == 4
+
+
 def test_no_integer_values_are_kept_of_a_key_that_everybody_left() -> None:
     topics = Topics([(0, {"n": "5"})])
     assert selected(topics, parse_selector("n<9,x>1")) == []

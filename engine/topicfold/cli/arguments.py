@@ -29,7 +29,7 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="VERSION",
-        help="As it was then: a VERSION of 'topicfold history', or a position.",
+        help="As it was then: a VERSION of 'topicfold history', a position, or a time, such as 2h for 2h ago.",
         autocompletion=complete_versions,
     ),
 ]

@@ -13,9 +13,12 @@ import typer
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command
 from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
+from topicfold.cli.trim import Grace, read_grace
+from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.compaction.compactor import Done
@@ -42,6 +45,9 @@ SparkSettings = Annotated[
     list[str] | None,
     typer.Option("--spark-setting", metavar="KEY=VALUE", help="A setting of Spark, say spark.master=yarn; repeatable."),
 ]
+Trim = Annotated[
+    bool, typer.Option("--trim", help="Then delete from the log what the snapshot stands for: see 'topicfold trim'.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -63,6 +69,8 @@ def compact(
     keep: Keep = 10,
     checkpoint: Checkpoint = None,
     spark_setting: SparkSettings = None,
+    trim: Trim = False,
+    grace: Grace = None,
 ) -> None:
     """Fold the log into tables of topics, labels and history, with Spark, on this machine or on a cluster.
 
@@ -73,26 +81,49 @@ def compact(
     Examples:
       topicfold compact --log topicfold.db --snapshot /var/lib/topicfold/snapshot --once
       topicfold compact --kafka broker:9092 --snapshot /mnt/snapshot --every 30
+      topicfold compact --kafka broker:9092 --snapshot /mnt/snapshot --trim --grace 2d
       topicfold compact --kafka broker:9092 --snapshot /mnt/snapshot --spark-setting spark.master=spark://host:7077
     """
+    if grace is not None and not trim:
+        raise InvalidRequest("--grace is for --trim", hint="Give --trim too, or leave it out.")
+    grace_seconds = read_grace(grace)
     flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("compacting", given, "spark"):
         from topicfold.compaction.job import CompactOptions
         from topicfold.compaction.job import compact as run
+        from topicfold.compaction.trim import trim as run_trim
         from topicfold.settings import Settings
     settings = server_settings(Settings, session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
     newest: list[Done] = []
-    with _telling(is_shown=session.config["progress"] and not session.output.is_quiet) as tell:
+    differ: list[str] = []
+    is_shown = session.config["progress"] and not session.output.is_quiet
+    with _telling(is_shown=is_shown) as tell:
 
         def report(done: Done, facts: LogFacts) -> None:
             newest[:] = [done]
+            differ.extend(map(str, done.differences))
             tell(done, facts)
+            if not trim:
+                return
+            try:
+                plan = run_trim(settings, snapshot, grace_seconds, lambda text: None)
+            except TopicfoldError as error:
+                session.output.warning(f"not trimmed: {error.reason}. {error.hint}")
+                # A digest that differs is a failure, and nothing else: what it waits for comes with the next commits.
+                differ.extend([error.reason] if "sequence" in error.values else [])
+            else:
+                if is_shown and plan.below and plan.records:
+                    sys.stderr.write(f"trimmed records={plan.records} below={plan.below.sequence}\n")
 
         run(settings, options, report)
     _show(session, newest)
+    for each in differ:
+        session.output.failure(each, "'topicfold doctor' asks a node which of them is right")
+    if differ:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @contextmanager

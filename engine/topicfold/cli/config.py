@@ -102,6 +102,7 @@ SERVER_SETTINGS = (
     "kafka_bootstrap",
     "kafka_topic",
     "kafka_settings",
+    "snapshot",
     "partitions",
     "cluster_bootstrap",
     "cluster_settings",
@@ -144,6 +145,9 @@ SERVER_SETTINGS = (
     "request_timeout_seconds",
     "ready_timeout_seconds",
     "stale_after_seconds",
+    "past_max_events",
+    "digest_within_seconds",
+    "scrub_every_seconds",
 )
 # Other people's: the tests' and the simulator's.
 _NO_SETTINGS = ("TOPICFOLD_TEST_", "TOPICFOLD_SIM_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +35,7 @@ FromBeginning = Annotated[
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
 
 _POLL_SECONDS = 1.0
+_CRITICAL = 2
 
 
 def add_to(app: typer.Typer) -> None:
@@ -73,6 +75,9 @@ def consume(
         "enable.auto.commit": group is not None,
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest" if from_beginning else "latest",
+        # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
+        "log_level": _CRITICAL,
+        "error_cb": teller(session.output.warning),
         **read_settings(kafka_setting, "--kafka-setting"),
     }
     with LabelConsumer(
@@ -86,6 +91,18 @@ def consume(
         on_topics=lambda added, removed: _tell(session, added, removed),
     ) as consumer:
         _print(session, consumer, max_records)
+
+
+def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
+    """Return what warns of the first `KafkaError` of each kind; their texts count attempts, so none is like another."""
+    told: set[int] = set()
+
+    def tell(error: Any) -> None:
+        if error.code() not in told:
+            told.add(error.code())
+            warn(f"Kafka: {error.str()}")
+
+    return tell
 
 
 def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:

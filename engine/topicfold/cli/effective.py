@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,6 @@ from topicfold.cli.arguments import At, Topic
 from topicfold.cli.command import command
 from topicfold.cli.policy_output import value_line
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
 
 _HEADER = ("POLICY", "ORIGIN", "ENFORCED BY", "VALUE")
 
@@ -26,19 +24,14 @@ def effective(session: Session, topic: Topic, at: At = None) -> None:
     """Show what takes effect on a topic, and why. With -o json what each level says, too.
 
     A value set on the topic holds before one for all clusters, that before the namespace's, that before the broker's.
-    Only what takes effect now can be told: with --at the command says how to see what the topic itself said then.
+    With --at it is what topic and namespace said then; the broker's values are always those of now.
 
     \b
     Examples:
       topicfold topics effective orders
-      topicfold topics effective orders -o json
+      topicfold topics effective orders --at 1234 -o json
     """
-    if at is not None:
-        raise InvalidRequest(
-            f"what took effect at {at} cannot be told: of then only the topic itself is known, not what lay below it",
-            hint=f"topicfold topics get {shlex.quote(topic)} --at {shlex.quote(at)} -o yaml",
-        )
-    found = session.client.effective(topic)
+    found = session.client.effective(topic, at=at)
     policies = found["policies"]
     rows = [row for name, policy in policies.items() for row in _rows(name, policy)]
     session.output.show(found, list(policies), _HEADER, rows, spare=("ENFORCED BY",))

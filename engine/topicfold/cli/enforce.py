@@ -16,7 +16,7 @@ from topicfold.cli.command import command
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
-from topicfold.cli.serve import ClusterBootstrap, ClusterSettings, KafkaTopic
+from topicfold.cli.serve import ClusterBootstrap, ClusterSettings, KafkaTopic, Snapshot
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 
@@ -43,6 +43,7 @@ def enforce(
     log: LogFile = None,
     kafka: KafkaBootstrap = None,
     kafka_topic: KafkaTopic = None,
+    snapshot: Snapshot = None,
     kafka_setting: KafkaSettings = None,
     cluster_bootstrap: ClusterBootstrap = None,
     cluster_setting: ClusterSettings = None,
@@ -66,7 +67,8 @@ def enforce(
       topicfold enforce --log topicfold.db --cluster-bootstrap broker:9092 --once -o json
     """
     flags = {
-        "log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "cluster_bootstrap": cluster_bootstrap
+        "log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "snapshot": snapshot,
+        "cluster_bootstrap": cluster_bootstrap,
     }  # fmt: skip
     given = given_settings(flags, kafka_setting, cluster_setting)
     with needed_packages("enforcing policies", given | {"kafka_bootstrap": None}):

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import compact, consume, enforce, explain, history, serve, version, watch
+from topicfold.cli import compact, consume, doctor, enforce, explain, history, serve, trim, version, watch
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
@@ -36,6 +36,7 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "policies": ("topicfold.cli.policies_files", "Keep labels and policies in files: export, diff, apply."),
     "operations": ("topicfold.cli.operations", "See what became of a change."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
+    "report": ("topicfold.cli.report", "Reports: what labels are used for."),
     "config": ("topicfold.cli.config_view", "See the settings in force, the server's too."),
 }
 
@@ -108,10 +109,12 @@ def _new_app() -> typer.Typer:
     serve.add_to(root)
     enforce.add_to(root)
     compact.add_to(root)
+    trim.add_to(root)
     version.add_to(root)
     history.add_to(root)
     watch.add_to(root)
     explain.add_to(root)
+    doctor.add_to(root)
     consume.add_to(root)
     for name, (_, summary) in _GROUPS.items():
         root.add_typer(new_app(summary), name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicfold.cli import permissions
+from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace, Tenant
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.policy_commands import namespace_policies
@@ -80,4 +80,5 @@ command(app, "list-topic-custom-labels")(list_topic_custom_labels)
 # PIP-451 spells it so.
 command(app, "list-topic-custome-labels", hidden=True)(list_topic_custom_labels)
 
+namespace_properties.add_to(app)
 permissions.add_to(app, "namespace", Namespace, "acme/pay")

@@ -40,6 +40,12 @@ Properties = Annotated[
     list[str] | None,
     typer.Option("--properties", "-p", metavar="K=V,K=V", help="For the server's topic listing (PIP-452)."),
 ]
+PastTime = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="TIME|POSITION", help="As they were then: 2026-03-01T12:30:00Z, 2h ago as 2h, or a position."
+    ),
+]
 
 
 def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:

@@ -21,6 +21,10 @@ KafkaBootstrap = Annotated[
 KafkaTopic = Annotated[
     str | None, typer.Option("--kafka-topic", metavar="TOPIC", help="The log's topic there (default __change_events).")
 ]
+Snapshot = Annotated[
+    str | None,
+    typer.Option("--snapshot", metavar="DIR", help="Start from the snapshot that 'topicfold compact' writes there."),
+]
 ClusterBootstrap = Annotated[
     str | None,
     typer.Option(
@@ -57,6 +61,7 @@ def serve(
     log: LogFile = None,
     kafka: KafkaBootstrap = None,
     kafka_topic: KafkaTopic = None,
+    snapshot: Snapshot = None,
     host: Host = None,
     port: Port = None,
     kafka_setting: KafkaSettings = None,
@@ -81,13 +86,14 @@ def serve(
     Examples:
       topicfold serve
       topicfold serve --log /var/lib/topicfold/events.db --port 8081
+      topicfold serve --log /var/lib/topicfold/events.db --snapshot /var/lib/topicfold/snapshot
       topicfold serve --kafka broker1:9092,broker2:9092 --kafka-setting security.protocol=SSL
       topicfold serve --cluster-bootstrap broker1:9092 --adopt-only --follow-cluster
       topicfold serve --host 0.0.0.0 --tls-cert-file tls.pem --auth-jwks-url https://issuer.example/keys
     """
     flags = {
-        "log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "host": host, "port": port,
-        "cluster_bootstrap": cluster_bootstrap, "adopt_only": adopt_only or None,
+        "log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic, "snapshot": snapshot,
+        "host": host, "port": port, "cluster_bootstrap": cluster_bootstrap, "adopt_only": adopt_only or None,
         "follow_cluster": follow_cluster or None, **security,
     }  # fmt: skip
     given = given_settings(flags, kafka_setting, cluster_setting)

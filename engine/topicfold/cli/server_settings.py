@@ -76,7 +76,7 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
     Raises:
         BadSetting: a setting that cannot work.
         InvalidRequest: flags about a log on Kafka, and the log is in a file.
-        ExtraMissing: a cluster is named, and the package for Kafka is not installed.
+        ExtraMissing: a cluster or a snapshot is named, and the package for it is not installed.
     """
     settings = _validated(settings_class, config, given)
     if settings.kafka_bootstrap is None and (useless := {"kafka_settings", "kafka_topic"} & given.keys()):
@@ -86,6 +86,8 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
         )
     if settings.cluster and importlib.util.find_spec("confluent_kafka") is None:
         raise _extra_missing(doing, is_on_kafka=True)
+    if settings.snapshot and importlib.util.find_spec("pyarrow") is None:
+        raise _extra_missing(f"{doing} from a snapshot", "snapshot", is_on_kafka=settings.cluster is not None)
     return settings
 
 

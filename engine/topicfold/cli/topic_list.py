@@ -16,6 +16,7 @@ from topicfold.cli.query_options import (
     AllNamespaces,
     Match,
     Namespaces,
+    PastTime,
     Properties,
     Regex,
     Selector,
@@ -28,6 +29,7 @@ from topicfold.model.names import partition_base
 
 if TYPE_CHECKING:
     from topicfold.client import Client
+    from topicfold.client import Match as FoundTopic
     from topicfold.client import Topic as TopicRecord
     from topicfold.client.bulk import Wanted
 
@@ -72,12 +74,13 @@ def list_topics(
     regex: Regex = None,
     asked_properties: Properties = None,
     limit: Limit = None,
+    at: PastTime = None,
     is_watched: Watched = False,
 ) -> None:
     """List the topics of a namespace, or of several. Each with its labels; a partitioned one is listed once.
 
     All that is asked for must hold, of several patterns one. With -w it goes on with what changes, as
-    'topicfold watch' shows it.
+    'topicfold watch' shows it. With --at it lists what matched then, as labels and names were.
 
     \b
     Examples:
@@ -85,12 +88,14 @@ def list_topics(
       topicfold topics list acme/pay -l 'team=pay,tier in (gold,silver)' --match 'eu__**'
       topicfold topics list acme/pay --custom-labels 'note:a,b' --custom-labels team:pay -o name
       topicfold topics list -A -l '!team' --limit 20
+      topicfold topics list acme/pay -l team=pay --at 2h
+      topicfold topics list acme/pay --at 2026-03-01T12:30:00Z
     """
     places = chosen_namespaces(session, [*([namespace] if namespace else []), *(namespaces or ())], all_namespaces)
     labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
     properties = read_labels(asked_properties, "--properties")
     if is_watched:
-        _refuse_unwatchable(properties, limit)
+        _refuse_unwatchable(properties, limit, at)
         frames = session.client.watch(
             selector,
             namespaces=places,
@@ -104,7 +109,12 @@ def list_topics(
     wanted: Wanted = {"selector": selector, "labels": labels, "match": match or None, "regex": regex}
     is_filtered = bool(properties) or any(wanted.values())
     wanted["with_system_topics"] = include_system_topic
-    topics = _found(session.client, places, wanted, properties, limit)
+    topics: Sequence[TopicRecord | FoundTopic]
+    if at is None:
+        topics = _found(session.client, places, wanted, properties, limit)
+    else:
+        _refuse_past_properties(properties)
+        topics = _found_then(session.client, places, wanted, limit, at)
     session.output.show(
         topics,
         [topic.name for topic in topics],
@@ -112,17 +122,39 @@ def list_topics(
         [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
     )
     if not topics:
-        session.output.note("no topics match" if is_filtered else f"no topics in {', '.join(places)}")
+        when = "" if at is None else f" at {at}"
+        session.output.note((f"no topics match{when}") if is_filtered else f"no topics in {', '.join(places)}{when}")
 
 
-def _refuse_unwatchable(properties: Mapping[str, str], limit: int | None) -> None:
+def _refuse_unwatchable(properties: Mapping[str, str], limit: int | None, at: str | None) -> None:
     """Return if what is asked for can be watched.
 
     Raises:
-        InvalidRequest: watches know nothing of listings, and have no end.
+        InvalidRequest: watches know nothing of listings, begin now, and have no end.
     """
-    if properties or limit is not None:
-        raise InvalidRequest("-w shows all that matches", hint="Leave --properties and --limit out.")
+    if properties or limit is not None or at is not None:
+        raise InvalidRequest("-w shows all that matches from now on", hint="Leave --properties, --limit and --at out.")
+
+
+def _refuse_past_properties(properties: Mapping[str, str]) -> None:
+    """Return if what is asked for can be asked of the past.
+
+    Raises:
+        InvalidRequest: a listing by properties knows what is now.
+    """
+    if properties:
+        raise InvalidRequest("--properties asks the server's topic listing, which knows no past", hint="Use labels.")
+
+
+def _found_then(
+    client: Client, namespaces: Sequence[str], wanted: Wanted, limit: int | None, at: str
+) -> list[FoundTopic]:
+    """Return the topics of these namespaces that matched at a time or position, sorted."""
+    from topicfold.client.bulk import topics_then
+
+    page_size = limit if limit is not None and limit <= _MAX_PAGE else None
+    found = topics_then(client, namespaces, at, page_size, **wanted)
+    return sorted(found, key=lambda topic: topic.name)[:limit]
 
 
 def _found(
@@ -143,7 +175,7 @@ def _found(
             listed |= {each for name in names for each in (name, partition_base(name) or name)}
         else:
             client.list_partitioned_topics(namespace)
-    if limit is not None and limit <= _MAX_PAGE and not properties:
-        wanted = {**wanted, "limit": limit}
-    found = [each for each in topics_in(client, namespaces, **wanted) if not properties or each.name in listed]
+    page = limit if limit is not None and limit <= _MAX_PAGE and not properties else None
+    topics = topics_in(client, namespaces, **wanted, limit=page)
+    found = [each for each in topics if not properties or each.name in listed]
     return sorted(found, key=lambda topic: topic.name)[:limit]

@@ -103,6 +103,20 @@ def get(session: Session, topic: Topic, at: At = None) -> None:
     session.output.show(found, [found.name], ("FIELD", "VALUE"), rows)
 
 
+# Pulsar's name for what `get` shows, too.
+@command(app, "get-partitioned-topic-metadata", hidden=True)
+def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
+    """Show how many partitions a topic has. 0 where it is not partitioned.
+
+    
+    Example:
+      topicfold topics get-partitioned-topic-metadata orders
+    """
+    found = session.client.partitioned_topic_metadata(topic)
+    partitions = str(found["partitions"])
+    session.output.show(found, [partitions], ("FIELD", "VALUE"), [("partitions", partitions)])
+
+
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, topic: Topic) -> None:
     """Delete a topic that is not partitioned.

@@ -20,7 +20,7 @@ from topicfold.cli.query_options import (
     chosen_namespaces,
 )
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.client import Added, Deleted, Frame, Modified, Watch
@@ -31,7 +31,9 @@ Since = Annotated[
 ]
 Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Begin with the topics that match now.")]
 
-_CURSOR_HINT = "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
+_CURSOR_HINT = (
+    "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
+)
 _KIND_WIDTH = len("MODIFIED")
 
 
@@ -78,15 +80,29 @@ def watch(
 
 
 def follow(session: Session, frames: Watch) -> None:
-    """Print what a watch tells, until it is interrupted; then say from where to go on."""
-    lines = Lines()
+    """Print what a watch tells, until it is interrupted; then say from where to go on.
+
+    Raises:
+        TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
+    """
+    lines, has_begun = Lines(), False
     try:
         with frames:
             for frame in frames:
+                has_begun = True
                 session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
-    finally:
-        if frames.cursor:
-            session.output.note(f"go on with --since {frames.cursor}")
+    except TopicfoldError:
+        if has_begun:
+            _say_where(session, frames)
+        raise
+    except KeyboardInterrupt:
+        _say_where(session, frames)
+        raise
+
+
+def _say_where(session: Session, frames: Watch) -> None:
+    if frames.cursor:
+        session.output.note(f"go on with --since {frames.cursor}")
 
 
 class Lines:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
 from typing import TypedDict, TypeVar, Unpack
 
 from topicfold.client.answers import Topic
 from topicfold.client.client import Client
+from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm
 
 _AT_ONCE = 8
@@ -18,17 +20,22 @@ R = TypeVar("R")
 
 
 class Wanted(TypedDict, total=False):
-    """Which topics, as `Client.find_topics` has it."""
+    """Which topics, as `Client.topics` and `Client.find_topics` have it."""
 
     selector: SelectorForm | None
     labels: Mapping[str, str]
     match: Sequence[str] | None
     regex: str | None
     with_system_topics: bool
+
+
+class WantedNow(Wanted, total=False):
+    """The same, and so many at most."""
+
     limit: int | None
 
 
-def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted]) -> Iterator[Topic]:
+def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[WantedNow]) -> Iterator[Topic]:
     """Yield the topics of any number of namespaces, some namespaces a query.
 
     Raises:
@@ -36,6 +43,32 @@ def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted
     """
     for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
         yield from client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY], **wanted).topics
+
+
+def topics_then(
+    client: Client, namespaces: Sequence[str], at: str, page_size: int | None, **wanted: Unpack[Wanted]
+) -> Iterator[Match]:
+    """Yield the topics of any number of namespaces that matched at a time or a position, some namespaces a query.
+
+    With `page_size` only the first so many of each query.
+
+    Raises:
+        NamespaceNotFound: none of the namespaces of a query was there.
+        Resync: it cannot be told any more.
+    """
+    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
+        some = namespaces[start : start + _NAMESPACES_A_QUERY]
+        yield from islice(client.topics(namespaces=some, at=at, page_size=page_size, **wanted), page_size)
+
+
+def topics_of(client: Client, namespaces: Sequence[str]) -> Iterator[Match]:
+    """Yield all topics of any number of namespaces with their labels, page by page.
+
+    Raises:
+        NamespaceNotFound: one of these is missing.
+    """
+    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
+        yield from client.topics(namespaces=namespaces[start : start + _NAMESPACES_A_QUERY])
 
 
 def all_namespaces(client: Client) -> list[str]:

@@ -183,6 +183,11 @@ def delete_topic(topic: str, o: ChangeOptions) -> Call[Written]:
     return change("DELETE", native_topic_path(topic), o, query=domain_query(topic))
 
 
+def get_partitions(topic: str) -> Call[Mapping[str, Any]]:
+    """Ask for what Pulsar tells of a topic's partitions."""
+    return Call("GET", f"{topic_path(topic)}/partitions", mapping_in)
+
+
 def delete_plain_topic(topic: str, o: ChangeOptions) -> Call[Written]:
     """Ask to delete a topic if it is not partitioned."""
     return change("DELETE", topic_path(topic), o)
@@ -225,6 +230,11 @@ def get_readiness() -> Call[Readiness]:
         return Readiness(answer.status == 200, mapping_in(answer))
 
     return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
+
+
+def get_diagnosis() -> Call[Mapping[str, Any]]:
+    """Ask what the server finds out about itself; not being well is an answer, not an error."""
+    return Call("GET", "/api/v1/doctor", mapping_in)
 
 
 def _force(force: bool) -> Query:

@@ -6,11 +6,12 @@ from topicfold.client.access import AccessCalls
 from topicfold.client.blocking import BlockingSender
 from topicfold.client.find import FindCalls
 from topicfold.client.history import HistoryCalls
+from topicfold.client.namespace_properties import NamespacePropertyCalls
 from topicfold.client.policies import PolicyCalls
 from topicfold.client.resources import ResourceCalls
 
 
-class Calls(ResourceCalls, FindCalls, PolicyCalls, AccessCalls, HistoryCalls):
+class Calls(ResourceCalls, NamespacePropertyCalls, FindCalls, PolicyCalls, AccessCalls, HistoryCalls):
     """All that a client can do; see `declaring` for what the methods return."""
 
 

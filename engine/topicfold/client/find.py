@@ -37,16 +37,18 @@ class FindCalls:
         match: Texts | None = None,
         regex: str | None = None,
         with_system_topics: bool = False,
+        at: str = "",
         page_size: int | None = PAGE_SIZE,
     ) -> Listing:
         """Return a pager over the topics that match, all of them if nothing is asked for.
 
-        With `page_size` None they come at once and from one cut.
+        With `page_size` None they come at once and from one cut. With `at` they are those that matched then: at a time
+        of RFC 3339, so long ago (`2h`, `7d`), or at a position that an answer or a history told.
 
         Raises:
             InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
-        return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics), page_size)
+        return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics, at), page_size)
 
     @asks
     def find_topics(
@@ -128,6 +130,7 @@ class FindCalls:
         match: Texts | None,
         regex: str | None,
         with_system_topics: bool = False,
+        at: str = "",
     ) -> Asked:
         places = self.namespace if namespaces is None else namespaces
-        return Asked.of(places, selector, labels, match, regex, with_system_topics=with_system_topics)
+        return Asked.of(places, selector, labels, match, regex, with_system_topics=with_system_topics, at=at)

@@ -18,14 +18,14 @@ from topicfold.wire.confirmation import query_text
 
 Texts = str | Iterable[str]
 SelectorForm = str | Mapping[str, object]
-"""A label selector: its text, or an object of `matchLabels` and `matchExpressions` as Kubernetes has it, also in JSON."""
+"""A label selector: its text, or Kubernetes' object of `matchLabels` and `matchExpressions`, in JSON too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Which topics are asked for: in these namespaces, by everything else that is not empty.
 
-    `selector` is canonical. Make it with `Asked.of`.
+    `selector` is canonical, `at` the time or position as of which they are asked for. Make it with `Asked.of`.
     """
 
     namespaces: tuple[str, ...]
@@ -34,6 +34,7 @@ class Asked:
     patterns: tuple[str, ...]
     regex: str | None
     with_system_topics: bool = False
+    at: str = ""
 
     @classmethod
     def of(
@@ -45,10 +46,11 @@ class Asked:
         regex: str | None,
         *,
         with_system_topics: bool = False,
+        at: str = "",
     ) -> Self:
         """Return what these arguments ask for.
 
-        Wildcards and the expression are the server's to check: it knows its separator, and has RE2.
+        Wildcards, the expression and `at` are the server's to check: it knows its separator, and has RE2 and the log.
 
         Raises:
             InvalidName: a namespace that is none.
@@ -67,7 +69,7 @@ class Asked:
         patterns = () if match is None else tuple(_each(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
-        return cls(places, canonical, borne, patterns, regex, with_system_topics)
+        return cls(places, canonical, borne, patterns, regex, with_system_topics, at)
 
     @property
     def query(self) -> Query:
@@ -79,6 +81,7 @@ class Asked:
             *(("match", pattern) for pattern in self.patterns),
             *([] if self.regex is None else [("regex", self.regex)]),
             *([("includeSystemTopic", "true")] if self.with_system_topics else []),
+            *([("at", self.at)] if self.at else []),
         )
 
     @property
@@ -91,6 +94,7 @@ class Asked:
             self.patterns,
             self.regex or "",
             with_system_topics=self.with_system_topics,
+            at=self.at,
         )
 
 

@@ -63,9 +63,12 @@ class PolicyCalls:
         return policy_calls.delete_policies(topic, options)
 
     @asks
-    def effective(self, topic: str) -> Call[Mapping[str, Any]]:
-        """Return what takes effect on a topic, by policy, each with where it comes from."""
-        return policy_calls.get_effective(topic)
+    def effective(self, topic: str, *, at: str | None = None) -> Call[Mapping[str, Any]]:
+        """Return what takes effect on a topic, by policy, each with where it comes from.
+
+        With `at`, an offset or a position, as of then; but the broker's values are always those of now.
+        """
+        return policy_calls.get_effective(topic, at)
 
     @asks
     def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Call[Any]:

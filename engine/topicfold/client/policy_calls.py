@@ -111,9 +111,10 @@ def delete_namespace_policy(namespace: str, name: str, entry: str | None, o: Cha
     return change(method, path, o, query=_quota_type(policy, entry))
 
 
-def get_effective(topic: str) -> Call[Mapping[str, Any]]:
-    """Ask what takes effect on a topic, policy by policy, and where it comes from."""
-    return Call("GET", f"{native_topic_path(topic)}/effective", mapping_in, query=domain_query(topic))
+def get_effective(topic: str, at: str | None) -> Call[Mapping[str, Any]]:
+    """Ask what takes effect on a topic, or did, policy by policy, and where it comes from."""
+    once = () if at is None else (("at", at),)
+    return Call("GET", f"{native_topic_path(topic)}/effective", mapping_in, query=(*domain_query(topic), *once))
 
 
 def _policy(name: str) -> Policy:

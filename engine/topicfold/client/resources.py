@@ -114,6 +114,11 @@ class ResourceCalls:
         return calls.get_topic(topic)
 
     @asks
+    def partitioned_topic_metadata(self, topic: str) -> Call[Mapping[str, Any]]:
+        """Return what Pulsar tells of a topic's partitions: how many `partitions`, 0 where it is not partitioned."""
+        return calls.get_partitions(topic)
+
+    @asks
     def create_topic(
         self,
         topic: str,
@@ -225,3 +230,8 @@ class ResourceCalls:
     def readiness(self) -> Call[Readiness]:
         """Return whether the server is ready, and its report; not being ready is no error."""
         return calls.get_readiness()
+
+    @asks
+    def diagnosis(self) -> Call[Mapping[str, Any]]:
+        """Return what the server finds out about itself: `healthy`, `problems` with what to do, and each part."""
+        return calls.get_diagnosis()

@@ -6,12 +6,14 @@ Whatever has another shape (policies, partitions above 8,191, blocks that our wr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.spans import Bytes, Numbers, Spans
+from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, different
+from topicfold.compaction.texts import texts_of
 
 _MORE = 0x80
 _LONG_BYTES = 10
@@ -73,25 +75,45 @@ class Cursor:
 
     def entries(self, texts: int) -> tuple[Numbers, list[Spans]]:
         """Read a map or an array of `texts` texts an entry; return how many entries, and each text of all of them."""
-        everyone = np.arange(len(self.at))
-        counts = self.number(everyone)
-        self.is_regular &= counts >= 0
-        counts = np.where(self.is_regular, counts, 0)
-        firsts = np.cumsum(counts) - counts
-        total = int(counts.sum())
+        counts, firsts, total = self._counts()
         starts, lengths = (np.zeros((texts, total), dtype=np.int64) for _ in range(2))
-        rows, turn = everyone[counts > 0], 0
-        while len(rows):
+        for turn, rows in self._turns(counts):
             for text in range(texts):
                 found = self.text(rows)
                 starts[text, firsts[rows] + turn], lengths[text, firsts[rows] + turn] = found
+        return counts, [Spans(self.data, starts[text], lengths[text]) for text in range(texts)]
+
+    def pairs(self) -> tuple[Numbers, Spans]:
+        """Read a map of texts; return how many entries, and all of them, each with the lengths of key and value."""
+        counts, firsts, total = self._counts()
+        starts, lengths = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+        for turn, rows in self._turns(counts):
+            places, since = firsts[rows] + turn, self.at[rows]
+            self.text(rows)
+            self.text(rows)
+            starts[places], lengths[places] = since, self.at[rows] - since
+        return counts, Spans(self.data, starts, lengths)
+
+    def _counts(self) -> tuple[Numbers, Numbers, int]:
+        """Read how many entries follow in each row; return that, where among all of them each row's begin, and all."""
+        counts = self.number(np.arange(len(self.at)))
+        self.is_regular &= counts >= 0
+        counts = np.where(self.is_regular, counts, 0)
+        return counts, np.cumsum(counts) - counts, int(counts.sum())
+
+    def _turns(self, counts: Numbers) -> Iterator[tuple[int, Numbers]]:
+        """Yield the rows that have a first entry, a second one, and so on; then read what closes the entries.
+
+        Of a row that turns out irregular half way, the rest is not read.
+        """
+        has_some = np.flatnonzero(counts > 0)
+        rows, turn = has_some, 0
+        while len(rows):
+            yield turn, rows
             turn += 1
             rows = rows[(counts[rows] > turn) & self.is_regular[rows]]
-        closes = everyone[counts > 0]
-        self.is_regular[closes[self.data[self.at[closes]] != 0]] = False
-        self._move(closes, self.at[closes] + 1)
-        # Of a row that turned out irregular half way, the rest was not read.
-        return counts, [Spans(self.data, starts[text], lengths[text]) for text in range(texts)]
+        self.is_regular[has_some[self.data[self.at[has_some]] != 0]] = False
+        self._move(has_some, self.at[has_some] + 1)
 
     def _move(self, rows: Numbers, at: Numbers) -> None:
         """Move on; beyond the end of its datum nothing is regular, and nothing is read further."""
@@ -104,22 +126,34 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Maps:
-    """A map of texts in each row, as it stands; where `is_sorted` is false keys come twice or out of order."""
+class Pairs:
+    """A map of texts in each row: how many entries, and of each entry the numbers of its key and value in the lists.
+
+    Where `is_plain` is false, keys come twice or out of order, or a text is none.
+    """
 
     counts: Numbers
-    column: pa.MapArray
-    is_sorted: np.ndarray
+    key: Numbers
+    value: Numbers
+    keys: pa.StringArray
+    values: pa.StringArray
+    is_plain: Flags
+
+    def column(self) -> pa.MapArray:
+        """Return the maps as a column."""
+        ends = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int32)
+        keys, values = self.keys.take(pa.array(self.key)), self.values.take(pa.array(self.value))
+        return pa.MapArray.from_arrays(pa.array(ends), keys, values)
 
 
 @dataclass(frozen=True, slots=True)
 class PlainTopics:
     """Payloads of schema 1 without a Kafka name. Rows that are not `is_plain` say nothing."""
 
-    is_plain: np.ndarray
+    is_plain: Flags
     partitions: Numbers
-    properties: pa.MapArray
-    labels: pa.MapArray
+    properties: Pairs
+    labels: Pairs
 
 
 def read_plain_topics(payloads: Spans) -> PlainTopics:
@@ -128,20 +162,18 @@ def read_plain_topics(payloads: Spans) -> PlainTopics:
     partitions = cursor.number(np.arange(len(payloads)))
     cursor.is_regular &= partitions >= 0
     cursor.nothing()
-    properties, labels = cursor.entries(2), cursor.entries(2)
+    read = cursor.pairs(), cursor.pairs()
     cursor.finish()
-    columns = [_maps(*properties, cursor.is_regular), _maps(*labels, cursor.is_regular)]
-    is_plain = cursor.is_regular.copy()
-    for each in columns:
-        is_plain &= each.is_sorted
-    return PlainTopics(is_plain, partitions, columns[0].column, columns[1].column)
+    properties, labels = (_pairs(counts, entries) for counts, entries in read)
+    is_plain = cursor.is_regular & properties.is_plain & labels.is_plain
+    return PlainTopics(is_plain, partitions, properties, labels)
 
 
 @dataclass(frozen=True, slots=True)
 class PlainTrails:
     """Audit parts. Rows that are not `is_plain` say nothing; texts are by operation, `counts` of them in each row."""
 
-    is_plain: np.ndarray
+    is_plain: Flags
     counts: Numbers
     actors: pa.StringArray
     reasons: pa.StringArray
@@ -163,23 +195,26 @@ def read_plain_trails(audits: Spans) -> PlainTrails:
     return PlainTrails(cursor.is_regular, counts, actors, reasons, request_ids, times, previous)
 
 
-def _maps(counts: Numbers, texts: list[Spans], is_regular: np.ndarray) -> Maps:
-    keys, values = _strings(texts[0]), _strings(texts[1])
-    if keys is None or values is None:
-        nothing = pa.MapArray.from_arrays(pa.array(np.zeros(len(counts) + 1, np.int32)), [], [])
-        return Maps(counts, nothing.cast(pa.map_(pa.string(), pa.string())), np.zeros(len(counts), dtype=bool))
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    found = keys.dictionary_encode()
-    words = found.dictionary.to_pylist()
+def _pairs(counts: Numbers, entries: Spans) -> Pairs:
+    """Return maps by their entries. These repeat, so each different one is looked at once."""
+    entry, found = different(entries)
+    cursor = Cursor(found)
+    everyone = np.arange(len(found))
+    texts = [Spans(found.data, *cursor.text(everyone)).cut() for _ in range(2)]
+    (keys, keys_are_text), (values, values_are_text) = (texts_of(each) for each in texts)
+    key, value = (each.dictionary_encode() for each in (keys, values))
+    words = key.dictionary.to_pylist()
     rank = np.empty(len(words), dtype=np.int64)
     rank[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
-    ranks = rank[found.indices.to_numpy(zero_copy_only=False)]
-    rises = np.ones(len(ranks), dtype=bool)
-    rises[1:] = ranks[1:] > ranks[:-1]
-    rises[offsets[:-1][counts > 0]] = True
-    is_sorted = np.ones(len(counts), dtype=bool)
-    is_sorted[np.repeat(np.arange(len(counts)), counts)[~rises]] = False
-    return Maps(counts, pa.MapArray.from_arrays(pa.array(offsets.astype(np.int32)), keys, values), is_sorted)
+    of_key, of_value = (each.indices.to_numpy(zero_copy_only=False).astype(np.int64) for each in (key, value))
+    ranks = rank[of_key][entry]
+    is_good = (keys_are_text & values_are_text)[entry]
+    firsts = np.zeros(len(entry), dtype=bool)
+    firsts[(np.cumsum(counts) - counts)[counts > 0]] = True
+    is_good[1:] &= (ranks[1:] > ranks[:-1]) | firsts[1:]
+    is_plain = np.ones(len(counts), dtype=bool)
+    is_plain[np.repeat(np.arange(len(counts)), counts)[~is_good]] = False
+    return Pairs(counts, of_key[entry], of_value[entry], key.dictionary, value.dictionary, is_plain)
 
 
 def _strings(spans: Spans) -> pa.StringArray | None:

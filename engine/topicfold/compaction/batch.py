@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.folded import Folded, namespace_rows, owner_table, with_owners, with_topics
+from topicfold.compaction.folded import Folded, PartitionFolded, namespace_rows, owner_table, with_owners, with_topics
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.records import require_whole
-from topicfold.compaction.rings import CAPACITIES, OPERATIONS, ring_rows
+from topicfold.compaction.rings import CAPACITIES, OPERATIONS, PASSED, ring_rows
 from topicfold.compaction.spans import Bytes
 from topicfold.errors import LevelUnsupported
 from topicfold.log.port import LogIdentity
@@ -32,6 +32,9 @@ SMALL_ROWS = 50_000
 _TAIL_SHARE = 4
 _TAIL_COMMITS = 50
 _RING_FILES = 16
+
+Fresh = dict[tuple[int, str], Bytes]
+"""Operations by partition and kind of ring."""
 
 Run = Callable[[Plan], Sequence[SliceResult]]
 """Folds every slice of a plan, wherever it does that; may be called again with the answers to questions."""
@@ -87,6 +90,10 @@ def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: 
     files = base.commit.files if base.commit else ()
     plan = Plan(root, base.sequence, slices, base.start, tuple(each.owners for each in base.folded), files,
                 _must_rewrite(base.commit))  # fmt: skip
+    return _fold_batch(identity, base, plan, run)
+
+
+def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batch | None:
     results = run(plan)
     while any(each.answers for each in results):
         plan = replace(plan, answers=dict(plan.answers) | _answers(base.folded, results))
@@ -101,11 +108,14 @@ def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: 
     folded = with_topics(with_owners(base.folded, owners), [each for result in results for each in result.namespaces])
     levels = results[0].levels
     folded = tuple(replace(each, position=to[n], level=levels[n]) for n, each in enumerate(folded))
-    folded, fresh = _with_operations(folded, b"".join(each.operations for each in results))
+    operated = _with_operations(folded, results)
+    if operated is None:
+        return _fold_batch(identity, base, replace(plan, whole_operations=True), run)
+    folded, fresh = operated
     written = [
         *(file for result in results for file in result.files),
         *_write_owners(plan, folded, owners),
-        write_rows(root, "namespaces", plan.label, namespace_rows(folded)),
+        write_rows(plan.root, "namespaces", plan.label, namespace_rows(folded)),
         *_write_rings(plan, folded, fresh),
     ]
     return Batch(_commit(identity, base, plan, folded, written, results), folded, stops, results)
@@ -141,17 +151,30 @@ def _answers(folded: Folded, results: Sequence[SliceResult]) -> dict[tuple[int, 
     return {place: count > 0 for place, count in counts.items()}
 
 
-def _with_operations(folded: Folded, raw: bytes) -> tuple[Folded, dict[tuple[int, str], Bytes]]:
-    """Return the state after these operations, and those that were new to each ring."""
-    rows = np.frombuffer(raw, OPERATIONS)
+def _with_operations(folded: Folded, results: Sequence[SliceResult]) -> tuple[Folded, Fresh] | None:
+    """Return the state after the operations of a batch, and those that were new to each ring and stay in it.
+
+    None where some came twice, and slices have not told all of them.
+    """
+    rows = np.frombuffer(b"".join(each.operations for each in results), OPERATIONS)
     rows = rows[np.lexsort((rows["place"], rows["offset"], rows["partition"]))]
-    after, fresh = list(folded), {}
+    passed = np.frombuffer(b"".join(each.passed for each in results), PASSED)
+    after: list[PartitionFolded] = list(folded)
+    fresh: Fresh = {}
     for partition in np.unique(rows["partition"]).tolist():
         rings = dict(folded[partition].rings)
-        for kind in CAPACITIES:
+        for kind, capacity in CAPACITIES.items():
             chosen = rows[(rows["partition"] == partition) & (rows["by_client"] == (kind == "client"))]["entry"]
-            if len(chosen):
-                rings[kind], fresh[partition, kind] = rings[kind].added(chosen)
+            before = passed[(passed["partition"] == partition) & (passed["by_client"] == (kind == "client"))]["half"]
+            if not len(chosen):
+                continue
+            if len(before):
+                if not rings[kind].are_new(chosen, before):
+                    return None
+                rings[kind] = rings[kind].with_new(chosen, len(before))
+            else:
+                rings[kind], chosen = rings[kind].added(chosen)
+            fresh[partition, kind] = chosen[-capacity:]
         after[partition] = replace(folded[partition], rings=rings)
     return tuple(after), fresh
 
@@ -163,7 +186,7 @@ def _write_owners(plan: Plan, folded: Folded, changed: pa.Table) -> Iterator[Dat
         yield write_rows(plan.root, "topics" if plan.rewrites else "topics_tail", plan.label, rows)
 
 
-def _write_rings(plan: Plan, folded: Folded, fresh: dict[tuple[int, str], Bytes]) -> Iterator[DataFile]:
+def _write_rings(plan: Plan, folded: Folded, fresh: Fresh) -> Iterator[DataFile]:
     """Write the operations that are new; or, once there are many files, all that the rings hold."""
     if _rings_are_rewritten(plan):
         fresh = {(n, kind): each.rings[kind].rows for n, each in enumerate(folded) for kind in CAPACITIES}

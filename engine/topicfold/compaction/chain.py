@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topicfold.compaction.records import Flags
-from topicfold.compaction.spans import Bytes, Numbers
+from topicfold.compaction.spans import Bytes, Flags, Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +28,20 @@ class Chains:
     starts: Numbers
     group: Numbers
 
+    def at(self, places: Numbers) -> Chains:
+        """Return the chains without all but these places, which rise; chains are numbered anew."""
+        return chains_of_groups(self.order[places], self.group[places])
+
 
 def chains_of(topic: Numbers) -> Chains:
     """Return the chains of events that are in the order of the log, by the number of the topic that each is about."""
     order = np.argsort(topic, kind="stable")
-    in_order = topic[order]
-    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]])) if len(order) else order
+    return chains_of_groups(order, topic[order])
+
+
+def chains_of_groups(order: Numbers, marks: Numbers) -> Chains:
+    """Return the chains of events that are in this order, a chain for each run of equal `marks`."""
+    starts = np.flatnonzero(np.append(True, marks[1:] != marks[:-1])) if len(order) else order
     group = np.zeros(len(order), dtype=np.int64)
     group[starts[1:]] = 1
     return Chains(order, starts, np.cumsum(group))
@@ -57,20 +64,12 @@ def accepted(chains: Chains, ids: Bytes, bases: Bytes, versions: Bytes) -> Flags
     return fits
 
 
-def last_before(chains: Chains, chosen: Flags) -> Numbers:
-    """Return for each place the last chosen one before it in its chain, −1 where there is none."""
+def last_up_to(chains: Chains, chosen: Flags) -> Numbers:
+    """Return for each place the last chosen one in its chain up to it, −1 where there is none."""
     places = np.where(chosen, np.arange(len(chosen)), -1)
     last = np.maximum.accumulate(places) if len(places) else places
-    before = np.concatenate([[-1], last[:-1]]) if len(last) else last
-    return np.where(before >= chains.starts[chains.group], before, -1)
-
-
-def last_of(chains: Chains, chosen: Flags) -> Numbers:
-    """Return for each chain the last chosen place in it, −1 where there is none."""
-    if not len(chains.starts):
-        return chains.starts
-    places = np.where(chosen, np.arange(len(chosen)), -1)
-    return np.maximum.reduceat(places, chains.starts)
+    found: Numbers = np.where(last >= chains.starts[chains.group], last, -1) if len(places) else places
+    return found
 
 
 def _walk(fits: Flags, ids: Bytes, bases: Bytes, current: Bytes, start: int, end: int) -> None:

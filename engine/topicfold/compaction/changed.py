@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from topicfold.compaction.binaries import binaries, ids_of
 from topicfold.compaction.lives import Candidates
@@ -18,9 +19,10 @@ from topicfold.compaction.rows import Row, topic_rows
 from topicfold.compaction.spans import Bytes, Numbers
 from topicfold.compaction.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
-from topicfold.snapshot.tables import GRANTS, KINDS, TOPICS
-from topicfold.state.aggregate import Aggregate
+from topicfold.snapshot.tables import GRANTS, KINDS, LABELS, TOPICS
+from topicfold.state.aggregate import Aggregate, Etag
 
+_NO_NUMBERS = np.zeros(0, np.int64)
 _HEAD_BYTES = 56
 """What `state.aggregate.hash_of` hashes before name and payload."""
 
@@ -47,7 +49,8 @@ def changed_topics(
     """Return the changed topics; `is_final` says which events are in their namespace's last life of the batch."""
     events = np.flatnonzero(fold.is_last & is_final)
     is_other = np.zeros(len(fold.row), dtype=bool)
-    is_other[fold.topics.others] = True
+    for page in fold.pages:
+        is_other[page.first + page.topics.others] = True
     plain, others = events[~is_other[events]], events[is_other[events]]
     incarnations = [
         folds[partition].namespaces[name].incarnation
@@ -79,13 +82,15 @@ def _plain_rows(
     is_live = fold.is_put[events]
     names = pa.array(candidates.names[fold.name[events]], pa.string())
     schemas = np.where(is_live, records.payload_schemas[row], 0)
-    payloads = records.payloads.at(row)
-    payloads.lengths[~is_live] = 0
-    cut = payloads.cut()
-    versions, etag_ids, etag_places = records.event_ids[row], fold.etag_ids[events], fold.etag_places[events]
+    payloads = records.payloads_at(row)
+    if not is_live.all():
+        payloads = pc.if_else(pa.array(is_live), payloads, b"")
+    versions, (etag_ids, etag_places) = records.event_ids[row], fold.etags(events)
     raw_names = names.cast(pa.binary()).to_pylist()
-    hashes = _hashes(is_live, schemas, versions, etag_ids, etag_places, raw_names, cut.to_pylist())
-    count, taken = len(events), pa.array(events)
+    hashes = _hashes(is_live, schemas, versions, etag_ids, etag_places, raw_names, payloads.to_pylist())
+    count = len(events)
+    partitions = np.concatenate([_NO_NUMBERS, *(each.topics.partitions for each in fold.pages)])
+    properties = pa.concat_arrays([pa.array([], LABELS), *(each.topics.properties for each in fold.pages)])
     of_owner = pa.array(owner)
     columns = {
         "kind": pa.array([KINDS[AggregateKind.TOPIC]], pa.string()).take(pa.array(np.zeros(count, np.int8))),
@@ -103,13 +108,13 @@ def _plain_rows(
         "incarnation": pa.array(incarnations, pa.binary()).take(of_owner),
         "hash": binaries(hashes),
         "payload_schema": pa.array(schemas, pa.int32()),
-        "payload": cut,
-        "labels": fold.new_labels.take(taken),
-        "partitions": pa.array(fold.topics.partitions[events], pa.int32(), mask=~is_live),
+        "payload": payloads,
+        "labels": fold.labels.take(events).plain_column(),
+        "partitions": pa.array(partitions[events], pa.int32(), mask=~is_live),
         "kafka_name": pa.nulls(count, pa.string()),
         "pending": pa.array(np.zeros(count, dtype=bool)),
         "grants": pa.nulls(count, GRANTS),
-        "properties": fold.topics.properties.take(pa.array(events, mask=~is_live)),
+        "properties": properties.take(pa.array(events, mask=~is_live)),
         "policies": pa.nulls(count, pa.string()),
     }
     return pa.table([columns[each.name] for each in TOPICS], schema=TOPICS)
@@ -140,12 +145,13 @@ def _hashes(
 def _row(records: Records, fold: TopicFold, candidates: Candidates, event: int, incarnations: Sequence[bytes]) -> Row:
     """Return the row of a live topic whose payload has to be read by itself."""
     row, name, owner = int(fold.row[event]), int(fold.name[event]), int(fold.namespace[event])
+    (etag_id,), (etag_place,) = fold.etags(np.array([event]))
     aggregate = Aggregate(
         records.event_ids[row].tobytes(),
         True,
-        fold.etag(event),
+        Etag(etag_id.tobytes(), int(etag_place)),
         int(records.payload_schemas[row]),
-        records.payloads[row],
+        records.payload(row),
         int(records.offsets[row]),
         incarnations[owner],
     )

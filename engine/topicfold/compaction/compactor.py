@@ -7,11 +7,12 @@ above them is an error. So a batch may come again, a checkpoint be lost, and ano
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicfold.compaction.batch import Base, Run, fold_batch
+from topicfold.compaction.comparison import Difference
 from topicfold.compaction.folded import empty_folded, folded_at
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
@@ -27,12 +28,16 @@ _VACUUM_EVERY = 20
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A batch that is committed and published: where it leads, and how long its parts took, slices added up."""
+    """A batch that is committed and published: where it leads, and how long its parts took, slices added up.
+
+    `differences` are where nodes state other digests than the commit has.
+    """
 
     commit: Commit
     events: int
     accepted: int
     seconds: Mapping[str, float] = field(default_factory=dict)
+    differences: Sequence[Difference] = ()
 
 
 class Compactor:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from topicfold.compaction.labels import Labels
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.owners import OwnerFold
 from topicfold.compaction.rows import Row
@@ -32,7 +33,7 @@ class Unlabelled(NamedTuple):
 
     end: Numbers
     topics: pa.StringArray
-    labels: pa.MapArray
+    labels: Labels
 
 
 def ends_of(folds: Sequence[OwnerFold]) -> list[End]:
@@ -82,7 +83,5 @@ def unlabelled(ends: Sequence[End], fold: TopicFold, candidates: Candidates, pri
     return Unlabelled(
         np.concatenate([of_events[of_events >= 0], of_rows[rows]]),
         pa.concat_arrays([keys, prior["key"].combine_chunks().take(pa.array(rows))]),
-        pa.concat_arrays(
-            [fold.new_labels.take(pa.array(events)), prior["labels"].combine_chunks().take(pa.array(rows))]
-        ),
+        fold.labels.take(np.concatenate([events, rows + len(fold.row)])),
     )

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of
+from topicfold.compaction.texts import texts_of
 from topicfold.log.codec import MAGIC
 
 _HEAD = 77
@@ -72,8 +73,10 @@ def take_apart(values: pa.BinaryArray) -> Envelopes:
     for row in np.flatnonzero(good).tolist():
         if check(bytes(content[froms[row] : tos[row]])) != sums[row]:
             good[row] = False
-    names, is_text = _texts(Spans(pieces.data, names_at, operations_at - names_at).at(good))
-    good[np.flatnonzero(good)[~is_text]] = False
+    names, is_text = texts_of(Spans(pieces.data, names_at, operations_at - names_at).at(good).cut())
+    if not is_text.all():
+        names = names.filter(pa.array(is_text))
+        good[np.flatnonzero(good)[~is_text]] = False
     head, cuts = head[good], [each[good] for each in (operations_at, payloads_at, audits_at, ends)]
     return Envelopes(
         rows[good],
@@ -96,21 +99,3 @@ def _number(head: Bytes, at: int, width: int) -> Numbers:
     for place in range(at, at + width):
         total = (total << 8) | head[:, place]
     return total
-
-
-def _texts(pieces: Spans) -> tuple[pa.StringArray, np.ndarray]:
-    """Return those of the pieces that are UTF-8, and which they are."""
-    raw = pieces.cut()
-    try:
-        return raw.cast(pa.string()), np.ones(len(raw), dtype=bool)
-    except pa.ArrowInvalid:
-        is_text = np.array([_is_text(each) for each in raw.to_pylist()], dtype=bool)
-        return raw.filter(pa.array(is_text)).cast(pa.string()), is_text
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

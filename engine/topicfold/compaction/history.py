@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from topicfold.compaction.avro_columns import read_plain_trails
 from topicfold.compaction.binaries import binaries
-from topicfold.compaction.labels import label_changes
+from topicfold.compaction.labels import Labels, key_column, label_changes, value_column
 from topicfold.compaction.operations import Operations
-from topicfold.compaction.records import Flags, Records
-from topicfold.compaction.spans import Numbers, Spans
+from topicfold.compaction.records import Page
+from topicfold.compaction.spans import Flags, Numbers, Spans
 from topicfold.log.codec import decode_audit
 from topicfold.model.events import Audit, AuditTrail, Kind
 from topicfold.snapshot.tables import HISTORY, KINDS, LABEL_INDEX_DIFFS, OPERATION
@@ -43,17 +43,17 @@ def trails_of(audits: Spans, operations: Operations) -> Trails:
     others = np.flatnonzero(~is_plain)
     found = [_trail(audits[row], int(wanted[row])) for row in others.tolist()]
     flat = [each for trail, row in zip(found, others.tolist(), strict=True) for each in _of_each(trail, wanted[row])]
-    # By operation: where its texts stand, first those read in columns, then the others.
-    places = np.empty(len(operations.event), dtype=np.int64)
-    starts = np.cumsum(plain.counts) - plain.counts
-    in_columns = is_plain[operations.event]
-    event, place = operations.event[in_columns], operations.place[in_columns]
-    places[in_columns] = starts[event] + place - 1
-    places[~in_columns] = len(plain.actors) + np.arange(len(flat))
-    texts = [
-        pa.concat_arrays([column, pa.array([each and each[n] for each in flat], pa.string())]).take(pa.array(places))
-        for n, column in enumerate((plain.actors, plain.reasons, plain.request_ids))
-    ]
+    texts = [plain.actors, plain.reasons, plain.request_ids]
+    if len(others):
+        # By operation: where its texts stand, first those read in columns, then the others.
+        places = np.empty(len(operations.event), dtype=np.int64)
+        starts = np.cumsum(plain.counts) - plain.counts
+        in_columns = is_plain[operations.event]
+        event, place = operations.event[in_columns], operations.place[in_columns]
+        places[in_columns] = starts[event] + place - 1
+        places[~in_columns] = len(plain.actors) + np.arange(len(flat))
+        of_rest = [pa.array([each and each[n] for each in flat], pa.string()) for n in range(3)]
+        texts = [pa.concat_arrays(each).take(pa.array(places)) for each in zip(texts, of_rest, strict=True)]
     times, previous = plain.times, plain.previous_offsets
     for row, trail in zip(others.tolist(), found, strict=True):
         times[row], previous[row] = (trail.time_ms, trail.previous_offset) if trail else (0, 0)
@@ -71,11 +71,11 @@ def trails_of(audits: Spans, operations: Operations) -> Trails:
 
 
 def history_rows(
-    sequence: int, records: Records, rows: Numbers, trails: Trails, operations: Operations, *,
+    sequence: int, page: Page, rows: Numbers, trails: Trails, operations: Operations, *,
     namespaces: pa.Array, refused: Flags, old_labels: pa.MapArray, new_labels: pa.MapArray,
 ) -> pa.Table:  # fmt: skip
-    """Return the rows of `history` for the accepted events `rows`."""
-    chosen = records.at(rows)
+    """Return the rows of `history` for the accepted events `rows` of a page; repeating texts are dictionaries."""
+    chosen = page if len(rows) == len(page) else page.at(rows)
     starts = np.append(operations.starts, len(operations.event)).astype(np.int32)
     carried = pa.StructArray.from_arrays(
         [
@@ -84,14 +84,12 @@ def history_rows(
         ],
         fields=list(OPERATION),
     )  # fmt: skip
-    kinds = pa.DictionaryArray.from_arrays(
-        pa.array(chosen.aggregate_kinds - 1, pa.int32()), pa.array(list(KINDS.values()))
-    )
+    kinds = pa.array(list(KINDS.values()))
     columns = {
         "sequence": pa.array(np.full(len(rows), sequence)),
         "partition": pa.array(chosen.partitions, pa.int32()),
         "offset": pa.array(chosen.offsets),
-        "kind": kinds.cast(pa.string()),
+        "kind": pa.DictionaryArray.from_arrays(pa.array(chosen.aggregate_kinds - 1, pa.int32()), kinds),
         "name": chosen.names,
         "namespace": namespaces,
         "event_id": binaries(chosen.event_ids),
@@ -106,12 +104,12 @@ def history_rows(
         "payload_schema": pa.array(chosen.payload_schemas, pa.int32()),
         "payload": chosen.payloads.cut(),
     }
-    return pa.table([columns[each.name] for each in HISTORY], schema=HISTORY)
+    return pa.table({each.name: columns[each.name] for each in HISTORY})
 
 
 def diff_rows(
     sequence: int, partitions: Numbers, offsets: Numbers, namespaces: pa.Array, topics: pa.Array, actors: pa.Array,
-    old_labels: pa.MapArray, new_labels: pa.MapArray,
+    old_labels: Labels, new_labels: Labels,
 ) -> pa.Table:  # fmt: skip
     """Return the rows of `label_index_diffs` for changes of topics' labels, given change by change."""
     found = label_changes(old_labels, new_labels)
@@ -123,12 +121,12 @@ def diff_rows(
         "offset": pa.array(offsets[found.row]),
         "namespace": namespaces.take(row),
         "topic": topics.take(row),
-        "key": found.keys,
-        "value": found.values,
-        "change": words.take(pa.array(found.is_added.astype(np.int8))),
+        "key": key_column(found.pairs, old_labels.words),
+        "value": value_column(found.pairs, old_labels.words),
+        "change": pa.DictionaryArray.from_arrays(pa.array(found.is_added.astype(np.int32)), words),
         "actor": actors.take(row),
     }
-    return pa.table([columns[each.name] for each in LABEL_INDEX_DIFFS], schema=LABEL_INDEX_DIFFS)
+    return pa.table({each.name: columns[each.name] for each in LABEL_INDEX_DIFFS})
 
 
 def _trail(audit: bytes, operations: int) -> AuditTrail | None:

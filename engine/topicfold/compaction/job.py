@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import LogFacts, stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
@@ -22,6 +23,7 @@ from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
 from topicfold.settings import Settings
+from topicfold.snapshot.commits import Commit
 from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"
@@ -161,17 +163,37 @@ class _Job:
             self._error = error
             raise
         if done is not None:
-            self._report(done, self._facts)
+            self._report(replace(done, differences=self._differences(done.commit)), self._facts)
+
+    def _differences(self, commit: Commit) -> Sequence[Difference]:
+        """Return where nodes state other digests; nothing where the log does not answer, as the stream will say."""
+        try:
+            return asyncio.run(_differences(self._settings, commit))
+        except TopicfoldError:
+            return ()
 
     def _stop(self) -> None:
         if self._query is not None:
             self._query.stop()
 
     def _checkpoint(self) -> Path:
-        """Return where Spark keeps what it has planned: apart for each log, for it is no use to another."""
+        """Return where Spark keeps what it has planned: apart for each log, for it is no use to another.
+
+        Apart for each beginning of the log, too: what it planned before a trim may not be there any more.
+        """
         root = self._options.checkpoint or self._options.root / CHECKPOINT
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
-        return root.absolute() / f"{kind}-{self._facts.identity.incarnation.hex()}"
+        name = f"{kind}-{self._facts.identity.incarnation.hex()}"
+        trimmed = sum(self._facts.start)
+        return root.absolute() / (f"{name}-from-{trimmed}" if trimmed else name)
+
+
+async def _differences(settings: Settings, commit: Commit) -> Sequence[Difference]:
+    log = await open_log(settings)
+    try:
+        return await differences(log, commit)
+    finally:
+        await log.close()
 
 
 def _translated(error: StreamingQueryException) -> TopicfoldError:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from topicfold.compaction.owners import Life, OwnerFold
-from topicfold.compaction.records import Flags, Records
-from topicfold.compaction.spans import Numbers
+from topicfold.compaction.records import Records
+from topicfold.compaction.spans import Flags, Numbers
 from topicfold.model.events import AggregateKind, Kind
 from topicfold.model.names import split_topic
 
@@ -47,13 +46,8 @@ def candidates_of(records: Records, folds: Sequence[OwnerFold]) -> Candidates:
     acts = (records.kinds == Kind.PUT) | (records.kinds == Kind.DELETE)
     named = acts & (records.aggregate_kinds == AggregateKind.TOPIC) & records.event_ids.any(axis=1)
     rows = np.flatnonzero(named & _is_at_level(records, folds))
-    partitions, offsets = records.partitions[rows], records.offsets[rows]
-    encoded = records.names.take(pa.array(rows)).dictionary_encode()
-    name = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    names = np.array(encoded.dictionary.to_pylist(), dtype=object)
-    # A name in the wrong partition is another name: it has no namespace there.
-    pairs, name = np.unique(name * len(folds) + partitions, return_inverse=True)
-    names, owners = names[pairs // len(folds)], pairs % len(folds)
+    offsets = records.offsets[rows]
+    name, names, owners = _names(records, rows, len(folds))
     places = [split_topic(each) for each in names.tolist()]
     found: dict[tuple[int, str], int] = {}
     name_namespace = np.full(len(names), -1, dtype=np.int64)
@@ -71,6 +65,23 @@ def candidates_of(records: Records, folds: Sequence[OwnerFold]) -> Candidates:
         rows[counts], name[counts], namespace[counts], life[counts], names, keys,
         [each for _, each in found], [owner for owner, _ in found], name_namespace,
     )  # fmt: skip
+
+
+def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, npt.NDArray[np.object_], Numbers]:
+    """Return for each of `rows` the number of its name; and of all names each one's text and partition.
+
+    A name in the wrong partition is another name: it has no namespace there.
+    """
+    encoded = records.names.dictionary_encode().combine_chunks()
+    words = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    name = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)[rows]
+    owner = records.partitions[rows]
+    owners = np.zeros(len(words), dtype=np.int64)
+    owners[name] = owner
+    if (owners[name] == owner).all():
+        return name, words, owners
+    pairs, number = np.unique(name * partitions + owner, return_inverse=True)
+    return number, words[pairs // partitions], pairs % partitions
 
 
 def _is_at_level(records: Records, folds: Sequence[OwnerFold]) -> Flags:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from topicfold.compaction.labels import Flags
-from topicfold.compaction.spans import Bytes, Numbers, Spans
+from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, spans_of
 from topicfold.model.events import Verdict
 
 _SIZE = 25
@@ -51,3 +51,20 @@ def operations_of(raw: Spans) -> Operations:
     return Operations(
         event, place, starts, table[:, :16], verdicts, table[:, 16] >= 0x80, table[:, 17:25], last_change
     )  # fmt: skip
+
+
+def joined_operations(parts: Sequence[tuple[Operations, int]]) -> Operations:
+    """Return all operations of `parts`, which come with the number of their first event."""
+    nothing = operations_of(spans_of(np.zeros(0, np.uint8), *[np.zeros(0, np.int64)] * 2))
+    whole = [(nothing, 0), *parts]
+    ends = np.cumsum([0, *(len(each.event) for each, _ in whole)])
+    return Operations(
+        np.concatenate([each.event + first for each, first in whole]),
+        np.concatenate([each.place for each, _ in whole]),
+        np.concatenate([each.starts + end for (each, _), end in zip(whole, ends[:-1], strict=True)]),
+        np.concatenate([each.ids for each, _ in whole]),
+        np.concatenate([each.verdicts for each, _ in whole]),
+        np.concatenate([each.by_client for each, _ in whole]),
+        np.concatenate([each.body_hashes for each, _ in whole]),
+        np.concatenate([each.last_change for each, _ in whole]),
+    )

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from topicfold.compaction.ends import End, Unlabelled
 from topicfold.compaction.history import diff_rows, history_rows, trails_of
+from topicfold.compaction.labels import no_labels
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.operations import operations_of
 from topicfold.compaction.owners import OwnerChange
@@ -20,7 +21,7 @@ from topicfold.compaction.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import write_rows
-from topicfold.snapshot.tables import LABEL_INDEX, LABELS
+from topicfold.snapshot.tables import LABEL_INDEX
 
 
 def write_topics(plan: Plan, routes: tuple[int, int], changed: pa.Table) -> Iterator[DataFile]:
@@ -58,22 +59,32 @@ def write_changes(
     plan: Plan, records: Records, fold: TopicFold, candidates: Candidates, owners: Sequence[OwnerChange]
 ) -> Iterator[DataFile]:
     """Write the accepted events of topics and of these owners, and how they changed the labels of topics."""
-    trails = trails_of(records.audits.at(fold.row), fold.operations)
-    namespaces = pa.array(candidates.namespaces, pa.string()).take(pa.array(fold.namespace))
-    of_topics = history_rows(
-        plan.sequence, records, fold.row, trails, fold.operations, namespaces=namespaces,
-        refused=np.zeros(len(fold.row), dtype=bool), old_labels=fold.old_labels, new_labels=fold.new_labels,
-    )  # fmt: skip
-    both = pa.concat_tables([of_topics, _owners_history(plan, records, owners)])
-    if both.num_rows:
-        yield write_rows(plan.root, "history", plan.label, both)
-    topics = pa.array(candidates.keys[fold.name], pa.string())
-    partitions, offsets = records.partitions[fold.row], records.offsets[fold.row]
-    diffs = diff_rows(
-        plan.sequence, partitions, offsets, namespaces, topics, trails.actor, fold.old_labels, fold.new_labels
-    )
-    if diffs.num_rows:
-        yield write_rows(plan.root, "label_index_diffs", plan.label, diffs)
+    names, keys = pa.array(candidates.namespaces, pa.string()), pa.array(candidates.keys, pa.string())
+    history, diffs = [], []
+    for page in fold.pages:
+        events = slice(page.first, page.end)
+        if page.first == page.end:
+            continue
+        old, new = fold.old_labels(page.first, page.end), fold.labels.slice(page.first, page.end)
+        trails = trails_of(page.page.audits.at(page.rows), page.operations)
+        namespaces = pa.DictionaryArray.from_arrays(pa.array(fold.namespace[events].astype(np.int32)), names)
+        history.append(history_rows(
+            plan.sequence, page.page, page.rows, trails, page.operations, namespaces=namespaces,
+            refused=np.zeros(len(page.rows), dtype=bool), old_labels=old.column(), new_labels=new.column(),
+        ))  # fmt: skip
+        row = fold.row[events]
+        topics = keys.take(pa.array(fold.name[events]))
+        diffs.append(diff_rows(
+            plan.sequence, records.partitions[row], records.offsets[row], namespaces, topics, trails.actor, old, new,
+        ))  # fmt: skip
+    yield from _written(plan, "history", [*history, _owners_history(plan, records, owners)])
+    yield from _written(plan, "label_index_diffs", diffs)
+
+
+def _written(plan: Plan, table: str, parts: Sequence[pa.Table]) -> Iterator[DataFile]:
+    filled = [each for each in parts if each.num_rows]
+    if filled:
+        yield write_rows(plan.root, table, plan.label, pa.concat_tables(filled))
 
 
 def write_ends(
@@ -84,8 +95,10 @@ def write_ends(
         return
     rows = {(int(records.partitions[each.row]), int(records.offsets[each.row])): each.row for each in owners}
     of_ends = np.array([rows[end.partition, end.offset] for end in ends], dtype=np.int64)
-    trails = trails_of(records.audits.at(of_ends), operations_of(records.operations.at(of_ends)))
-    actors = trails.actor.take(pa.array(found.end))
+    in_order = np.argsort(of_ends)
+    page = records.at(of_ends[in_order])
+    trails = trails_of(page.audits, operations_of(page.operations))
+    actors = trails.actor.take(pa.array(np.argsort(in_order)[found.end]))
     diffs = diff_rows(
         plan.sequence,
         np.array([end.partition for end in ends])[found.end],
@@ -94,19 +107,20 @@ def write_ends(
         found.topics,
         actors,
         found.labels,
-        pa.nulls(len(found.end), LABELS),
+        no_labels(len(found.end)),
     )
-    if diffs.num_rows:
-        yield write_rows(plan.root, "label_index_diffs", plan.label, diffs)
+    yield from _written(plan, "label_index_diffs", [diffs])
 
 
 def _owners_history(plan: Plan, records: Records, owners: Sequence[OwnerChange]) -> pa.Table:
     rows = np.array([each.row for each in owners], dtype=np.int64)
-    names = [each.event.name if each.event.aggregate_kind == AggregateKind.NAMESPACE else "" for each in owners]
-    nothing = pa.nulls(len(owners), LABELS)
-    operations = operations_of(records.operations.at(rows))
+    page = records.at(rows)
+    spaces = [each.event.name if each.event.aggregate_kind == AggregateKind.NAMESPACE else "" for each in owners]
+    nothing = no_labels(len(owners)).column()
+    operations = operations_of(page.operations)
+    names = pa.array(spaces, pa.string()).dictionary_encode()
+    refused = np.array([each.is_refused for each in owners], dtype=bool)
     return history_rows(
-        plan.sequence, records, rows, trails_of(records.audits.at(rows), operations), operations,
-        namespaces=pa.array(names, pa.string()), refused=np.array([each.is_refused for each in owners], dtype=bool),
-        old_labels=nothing, new_labels=nothing,
+        plan.sequence, page, np.arange(len(owners)), trails_of(page.audits, operations), operations,
+        namespaces=names, refused=refused, old_labels=nothing, new_labels=nothing,
     )  # fmt: skip

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topicfold.compaction.records import Flags, Records
+from topicfold.compaction.records import Records
+from topicfold.compaction.spans import Flags
 from topicfold.errors import LevelUnsupported
 from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
 from topicfold.state.aggregate import Aggregate

@@ -19,7 +19,8 @@ class Plan:
     """One batch, to be folded onto the state in `files`.
 
     `start` are the positions before it, and `owners` tenants and namespaces, both by partition. `rewrites` says that
-    `topics` is written anew rather than `topics_tail` added to. `answers`: see `owners.Answers`.
+    `topics` is written anew rather than `topics_tail` added to. `answers`: see `owners.Answers`. `whole_operations`
+    asks for all operations: some have come twice, and which stay in the rings has to be found out one by one.
     """
 
     root: Path
@@ -30,6 +31,7 @@ class Plan:
     files: tuple[DataFile, ...]
     rewrites: bool
     answers: Mapping[Place, bool] = field(default_factory=dict)
+    whole_operations: bool = False
 
     @property
     def label(self) -> str:
@@ -61,8 +63,9 @@ class SliceResult:
     """What one slice made of a batch.
 
     With `answers` nothing was written: the batch must be folded again. `owners` are changed tenants and namespaces,
-    as an Arrow stream of `topics`; all slices know them, the first one says. `operations` is an array of
-    `rings.OPERATIONS`, of accepted events the slice answers for, as bytes.
+    as an Arrow stream of `topics`; all slices know them, the first one says. `operations` are those of accepted events
+    that the slice answers for, in the log's order, as many as fit in the rings: an array of `rings.OPERATIONS` as
+    bytes. `passed` are those before them, as `rings.PASSED`.
     """
 
     seen: Mapping[int, Seen]
@@ -73,19 +76,20 @@ class SliceResult:
     files: tuple[DataFile, ...] = ()
     owners: bytes = b""
     operations: bytes = b""
+    passed: bytes = b""
     accepted: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def facts(self) -> str:
-        """Return all but `owners` and `operations` as JSON."""
+        """Return all but what is bytes as JSON."""
         fields = {each.name: getattr(self, each.name) for each in dataclass_fields(self)}
-        plain = {name: value for name, value in fields.items() if name not in ("owners", "operations")}
+        plain = {name: value for name, value in fields.items() if not isinstance(value, bytes)}
         plain["answers"] = [(each.question, each.live_topics) for each in self.answers]
         plain["namespaces"] = [astuple(each) for each in self.namespaces]
         return json.dumps(plain)
 
     @classmethod
-    def of(cls, facts: str, owners: bytes, operations: bytes) -> SliceResult:
+    def of(cls, facts: str, owners: bytes, operations: bytes, passed: bytes) -> SliceResult:
         """Return the result that stands in `facts` and these bytes."""
         plain: dict[str, Any] = json.loads(facts)
         return cls(
@@ -97,6 +101,7 @@ class SliceResult:
             tuple(DataFile(*each) for each in plain["files"]),
             owners,
             operations,
+            passed,
             plain["accepted"],
             plain["seconds"],
         )

@@ -1,4 +1,5 @@
-"""The Delta tables of a snapshot, brought to what its commits say. Nothing of ours reads them; everybody else does.
+"""The Delta tables of a snapshot, brought to what its commits say. Everybody else reads them; of ours only
+`snapshot/archive.py`, and that only `history`.
 
 A commit is published after it is put: table by table, its row in `commits` last. Doing it again changes nothing, and
 a job that was overtaken changes nothing either: each version names its commit as Delta's application transaction, and

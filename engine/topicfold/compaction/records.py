@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from topicfold.compaction.envelopes import take_apart
-from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of
+from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
 from topicfold.errors import LogGap
 from topicfold.log.codec import decode_operations
 from topicfold.model.events import Event
 
-Flags = npt.NDArray[np.bool_]
+_OFFSET_BITS = 44
+_PAGE_ROWS = 20_000
+"""What is made of so many records on the way stays in a processor's cache."""
+_FEW_RUNS = 8
 
 RECORDS = pa.schema({"partition": pa.int32(), "offset": pa.int64(), "value": pa.binary(), "is_own": pa.bool_()})
 """What a slice is given. `is_own`: this slice answers for the record; others were given a copy."""
@@ -31,8 +35,8 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
-    """Records that are no garbage, sorted by partition and offset; ids are rows of 16 bytes."""
+class Page:
+    """Records that came together and are no garbage, sorted by partition and offset; ids are rows of 16 bytes."""
 
     partitions: Numbers
     offsets: Numbers
@@ -53,10 +57,10 @@ class Records:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def at(self, rows: Numbers) -> Records:
+    def at(self, rows: Numbers) -> Page:
         """Return only these rows."""
         spans = (each.at(rows) for each in (self.operations, self.payloads, self.audits))
-        return _records([getattr(self, name)[rows] for name in _ARRAYS], self.names.take(pa.array(rows)), spans)
+        return _page([getattr(self, name)[rows] for name in _ARRAYS], self.names.take(pa.array(rows)), spans)
 
     def event(self, row: int) -> Event:
         """Return one record as the engine has it."""
@@ -68,13 +72,70 @@ class Records:
         )  # fmt: skip
 
 
+class Records:
+    """Pages one behind the other; what verdicts read is here for all of them at once, at the same places.
+
+    `firsts` are the places of each page's first record, and behind them the number of all records.
+    """
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        self.pages = pages
+        self.firsts: Numbers = np.cumsum([0, *(len(each) for each in pages)])
+        whole = {name: np.concatenate([getattr(_NONE, name), *(getattr(each, name) for each in pages)])
+                 for name in _SHARED}  # fmt: skip
+        self.partitions: Numbers = whole["partitions"]
+        self.offsets: Numbers = whole["offsets"]
+        self.is_own: Flags = whole["is_own"]
+        self.levels: Numbers = whole["levels"]
+        self.kinds: Numbers = whole["kinds"]
+        self.aggregate_kinds: Numbers = whole["aggregate_kinds"]
+        self.event_ids: Bytes = whole["event_ids"]
+        self.bases: Bytes = whole["bases"]
+        self.namespace_ids: Bytes = whole["namespace_ids"]
+        self.payload_schemas: Numbers = whole["payload_schemas"]
+        self.names: pa.ChunkedArray = pa.chunked_array([each.names for each in pages], pa.string())
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def by_page(self, rows: Numbers) -> Iterator[tuple[Page, Numbers]]:
+        """Yield for every page the places in it of those of `rows`, which rise, that are there."""
+        ends = np.searchsorted(rows, self.firsts)
+        for number, page in enumerate(self.pages):
+            yield page, rows[ends[number] : ends[number + 1]] - self.firsts[number]
+
+    def at(self, rows: Numbers) -> Page:
+        """Return only these rows, which rise."""
+        return _joined([page.at(places) for page, places in self.by_page(rows) if len(places)])
+
+    def event(self, row: int) -> Event:
+        """Return one record as the engine has it."""
+        page, place = self._found(row)
+        return page.event(place)
+
+    def payload(self, row: int) -> bytes:
+        """Return the payload of one record."""
+        page, place = self._found(row)
+        return page.payloads[place]
+
+    def payloads_at(self, rows: Numbers) -> pa.BinaryArray:
+        """Return the payloads of `rows`, which rise."""
+        cut = [page.payloads.at(places).cut() for page, places in self.by_page(rows) if len(places)]
+        return pa.concat_arrays([pa.array([], pa.binary()), *cut])
+
+    def _found(self, row: int) -> tuple[Page, int]:
+        number = int(np.searchsorted(self.firsts, row, side="right")) - 1
+        return self.pages[number], row - int(self.firsts[number])
+
+
 def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tuple[Records, dict[int, Seen]]:
     """Return the records of `batches` at or above `start`, which is by partition; and what was seen of each partition.
 
-    Batches have the columns `RECORDS`, in any order of rows; rows below `start` are folded already.
+    Batches have the columns `RECORDS`; rows below `start` are folded already. Rows may be in any order, but are
+    expected in that of the log within long runs, which is how Spark's shuffle brings them.
     """
     floors = np.asarray(start, dtype=np.int64)
-    parts: list[Records] = []
+    runs: list[Page] = []
     places: list[npt.NDArray[np.int64]] = []
     for batch in batches:
         partitions = batch.column("partition").to_numpy().astype(np.int64)
@@ -85,15 +146,41 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
         places.append(np.stack([partitions[seen], offsets[seen]]))
         found = take_apart(batch.column("value"))
         rows = found.rows
-        part = Records(
+        page = Page(
             partitions[rows], offsets[rows], own[rows], found.levels, found.kinds, found.flags, found.aggregate_kinds,
             found.event_ids, found.bases, found.namespace_ids, found.payload_schemas, found.names, found.operations,
             found.payloads, found.audits,
         )  # fmt: skip
-        parts.append(part if fresh.all() else part.at(np.flatnonzero(fresh[rows])))
-    records = _joined(parts) if parts else _joined([_NONE])
-    order = np.lexsort((records.offsets, records.partitions))
-    return records.at(order), _seen(np.concatenate(places, axis=1) if places else np.zeros((2, 0), np.int64))
+        runs += _runs(page if fresh.all() else page.at(np.flatnonzero(fresh[rows])))
+    seen_places = np.concatenate(places, axis=1) if places else np.zeros((2, 0), np.int64)
+    return Records(_in_order(runs)), _seen(seen_places)
+
+
+def _runs(page: Page) -> list[Page]:
+    """Return the parts of a page that are in order; the page sorted where these are many and short."""
+    places = _places(page)
+    breaks = np.flatnonzero(places[1:] < places[:-1]) + 1
+    if not len(breaks):
+        return [page] if len(page) else []
+    if len(breaks) > _FEW_RUNS:
+        return [page.at(np.argsort(places, kind="stable"))]
+    bounds = [0, *breaks.tolist(), len(page)]
+    return [page.at(np.arange(first, last)) for first, last in pairwise(bounds)]
+
+
+def _in_order(runs: Sequence[Page]) -> list[Page]:
+    """Return the same records as pages in the order of the log."""
+    by_first = sorted(runs, key=lambda run: int(_places(run)[0]))
+    if not any(int(_places(a)[-1]) > int(_places(b)[0]) for a, b in pairwise(by_first)):
+        return by_first
+    whole = _joined(runs)
+    order = np.argsort(_places(whole), kind="stable")
+    return [whole.at(order[first : first + _PAGE_ROWS]) for first in range(0, len(order), _PAGE_ROWS)]
+
+
+def _places(page: Page) -> Numbers:
+    """Return numbers that sort records by partition and offset."""
+    return (page.partitions << _OFFSET_BITS) + page.offsets
 
 
 def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> list[int]:
@@ -130,35 +217,28 @@ def _seen(places: npt.NDArray[np.int64]) -> dict[int, Seen]:
     return found
 
 
-def _joined(parts: Sequence[Records]) -> Records:
+def _joined(parts: Sequence[Page]) -> Page:
+    """Return the records of `parts` as one page."""
+    if not parts:
+        return _NONE
     arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS)
     names = pa.concat_arrays([part.names for part in parts])
     spans = [[getattr(part, name) for part in parts] for name in ("operations", "payloads", "audits")]
-    # All three are pieces of the same buffers.
-    data = spans_of(np.concatenate([part.operations.data for part in parts]), _NO_NUMBERS, _NO_NUMBERS).data
-    shifts = np.cumsum([0, *(len(part.operations.data) for part in parts)])
-    pieces = (
-        Spans(
-            data,
-            np.concatenate([each.starts + shift for each, shift in zip(of, shifts[:-1], strict=True)]),
-            np.concatenate([each.lengths for each in of]),
-        )
-        for of in spans
-    )
-    return _records(arrays, names, pieces)
+    return _page(arrays, names, (joined_spans(each) for each in spans))
 
 
-def _records(arrays: Iterable[Any], names: pa.StringArray, spans: Iterable[Spans]) -> Records:
+def _page(arrays: Iterable[Any], names: pa.StringArray, spans: Iterable[Spans]) -> Page:
     operations, payloads, audits = spans
     columns = dict(zip(_ARRAYS, arrays, strict=True))
-    return Records(**columns, names=names, operations=operations, payloads=payloads, audits=audits)
+    return Page(**columns, names=names, operations=operations, payloads=payloads, audits=audits)
 
 
 _ARRAYS = ("partitions", "offsets", "is_own", "levels", "kinds", "flags", "aggregate_kinds", "event_ids", "bases",
            "namespace_ids", "payload_schemas")  # fmt: skip
+_SHARED = tuple(name for name in _ARRAYS if name != "flags")
 _NO_NUMBERS, _NO_IDS = np.zeros(0, np.int64), np.zeros((0, 16), np.uint8)
 _NO_SPANS = spans_of(np.zeros(0, np.uint8), _NO_NUMBERS, _NO_NUMBERS)
-_NONE = _records(
+_NONE = _page(
     [_NO_NUMBERS, _NO_NUMBERS, np.zeros(0, bool), *[_NO_NUMBERS] * 4, *[_NO_IDS] * 3, _NO_NUMBERS],
     pa.array([], pa.string()),
     [_NO_SPANS] * 3,

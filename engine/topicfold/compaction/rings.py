@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from topicfold.compaction.binaries import binaries, ids_of
-from topicfold.compaction.spans import Bytes, Numbers
+from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.tables import RINGS
 
@@ -22,6 +22,11 @@ OPERATIONS = np.dtype(
 )
 """An operation of an accepted event, where it stands in the log, and as a ring keeps it."""
 
+_NO_HALVES = np.zeros(0, np.uint64)
+
+PASSED = np.dtype([("partition", "<i4"), ("by_client", "?"), ("half", "<u8")])
+"""Of an operation that so many others follow that it does not stay in its ring: the last eight bytes of its id."""
+
 CAPACITIES = {"client": CLIENT_RING, "server": SERVER_RING}
 
 
@@ -29,6 +34,22 @@ def entries(ids: Bytes, verdicts: Numbers, etag_ids: Bytes, etag_places: Numbers
     """Return operations as rings keep them: id, verdict, the ETag's event id and place, hash of the request's body."""
     places = etag_places.astype(">u2").view(np.uint8).reshape(-1, 2)
     return np.concatenate([ids, verdicts.astype(np.uint8)[:, None], etag_ids, places, body_hashes], axis=1)
+
+
+def latest_of(partitions: Numbers, by_client: Flags) -> Numbers:
+    """Return the places, which rise, of those operations that may be in a ring after all of them."""
+    kinds = partitions * 2 + by_client
+    found = [np.zeros(0, np.int64)]
+    for kind in np.unique(kinds).tolist():
+        found.append(np.flatnonzero(kinds == kind)[-CAPACITIES["client" if kind % 2 else "server"] :])
+    return np.sort(np.concatenate(found))
+
+
+def passed_over(partitions: Numbers, by_client: Flags, ids: Bytes) -> npt.NDArray[np.void]:
+    """Return operations as `PASSED`."""
+    rows = np.zeros(len(ids), PASSED)
+    rows["partition"], rows["by_client"], rows["half"] = partitions, by_client, _halves(ids)
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +62,26 @@ class Ring:
 
     def added(self, more: Bytes) -> tuple[Ring, Bytes]:
         """Return the ring after `more` operations, in their order, and those of them that were new to it."""
-        if self._are_new(more):
-            kept = more
-            rows = np.concatenate([self.rows, more])[-self.capacity :]
-        else:
-            rows, kept = self._one_by_one(more)
+        if self.are_new(more):
+            return self.with_new(more, 0), more
+        rows, kept = self._one_by_one(more)
         return Ring(self.capacity, rows, self.number + len(kept)), kept
+
+    def with_new(self, more: Bytes, passed: int) -> Ring:
+        """Return the ring after `more` operations, in their order, before which `passed` others came; all are new."""
+        return Ring(
+            self.capacity, np.concatenate([self.rows, more])[-self.capacity :], self.number + passed + len(more)
+        )
+
+    def are_new(self, more: Bytes, passed: npt.NDArray[np.uint64] = _NO_HALVES) -> bool:
+        """Return whether no id is known or comes twice. May say no where it does; by half of each id."""
+        ids = np.concatenate([_halves(self.rows), _halves(more), passed])
+        ids.sort()
+        return not (ids[1:] == ids[:-1]).any()
 
     def digest(self) -> bytes:
         """Return what `OperationRing.digest` does."""
         return hashlib.blake2b(np.ascontiguousarray(self.rows).tobytes(), digest_size=16).digest()
-
-    def _are_new(self, more: Bytes) -> bool:
-        """Return whether no id is known or comes twice. May say no where it does; by eight bytes of each id."""
-        ids = _prefixes(np.concatenate([self.rows, more]))
-        ids.sort()
-        return not (ids[1:] == ids[:-1]).any()
 
     def _one_by_one(self, more: Bytes) -> tuple[Bytes, Bytes]:
         ring = {row[:16].tobytes(): row for row in self.rows}
@@ -100,8 +125,8 @@ def ring_content(rows: pa.Table) -> Bytes:
     )  # fmt: skip
 
 
-def _prefixes(rows: Bytes) -> npt.NDArray[np.uint64]:
-    return np.ascontiguousarray(rows[:, :8]).view(np.uint64).reshape(-1)
+def _halves(rows: Bytes) -> npt.NDArray[np.uint64]:
+    return np.ascontiguousarray(rows[:, 8:16]).view(np.uint64).reshape(-1)
 
 
 def _rows(rows: list[Bytes]) -> Bytes:

@@ -16,14 +16,16 @@ from topicfold.compaction.binaries import ids_of
 from topicfold.compaction.changed import Changed, changed_topics, sums_of
 from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
 from topicfold.compaction.lives import Candidates, candidates_of
+from topicfold.compaction.operations import joined_operations
 from topicfold.compaction.outputs import write_changes, write_ends, write_topics
 from topicfold.compaction.owners import OwnerChange, OwnerFold, Question, fold_owners
 from topicfold.compaction.plan import Answer, NamespaceDelta, Plan, SliceResult
 from topicfold.compaction.prior import rows_of
-from topicfold.compaction.records import Flags, Records, read_records
-from topicfold.compaction.rings import OPERATIONS, entries
+from topicfold.compaction.records import Records, read_records
+from topicfold.compaction.rings import OPERATIONS, entries, latest_of, passed_over
 from topicfold.compaction.routing import range_of
 from topicfold.compaction.rows import Row, topic_rows
+from topicfold.compaction.spans import Flags
 from topicfold.compaction.topic_fold import TopicFold, fold_topics
 from topicfold.model.events import AggregateKind
 from topicfold.state.aggregate import add_hashes
@@ -63,6 +65,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         *write_changes(plan, records, fold, candidates, mine),
         *write_ends(plan, records, ends, unlabelled(ends, fold, candidates, prior), owners),
     ]
+    operations, passed = _topic_operations(records, fold, whole=plan.whole_operations)
     watch.lap("writing")
     return SliceResult(
         seen,
@@ -71,7 +74,8 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         namespaces=tuple(_deltas(fold, candidates, changed, prior, is_final)),
         files=tuple(files),
         owners=_stream(topic_rows(_owner_rows(folds))) if number == 0 else b"",
-        operations=_topic_operations(records, fold) + _owner_operations(records, mine),
+        operations=operations + _owner_operations(records, mine),
+        passed=passed,
         accepted=len(fold.row) + len(mine),
         seconds=watch.seconds,
     )
@@ -123,20 +127,25 @@ def _owner_rows(folds: Sequence[OwnerFold]) -> list[Row]:
     return rows
 
 
-def _topic_operations(records: Records, fold: TopicFold) -> bytes:
-    """Return the operations of topics' accepted events, each with the ETag it left, as `rings.OPERATIONS`."""
-    found = fold.operations
-    place = found.change_up_to()
-    event_ids = records.event_ids[fold.row][found.event]
-    etag_ids = np.where((place > 0)[:, None], event_ids, fold.old_etag_ids[found.event])
-    etag_places = np.where(place > 0, place, fold.old_etag_places[found.event])
-    rows = np.zeros(len(place), OPERATIONS)
-    rows["partition"] = records.partitions[fold.row][found.event]
-    rows["offset"] = records.offsets[fold.row][found.event]
-    rows["place"] = found.place
-    rows["by_client"] = found.by_client
-    rows["entry"] = entries(found.ids, found.verdicts, etag_ids, etag_places, found.body_hashes)
-    return rows.tobytes()
+def _topic_operations(records: Records, fold: TopicFold, *, whole: bool) -> tuple[bytes, bytes]:
+    """Return the operations of topics' accepted events, each with the ETag it left: see `SliceResult`."""
+    found = joined_operations([(each.operations, each.first) for each in fold.pages])
+    row = fold.row[found.event]
+    partitions, offsets = records.partitions[row], records.offsets[row]
+    chosen = np.arange(len(row)) if whole else latest_of(partitions, found.by_client)
+    passed = np.ones(len(row), dtype=bool)
+    passed[chosen] = False
+    event, place = found.event[chosen], found.change_up_to()[chosen]
+    etag_ids, etag_places = fold.etags_before(event)
+    changes = place > 0
+    etag_ids[changes], etag_places[changes] = fold.event_ids[event[changes]], place[changes]
+    rows = np.zeros(len(chosen), OPERATIONS)
+    rows["partition"], rows["offset"], rows["place"] = partitions[chosen], offsets[chosen], found.place[chosen]
+    rows["by_client"] = found.by_client[chosen]
+    rows["entry"] = entries(
+        found.ids[chosen], found.verdicts[chosen], etag_ids, etag_places, found.body_hashes[chosen]
+    )  # fmt: skip
+    return rows.tobytes(), passed_over(partitions[passed], found.by_client[passed], found.ids[passed]).tobytes()
 
 
 def _owner_operations(records: Records, owners: Sequence[OwnerChange]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,12 @@ from topicfold.errors import TooLarge
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _INLINE = 12
 _MAX_BYTES = (1 << 31) - 1
 _PADDING = 128
+_FILLED = 64
 _FIRST_EIGHT = np.array([(1 << 8 * min(length, 8)) - 1 for length in range(9)], dtype=np.uint64)
 _NEXT_FOUR = np.array([(1 << 8 * max(length - 8, 0)) - 1 for length in range(_INLINE + 1)], dtype=np.uint32)
 """What of the words at a piece's start belongs to it, by its length."""
@@ -63,6 +66,37 @@ class Spans:
         return np.lib.stride_tricks.sliding_window_view(self.data, width)[self.starts]
 
 
+def spans_of_column(column: pa.BinaryArray) -> Spans:
+    """Return the values of a column, none of them null, as pieces."""
+    _, ends, content = column.buffers()
+    bounds = np.frombuffer(ends, np.int32, column.offset + len(column) + 1)[column.offset :].astype(np.int64)
+    data = np.frombuffer(content, np.uint8) if content is not None else np.zeros(0, np.uint8)
+    data = data[bounds[0] : bounds[-1]]
+    return spans_of(data, bounds[:-1] - bounds[0], np.diff(bounds))
+
+
+def joined_spans(parts: Sequence[Spans]) -> Spans:
+    """Return all pieces of `parts` as pieces of one buffer, which holds nothing else."""
+    return spans_of_column(pa.concat_arrays([each.cut() for each in parts]))
+
+
+def different(pieces: Spans) -> tuple[Numbers, Spans]:
+    """Return for each piece which of the different ones it is, and these. Pieces must say themselves where they end.
+
+    Cost: 0.03 µs a piece up to 64 bytes: all are filled up to one length, for columns of that are compared fastest.
+    """
+    width = int(pieces.lengths.max(initial=1))
+    if width > _FILLED:
+        encoded = pieces.cut().dictionary_encode()
+        return _numbers(encoded), spans_of_column(encoded.dictionary)
+    rows = pieces.windows(width)
+    rows *= np.arange(width) < pieces.lengths[:, None]
+    encoded = pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)]).dictionary_encode()
+    count = len(encoded.dictionary)
+    data = np.frombuffer(encoded.dictionary.buffers()[1], np.uint8, count * width)
+    return _numbers(encoded), spans_of(data, np.arange(count) * width, np.full(count, width))
+
+
 def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
     """Return pieces of `data`, which is padded for it.
 
@@ -81,3 +115,8 @@ def _words(data: Bytes, kind: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]
     """Return the little-endian word that begins at each byte."""
     width = np.dtype(kind).itemsize
     return np.ndarray((len(data) - width + 1,), np.dtype(kind).newbyteorder("<"), data.data, 0, (1,))
+
+
+def _numbers(encoded: pa.DictionaryArray) -> Numbers:
+    found: Numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found

@@ -17,8 +17,10 @@ from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES
 from topicfold.compaction.slices import fold_slice
 
-_RESULT = "facts string, owners binary, operations binary"
-_RESULT_ARROW = pa.schema({"facts": pa.string(), "owners": pa.binary(), "operations": pa.binary()})
+_RESULT = "facts string, owners binary, operations binary, passed binary"
+_RESULT_ARROW = pa.schema(
+    {"facts": pa.string(), "owners": pa.binary(), "operations": pa.binary(), "passed": pa.binary()}
+)
 
 
 def slice_keys(session: SparkSession, slices: int) -> list[int]:
@@ -37,7 +39,7 @@ def run_on_spark(records: DataFrame, keys: Sequence[int], plan: Plan) -> list[Sl
     """Fold every slice of `plan`; `records` has the columns `partition`, `offset` and `value`."""
     dealt = _dealt(records, keys)
     rows = dealt.mapInArrow(partial(_fold_slice, plan), _RESULT).collect()
-    return [SliceResult.of(row.facts, bytes(row.owners), bytes(row.operations)) for row in rows]
+    return [SliceResult.of(row.facts, bytes(row.owners), bytes(row.operations), bytes(row.passed)) for row in rows]
 
 
 def _dealt(records: DataFrame, keys: Sequence[int]) -> DataFrame:
@@ -67,7 +69,7 @@ def _fold_slice(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - Spark runs it
     result = fold_slice(plan, context.partitionId(), batches)
-    columns = [[result.facts()], [result.owners], [result.operations]]
+    columns = [[result.facts()], [result.owners], [result.operations], [result.passed]]
     yield pa.RecordBatch.from_arrays(
         [pa.array(each, field.type) for each, field in zip(columns, _RESULT_ARROW, strict=True)], schema=_RESULT_ARROW
     )

@@ -1,34 +1,51 @@
 """The topics of one slice through one batch: verdicts, ETags, labels, and where each topic ends up.
 
-Everything is by place: accepted and rejected events of a topic in one life lie side by side, in the log's order.
+Accepted events are numbered in the log's order. Payloads are read page by page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from topicfold.compaction.binaries import ids_of
-from topicfold.compaction.chain import Chains, accepted, chains_of, last_before, last_of
-from topicfold.compaction.labels import TopicColumns, read_topics
+from topicfold.compaction.chain import Chains, accepted, chains_of, last_up_to
+from topicfold.compaction.labels import Labels, TopicColumns, joined_labels, labels_of_column, read_topics
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.operations import Operations, operations_of
 from topicfold.compaction.prior import places_of
-from topicfold.compaction.records import Flags, Records
-from topicfold.compaction.spans import Bytes, Numbers
+from topicfold.compaction.records import Page, Records
+from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import Kind
-from topicfold.state.aggregate import Etag
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvents:
+    """Accepted events in one page: `rows` are their places in it, `first` the number of the first of them."""
+
+    page: Page
+    rows: Numbers
+    first: int
+    operations: Operations
+    topics: TopicColumns
+
+    @property
+    def end(self) -> int:
+        """The number behind that of the last of them."""
+        return self.first + len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFold:
-    """Accepted events of topics (`row` in the records), by chain, and what they leave.
+    """Accepted events of topics, and what they leave; `row` are their places in the records, which rise.
 
-    `name` and `life` are the events', by the numbers of the candidates. `before` is the accepted event before, −1 for
-    none, and `prior` then the topic's row from before the batch, −1 for none. `old_labels` and `new_labels` are those
-    of the record before and after. `is_last` marks the last accepted event of a topic in a life.
+    `name`, `namespace` and `life` are the events', by the numbers of the candidates. `before` is the topic's accepted
+    event before, −1 for none, and `prior` then its row from before the batch, −1 for none. `change` is the event up to
+    this one that last changed the record, −1 where that was before the batch. `is_last` marks the last event of a topic
+    in a life.
     """
 
     row: Numbers
@@ -37,94 +54,103 @@ class TopicFold:
     life: Numbers
     before: Numbers
     prior: Numbers
+    change: Numbers
     is_put: Flags
     was_live: Flags
     is_last: Flags
-    etag_ids: Bytes
-    etag_places: Numbers
-    old_etag_ids: Bytes
-    old_etag_places: Numbers
-    operations: Operations
-    old_labels: pa.MapArray
-    new_labels: pa.MapArray
-    topics: TopicColumns
+    event_ids: Bytes
+    last_changes: Numbers
+    prior_rows: pa.Table
+    pages: list[PageEvents]
+    labels: Labels
+    """Of events, and behind them of the rows from before the batch."""
 
-    def etag(self, event: int) -> Etag:
-        """Return the record's ETag after an event."""
-        return Etag(self.etag_ids[event].tobytes(), int(self.etag_places[event]))
+    def etags(self, events: Numbers) -> tuple[Bytes, Numbers]:
+        """Return the ETag's event id and place after each of `events`."""
+        return self._etags(self.change[events], self.prior[events])
+
+    def etags_before(self, events: Numbers) -> tuple[Bytes, Numbers]:
+        """Return the ETag's event id and place before each of `events`."""
+        before = self.before[events]
+        return self._etags(np.where(before >= 0, self.change[before], -1), self.prior[events])
+
+    def old_labels(self, start: int, end: int) -> Labels:
+        """Return the labels of the records before the events of a range."""
+        before, prior = self.before[start:end], self.prior[start:end]
+        behind = np.where(prior >= 0, prior + len(self.row), -1)
+        return self.labels.take(np.where(before >= 0, before, behind))
+
+    def _etags(self, change: Numbers, prior: Numbers) -> tuple[Bytes, Numbers]:
+        is_here = change >= 0
+        ids, places = _ids(self.prior_rows, "etag_id", prior), _numbers(self.prior_rows, "etag_place", prior)
+        ids[is_here], places[is_here] = self.event_ids[change[is_here]], self.last_changes[change[is_here]]
+        return ids, places
 
 
 def fold_topics(records: Records, candidates: Candidates, prior: pa.Table) -> TopicFold:
     """Return what became of the candidates among `records`; `prior` has the row of each topic in its first life."""
     lives = int(candidates.life.max(initial=0)) + 1
     chains = chains_of(candidates.name * lives + candidates.life)
-    rows = candidates.rows[chains.order]
-    first = chains.order[chains.starts]
-    prior_of_chain = _prior_of(candidates, first, prior)
+    prior_of_chain = _prior_of(candidates, chains.order[chains.starts], prior)
     versions = _ids(prior, "version", prior_of_chain)
     is_in = accepted(chains, records.event_ids[candidates.rows], records.bases[candidates.rows], versions)
-    return _effects(records, candidates, chains, rows, is_in, prior, prior_of_chain)
+    chosen = np.flatnonzero(is_in)
+    return _effects(records, candidates, chains.at(chosen), prior, prior_of_chain[chains.group[chosen]])
 
 
 def _effects(
-    records: Records, candidates: Candidates, all_chains: Chains, rows: Numbers, is_in: Flags, prior: pa.Table,
-    prior_of_chain: Numbers,
-) -> TopicFold:  # fmt: skip
-    """Return what the accepted events, `is_in`, come to."""
-    chosen = np.flatnonzero(is_in)
-    rows, order = rows[chosen], all_chains.order[chosen]
-    group = all_chains.group[chosen]
-    chains = chains_of(group)
-    everyone = np.ones(len(rows), dtype=bool)
-    before = last_before(chains, everyone)
-    prior_row = prior_of_chain[group]
-    is_put = records.kinds[rows] == Kind.PUT
-    prior_live = _flags(prior, "live", prior_row)
-    operations = operations_of(records.operations.at(rows))
-    changes = operations.last_change > 0
-    event_ids = records.event_ids[rows]
-    changed_before = last_before(chains, changes)
-    old_ids = np.where((changed_before >= 0)[:, None], event_ids[changed_before], _ids(prior, "etag_id", prior_row))
-    old_places = np.where(
-        changed_before >= 0, operations.last_change[changed_before], _numbers(prior, "etag_place", prior_row)
-    )
-    topics = read_topics(records.payload_schemas[rows], records.payloads.at(rows), is_put)
-    new_labels = topics.labels
-    is_last = np.zeros(len(rows), dtype=bool)
-    is_last[last_of(chains, everyone)] = True
+    records: Records, candidates: Candidates, chains: Chains, prior: pa.Table, prior_in_chain: Numbers
+) -> TopicFold:
+    """Return what the accepted events, all that `chains` hold, come to."""
+    count = len(chains.order)
+    of_candidate = np.zeros(len(candidates.rows), dtype=np.int64)
+    of_candidate[chains.order] = 1
+    chosen = np.flatnonzero(of_candidate)
+    # By place in the chains: the number of the event there.
+    event = (np.cumsum(of_candidate) - 1)[chains.order]
+    row = candidates.rows[chosen]
+    before, prior_row, change = (np.empty(count, dtype=np.int64) for _ in range(3))
+    is_first, is_last = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    is_first[chains.starts] = True
+    is_last[event] = np.append(is_first[1:], True)[:count]
+    before[event] = np.where(is_first, -1, np.roll(event, 1))
+    prior_row[event] = prior_in_chain
+    pages = list(_read_pages(records, row))
+    last_changes = np.concatenate([np.zeros(0, np.int64), *(each.operations.last_change for each in pages)])
+    last = last_up_to(chains, (last_changes > 0)[event])
+    change[event] = np.where(last >= 0, event[last], -1) if count else last
+    is_put = records.kinds[row] == Kind.PUT
+    was_live = _flags(prior, "live", prior_row)
+    was_live[before >= 0] = is_put[before[before >= 0]]
+    labels = joined_labels([*(each.topics.labels for each in pages), _labels(prior)])
     return TopicFold(
-        rows,
-        candidates.name[order],
-        candidates.namespace[order],
-        candidates.life[order],
-        before,
-        prior_row,
-        is_put,
-        np.where(before >= 0, is_put[before], prior_live),
-        is_last,
-        np.where(changes[:, None], event_ids, old_ids),
-        np.where(changes, operations.last_change, old_places),
-        old_ids,
-        old_places,
-        operations,
-        _old_labels(new_labels, prior, before, prior_row),
-        new_labels,
-        topics,
-    )
+        row, candidates.name[chosen], candidates.namespace[chosen], candidates.life[chosen], before, prior_row, change,
+        is_put, was_live, is_last, records.event_ids[row], last_changes, prior, pages, labels,
+    )  # fmt: skip
+
+
+def _read_pages(records: Records, rows: Numbers) -> Iterator[PageEvents]:
+    """Yield what stands in the events at `rows`, page by page."""
+    first = 0
+    for page, places in records.by_page(rows):
+        is_put = page.kinds[places] == Kind.PUT
+        topics = read_topics(page.payload_schemas[places], page.payloads.at(places), is_put)
+        yield PageEvents(page, places, first, operations_of(page.operations.at(places)), topics)
+        first += len(places)
 
 
 def _prior_of(candidates: Candidates, first: Numbers, prior: pa.Table) -> Numbers:
     """Return for each chain, given its first event, the row of its topic from before the batch, −1 for none."""
+    if not prior.num_rows:
+        return np.full(len(first), -1, dtype=np.int64)
     names = candidates.names[candidates.name[first]]
     found = places_of(prior, pa.array(names, pa.string()))
     return np.where(candidates.life[first] == 0, found, -1)
 
 
-def _old_labels(new: pa.MapArray, prior: pa.Table, before: Numbers, prior_row: Numbers) -> pa.MapArray:
-    earlier = prior["labels"].combine_chunks()
-    both = pa.concat_arrays([new, earlier])
-    places = np.where(before >= 0, before, np.where(prior_row >= 0, prior_row + len(new), -1))
-    return both.take(pa.array(places, mask=places < 0))
+def _labels(prior: pa.Table) -> Labels:
+    column: pa.MapArray = prior["labels"].combine_chunks()
+    return labels_of_column(column)
 
 
 def _ids(rows: pa.Table, column: str, places: Numbers) -> Bytes:

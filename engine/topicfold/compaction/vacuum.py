@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, published_sequence
 from topicfold.errors import SnapshotDamaged
-from topicfold.snapshot.commits import MANIFESTS, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, Commit, read_commit, sequences
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
+from topicfold.snapshot.trim_note import read_note
 
 KEPT_COMMITS = 10
 MIN_AGE_SECONDS = 3600.0
 """Younger files may belong to a batch that is being written, or to a commit that somebody is reading."""
 
 
+WINDOW = 100_000
+"""Events back, in a partition, that watchers go on from: nodes fold these from a commit, so one that old stays."""
+
+
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
     """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
 
-    Rows of `history`, `label_index_diffs` and `commits` stay for ever.
+    Of the older ones the newest stays that is `WINDOW` events back wherever a partition has so many, and those that
+    trimming noted. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
     """
-    numbers = sequences(root)
-    kept, dropped = numbers[:keep], numbers[keep:]
+    commits = _commits(root)
+    kept = [number for number, _ in commits[:keep]]
+    readable = [commit for _, commit in commits if commit]
+    kept += _for_watchers(readable, kept)
+    kept += [number for commit in readable[:1] for number in _noted(root, commit)]
+    dropped = [number for number, _ in commits if number not in kept]
     wanted: set[str] = set()
-    for number in kept:
-        try:
-            commit = read_commit(root, number)
-        except SnapshotDamaged:
+    for number, commit in commits:
+        if commit is None or number not in kept:
             continue
         wanted |= {each.path for each in commit.files + commit.added}
     for table in (*GROWING_TABLES, "commits"):
@@ -44,6 +53,31 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
                 path.unlink()
                 removed += 1
     return removed
+
+
+def _commits(root: Path) -> list[tuple[int, Commit | None]]:
+    """Return the commits, the newest first; None for one that is damaged."""
+    found: list[tuple[int, Commit | None]] = []
+    for number in sequences(root):
+        try:
+            found.append((number, read_commit(root, number)))
+        except SnapshotDamaged:
+            found.append((number, None))
+    return found
+
+
+def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
+    """Return the number of the commit that nodes fold their windows from, if it is not kept already."""
+    for commit in commits:
+        pairs = zip(commit.to, commits[0].to, strict=True)
+        if all(end <= WINDOW or to <= end - WINDOW for to, end in pairs):
+            return [] if commit.sequence in kept else [commit.sequence]
+    return []
+
+
+def _noted(root: Path, commit: Commit) -> Sequence[int]:
+    """Return the numbers of the commits that have to stay for the log that is left."""
+    return read_note(root, commit.incarnation, commit.partitions).staying
 
 
 def _is_older(path: Path, seconds: float) -> bool:

@@ -76,6 +76,10 @@ class Enforcer:
         """Return all live topics, sorted by name."""
         return sorted(self._wishes.names())
 
+    async def left_behind(self) -> None:
+        """Return once the log was trimmed beyond what is folded here, so that only another start helps."""
+        await self._engine.left_behind.wait()
+
     async def catch_up(self) -> None:
         """Return once all that is acknowledged in the log by now is folded here.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
 
 import structlog
 import uvloop
@@ -61,14 +62,25 @@ async def _once(settings: Settings, tell: Tell, progress: Progress, *, only_show
 
 
 async def _for_ever(settings: Settings, tell: Tell, progress: Progress) -> None:
-    async with _enforcer(settings, tell, only_shows=False) as enforcer:
-        task = asyncio.ensure_future(enforcer.follow(progress))
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(each, task.cancel)
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stopped.set)
+    while not stopped.is_set():
+        async with _enforcer(settings, tell, only_shows=False) as enforcer:
+            # Left behind by a trim, it starts anew from the snapshot, as servers do.
+            await _until_first(enforcer.follow(progress), enforcer.left_behind(), stopped.wait())
     _log.info("stopped")
+
+
+async def _until_first(*things: Coroutine[Any, Any, Any]) -> None:
+    """Return once one of them ends, or raise what it does; the others are ended then."""
+    tasks = [asyncio.ensure_future(each) for each in things]
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 @asynccontextmanager
@@ -83,7 +95,9 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         await require_log(settings)
         log = await open_log(settings)
         try:
-            engine = await Engine.start(log, engine_options(settings))
+            # It may only read the log: digest records are for the nodes that serve.
+            options = replace(engine_options(settings), digest_within_seconds=0.0)
+            engine = await Engine.start(log, options)
         except BaseException:
             await log.close()
             raise

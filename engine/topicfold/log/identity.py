@@ -85,6 +85,17 @@ async def recognise_identity(log: Log) -> LogIdentity:
     return identity
 
 
+async def restate_identity(log: Log, identity: LogIdentity, partition: int) -> int:
+    """Append a copy of the header to `partition`; return where it is, once it can be read there.
+
+    Whoever deletes the beginning of a partition does so first: without a header a log is nobody's.
+
+    Raises:
+        LogUnavailable: the log did not answer in time, or did not take it.
+    """
+    return (await _append_and_wait(log, partition, header_value(identity))).offset
+
+
 async def _first_header(log: Log) -> LogIdentity | None:
     """Return what the first header states, None where there is none.
 

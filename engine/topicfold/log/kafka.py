@@ -115,6 +115,15 @@ class KafkaLog:
         """
         return await self._ask(self._offsets_thread, self._offsets.end_offsets)
 
+    async def delete_before(self, partition: int, offset: int) -> None:
+        """Delete the records of `partition` below `offset`; Kafka frees their room when it will.
+
+        Raises:
+            LogGap: the log ends before `offset`.
+            LogUnavailable: closed, Kafka did not answer in time, or does not allow it.
+        """
+        await self._ask(self._pages_thread, self._topics.delete_before, self._topic, partition, offset)
+
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
         """Start delivering from `positions` on; a missing record is a fault of its partition only.
 

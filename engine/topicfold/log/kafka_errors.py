@@ -52,7 +52,7 @@ def unanswered(error: KafkaError) -> LogUnavailable:
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
     "unknown" to it.
     """
-    if error.code() < 0:
+    if error.code() < 0 and error.code() not in _LOST:
         return LogUnavailable(f"no broker answers: {error.str()}")
     fault = translated(error)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)

@@ -1,6 +1,6 @@
 """The topic that holds a log: found or made, and checked. Blocking; called in a thread.
 
-Nothing here writes to a topic that exists: a wrong setting is reported with the command that repairs it.
+Settings of a topic that exists are never changed: a wrong one is reported with the command that repairs it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.kafka_errors import error_in, unanswered
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, new_topic, topic_problems, unreadable
 from topicfold.log.port import SettingProblem
@@ -83,6 +83,34 @@ class KafkaTopics:
             if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 raise unanswered(error_in(error)) from error
             return [unreadable(self._bootstrap, topic.name, error_in(error).str())]
+
+    def delete_before(self, topic: KafkaTopic, partition: int, offset: int) -> None:
+        """Delete the records of a partition below `offset`; return once its leader has done so.
+
+        Raises:
+            LogGap: the partition ends before `offset`.
+            LogUnavailable: Kafka did not answer, or does not allow it.
+        """
+        below = TopicPartition(topic.name, partition, offset)
+        try:
+            self._admin.delete_records([below], request_timeout=_ANSWER_SECONDS)[below].result()
+        except KafkaException as exception:
+            error = error_in(exception)
+            if error.code() == KafkaError.OFFSET_OUT_OF_RANGE:
+                raise LogGap(
+                    f"partition {partition} ends before {offset}",
+                    hint="The log has lost records. Restore it.",
+                    partition=partition,
+                    expected=offset,
+                    found=None,
+                ) from exception
+            if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise LogUnavailable(
+                    f"Kafka refuses to delete records of {topic.name}: {error.str()}",
+                    hint=f"kafka-acls.sh --bootstrap-server {self._bootstrap} --add --allow-principal User:NAME "
+                    f"--operation Delete --topic {topic.name}",
+                ) from exception
+            raise unanswered(error) from exception
 
     def _describe(self, name: str) -> TopicDescription | None:
         """Return the topic's description, None where Kafka says that there is none."""

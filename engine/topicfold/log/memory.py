@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from topicfold.errors import LogGap, LogUnavailable, TooLarge
+from topicfold.errors import LogUnavailable, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.gaps import begins_after, ends_before
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
 
 _BATCH = 1_000
@@ -21,6 +22,8 @@ class MemoryStore:
 
     def __init__(self, partitions: int = 8) -> None:
         self.entries: tuple[list[Entry], ...] = tuple([] for _ in range(partitions))
+        self.starts = [0] * partitions
+        """Offsets below are deleted: their entries stay in their places, without what they held."""
         self._followers: list[MemoryLog] = []
 
     def append(self, partition: int, value: bytes) -> None:
@@ -29,6 +32,17 @@ class MemoryStore:
         entries.append(Entry(partition, len(entries), value))
         for follower in self._followers:
             follower.wake()
+
+    def delete_before(self, partition: int, offset: int) -> None:
+        """Empty the entries of `partition` below `offset`."""
+        for place in range(self.starts[partition], offset):
+            self.entries[partition][place] = Entry(partition, place, b"")
+        self.starts[partition] = max(self.starts[partition], offset)
+
+    def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        """Return up to `limit` entries of `partition` from `offset` on, or from its first one on."""
+        first = max(offset, self.starts[partition])
+        return self.entries[partition][first : first + limit]
 
     def join(self, follower: MemoryLog) -> None:
         """Wake `follower` after every append from now on."""
@@ -53,6 +67,7 @@ class MemoryLog:
         self._store = store
         self._positions: dict[int, int] = {}
         self._deliver: Deliver | None = None
+        self._fault: Fault | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_woken = False
         self._is_closed = False
@@ -81,16 +96,16 @@ class MemoryLog:
             LogUnavailable: this handle is closed.
         """
         self._require_open()
-        return self._store.entries[partition][offset : offset + limit]
+        return self._store.page(partition, offset, limit)
 
     async def start_offsets(self) -> Mapping[int, int]:
-        """Return zeros: nothing is ever trimmed.
+        """Return per partition the first offset that still exists.
 
         Raises:
             LogUnavailable: this handle is closed.
         """
         self._require_open()
-        return dict.fromkeys(range(self.partitions), 0)
+        return dict(enumerate(self._store.starts))
 
     async def end_offsets(self) -> Mapping[int, int]:
         """Return per partition the next offset to be written.
@@ -101,8 +116,21 @@ class MemoryLog:
         self._require_open()
         return {partition: len(entries) for partition, entries in enumerate(self._store.entries)}
 
+    async def delete_before(self, partition: int, offset: int) -> None:
+        """Delete the records of `partition` below `offset`.
+
+        Raises:
+            LogGap: the log ends before `offset`.
+            LogUnavailable: this handle is closed.
+        """
+        self._require_open()
+        end = len(self._store.entries[partition])
+        if offset > end:
+            raise ends_before(partition, end, offset)
+        self._store.delete_before(partition, offset)
+
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Deliver from `positions` on; a position beyond the end is a fault of its partition.
+        """Deliver from `positions` on; a position beyond the end, or one that is deleted, is a fault of its partition.
 
         Raises:
             LogUnavailable: this handle is closed.
@@ -110,18 +138,13 @@ class MemoryLog:
         self._require_open()
         self._loop = asyncio.get_running_loop()
         self._deliver = deliver
+        self._fault = fault
         for partition, position in positions.items():
             end = len(self._store.entries[partition])
             if position <= end:
                 self._positions[partition] = position
                 continue
-            gap = LogGap(
-                f"partition {partition} ends at {end}, before {position}",
-                partition=partition,
-                expected=position,
-                found=end,
-            )
-            self._loop.call_soon(fault, gap, partition)
+            self._loop.call_soon(fault, ends_before(partition, end, position), partition)
         self._store.join(self)
         self.wake()
 
@@ -147,10 +170,15 @@ class MemoryLog:
 
     def _deliver_next(self) -> None:
         self._is_woken = False
-        if self._is_closed or self._deliver is None:
+        if self._is_closed or self._deliver is None or self._fault is None:
             return
         batch: list[Entry] = []
-        for partition, position in self._positions.items():
+        for partition, position in [*self._positions.items()]:
+            start = self._store.starts[partition]
+            if position < start:
+                del self._positions[partition]
+                self._fault(begins_after(partition, start, position), partition)
+                continue
             batch += self._store.entries[partition][position : position + _BATCH - len(batch)]
         if not batch:
             return

@@ -6,7 +6,7 @@ and nodes that know nothing of policies still read it. Maps are written in the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeGuard
@@ -94,14 +94,6 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
         _grants(fields),
         _pending(fields),
     )
-
-
-def mentions(payload: bytes, texts: Collection[bytes]) -> bool:
-    """Return whether all of `texts`, in UTF-8, stand in a payload somewhere; a record cannot hold them if they do not.
-
-    Cost: a hundredth of reading the record.
-    """
-    return all(text in payload for text in texts)
 
 
 @lru_cache(maxsize=64)

@@ -111,6 +111,17 @@ class Log(Protocol):
         """
         ...
 
+    async def delete_before(self, partition: int, offset: int) -> None:
+        """Delete the records of `partition` below `offset`, for ever; nothing happens where they are gone already.
+
+        Offsets are not used again. Who follows and has not come so far meets a gap.
+
+        Raises:
+            LogGap: the log ends before `offset`.
+            LogUnavailable: the log did not answer in time, or does not allow it; some records may be gone.
+        """
+        ...
+
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
         """Start delivering all partitions from `positions` (next offset to read) on, for ever. Called once."""
         ...

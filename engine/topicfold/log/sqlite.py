@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.gaps import ends_before
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
 from topicfold.log.sqlite_delivery import Follow
 from topicfold.log.sqlite_file import SqliteFile
@@ -19,6 +20,9 @@ from topicfold.log.sqlite_worker import Append, SqliteWorker, refusal
 
 _ANSWER_SECONDS = 10.0
 _MAX_WAITING = 10_000
+_DELETED_AT_ONCE = 2_000
+_DELETE_PAUSE_SECONDS = 0.002
+"""Longer than a process that waits for the file looks again."""
 
 T = TypeVar("T")
 
@@ -86,6 +90,21 @@ class SqliteLog:
             LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
         """
         return await self._ask(lambda file: {number: bound.end for number, bound in enumerate(file.bounds())})
+
+    async def delete_before(self, partition: int, offset: int) -> None:
+        """Delete the records of `partition` below `offset`, some at a time: between, others may append.
+
+        Raises:
+            LogGap: the log ends before `offset`.
+            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
+        """
+        end = (await self.end_offsets())[partition]
+        if offset > end:
+            raise ends_before(partition, end, offset)
+        start = 0
+        while start < offset:
+            start = await self._ask(lambda file: file.delete_before(partition, offset, _DELETED_AT_ONCE))
+            await asyncio.sleep(_DELETE_PAUSE_SECONDS)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
         """Start delivering from `positions` on; a missing record is a fault of its partition only.

@@ -5,15 +5,16 @@ Invariant: offsets come from a stored counter, never from the rows, so a deleted
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 
 from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
+from topicfold.log.plain_file import file_identity, file_made
 from topicfold.log.port import Entry
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
@@ -73,7 +74,7 @@ class SqliteFile:
             LogUnavailable: the file is locked or its disk full.
         """
         require_safe_sqlite(apsw.sqlite_lib_version())
-        target = _created(path)
+        target = file_made(path)
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
             self._connection = apsw.Connection(str(target), flags=flags)
@@ -87,7 +88,7 @@ class SqliteFile:
             raise translated(error, path) from error
         self._path = path
         self._target = target
-        self._identity = _identity(target)
+        self._identity = file_identity(target)
         self.partitions = len(self.bounds())
 
     def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
@@ -99,28 +100,34 @@ class SqliteFile:
             LogUnavailable: the file is locked, its disk full or failing.
             WrongLog: the file is damaged, deleted or replaced.
         """
-        self._require_in_place()
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                ends = [bound.end for bound in self._select_bounds()]
-                entries = []
-                for partition, value in records:
-                    entries.append(Entry(partition, ends[partition], value))
-                    ends[partition] += 1
-                self._connection.executemany("INSERT INTO records VALUES (?, ?, ?)", entries)
-                self._connection.executemany(
-                    "UPDATE partitions SET next_offset = ? WHERE partition = ?",
-                    [(ends[partition], partition) for partition in {entry.partition for entry in entries}],
-                )
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-        except apsw.Error as error:
-            raise translated(error, self._path) from error
-        self._require_in_place()
+        with self._transaction():
+            ends = [bound.end for bound in self._select_bounds()]
+            entries = []
+            for partition, value in records:
+                entries.append(Entry(partition, ends[partition], value))
+                ends[partition] += 1
+            self._connection.executemany("INSERT INTO records VALUES (?, ?, ?)", entries)
+            self._connection.executemany(
+                "UPDATE partitions SET next_offset = ? WHERE partition = ?",
+                [(ends[partition], partition) for partition in {entry.partition for entry in entries}],
+            )
         return entries
+
+    def delete_before(self, partition: int, offset: int, limit: int) -> int:
+        """Delete up to `limit` records of `partition` below `offset` in one transaction; return where it begins now.
+
+        The file does not shrink: what is appended takes the room.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
+        """
+        with self._transaction():
+            start, end = self._select_bounds()[partition]
+            floor = max(start, min(offset, start + limit, end))
+            self._connection.execute("DELETE FROM records WHERE partition = ? AND offset < ?", (partition, floor))
+            self._connection.execute("UPDATE partitions SET start_offset = ? WHERE partition = ?", (floor, partition))
+        return floor
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
@@ -172,10 +179,26 @@ class SqliteFile:
         """Close the file; the last one to do so folds the write-ahead log into it."""
         self._connection.close()
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do all that the block does, or nothing of it."""
+        self._require_in_place()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        except apsw.Error as error:
+            raise translated(error, self._path) from error
+        self._require_in_place()
+
     def _require_in_place(self) -> None:
         """Return if the path still names the file that was opened. Cost: 2 µs."""
         try:
-            found = _identity(self._target)
+            found = file_identity(self._target)
         except (FileNotFoundError, NotADirectoryError):
             found = None
         except OSError as error:
@@ -247,11 +270,6 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
             return LogUnavailable(f"{path}: {error}")
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
-
-
 def _waiter() -> Callable[[int], bool]:
     """Return a busy handler that retries at a short, steady pace: SQLite's own backs off to 100 ms."""
     deadline = 0.0
@@ -264,25 +282,3 @@ def _waiter() -> Callable[[int], bool]:
         return time.monotonic() < deadline
 
     return wait
-
-
-def _created(path: Path) -> Path:
-    """Return the real path of the file, made empty and private where it did not exist.
-
-    An existing file is not opened here: closing it would drop the locks of another handle in this process.
-    """
-    try:
-        target = path.parent.resolve(strict=True) / path.name
-        if target.is_symlink() or (target.exists() and not target.is_file()):
-            raise BadSetting(f"{path} is not a plain file", hint="Name the file itself.")
-        if not target.exists():
-            flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
-            os.close(os.open(target, flags, 0o600))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        hint = "Name a file in a directory that exists and is yours."
-        raise BadSetting(f"{path} cannot be made: {error.strerror}", hint=hint) from error
-    if not os.access(target, os.R_OK | os.W_OK):
-        raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
-    return target

@@ -81,7 +81,7 @@ def explain(selector: Selector, keys: Collection[str], counts: Counts, topics: i
     suggested = iter(range(MAX_SUGGESTED))
 
     def miss(key: str, value: str | None, words: Iterable[str]) -> NearMiss:
-        near = _near(key if value is None else value, words) if next(suggested, None) is not None else ()
+        near = near_words(key if value is None else value, words) if next(suggested, None) is not None else ()
         return NearMiss(key, value, near)
 
     def explained(requirement: Requirement) -> Explained:
@@ -111,7 +111,7 @@ def _values(requirement: Requirement) -> Collection[str]:
             assert_never(requirement)
 
 
-def _near(word: str, words: Iterable[str]) -> tuple[str, ...]:
+def near_words(word: str, words: Iterable[str]) -> tuple[str, ...]:
     """Return the `words` that look like `word`, whatever their case, most similar first.
 
     Python's own comparison takes up to milliseconds a pair of long words, so it sees the starts of a short list only:

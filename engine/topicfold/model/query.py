@@ -24,8 +24,8 @@ EVERY_LABEL_MAP = Selector()
 class TopicQuery:
     """The topics whose labels `selector` selects, whose local name one of `patterns` matches, and `regex` too.
 
-    No patterns and no expression restrict nothing. Pulsar's own topics are meant only `with_system_topics`, as everywhere
-    that topics are listed: one rule for findings, watches and listings, or their hashes never agree.
+    No patterns and no expression restrict nothing. Pulsar's own topics are meant only `with_system_topics`: one rule
+    for findings, watches and listings, or their hashes never agree.
 
     Source: Pulsar's issue #25191.
     """

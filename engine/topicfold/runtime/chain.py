@@ -1,8 +1,8 @@
 """The chain of an aggregate's accepted events, walked backwards through the log from its current version.
 
 Each event names its base, and says where that lies. A rejected event is nobody's base, so none is ever met. The walk
-believes a place only if the event there has the id that it is to have; where it has not, or the log no longer holds
-it, the walk ends with a `Gap`.
+believes a place only if the event there has the id that it is to have. What the log no longer holds is looked for in
+the snapshot's table of history; where neither has it, the walk ends with a `Gap`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from topicfold.errors import LogUnavailable, NamespaceNotFound, TenantNotFound, TopicfoldError, TopicNotFound
+from topicfold.errors import (
+    LogUnavailable,
+    NamespaceNotFound,
+    OperatorNeeded,
+    TenantNotFound,
+    TopicfoldError,
+    TopicNotFound,
+)
 from topicfold.log.codec import decode_audit, decode_event
 from topicfold.log.payload import decode_record
 from topicfold.log.port import Entry
@@ -24,6 +31,8 @@ from topicfold.state.aggregate import Aggregate, Etag
 
 _BLOCK = 100
 """Records read at once: versions of an aggregate that is changed often lie close together."""
+_ARCHIVED_BLOCK = 1_000
+"""Events of an aggregate that are read at once where the log no longer holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One accepted event. `trail` None: who and why cannot be read."""
+    """One accepted event. `trail` None: who and why cannot be read. `is_refused`: known to have ended nothing."""
 
     offset: int
     event: Event
     trail: AuditTrail | None
+    is_refused: bool = False
 
     @property
     def place(self) -> Place:
@@ -106,6 +116,8 @@ class Chain:
         self._target = target
         self._deadline = deadline
         self._block: Mapping[int, Entry] = {}
+        self._archive = engine.snapshots.archive
+        self._archived: Mapping[int, Link] = {}
         # All that follows the event which began a namespace's present life left it alive.
         self._life = current.incarnation
 
@@ -115,10 +127,11 @@ class Chain:
         Raises:
             LogUnavailable: the log did not answer by the deadline; a further step tries again.
 
-        Cost: a read of the log for each `_BLOCK` offsets that the chain goes back.
+        Cost: a read of the log for each `_BLOCK` offsets that the chain goes back; of the snapshot's table of history,
+        in a thread, for each `_ARCHIVED_BLOCK` events behind the log's first.
         """
         while (link := await self._step()) is not None:
-            is_refused = self._is_refused(link.event)
+            is_refused = link.is_refused or self._is_refused(link.event)
             if link.event.event_id == self._life:
                 self._life = GENESIS
             if not is_refused:
@@ -132,10 +145,18 @@ class Chain:
         entry = await self._entry(place.offset)
         self.next = None
         event = decode_event(entry.value) if entry else None
-        if event is None or (event.event_id, event.name) != (place.event_id, self._target.name):
-            self.gap = Gap(place.offset, "another record lies there" if entry else "the log no longer holds the record")
+        why = "another record lies there" if entry else "the log no longer holds the record"
+        link: Link | None = None
+        try:
+            link = (
+                Link(place.offset, event, decode_audit(event.audit)) if event else await self._archived_at(place.offset)
+            )
+        except OperatorNeeded as error:
+            why = f"{why}, and {error.reason}"
+        if link is None or (link.event.event_id, link.event.name) != (place.event_id, self._target.name):
+            self.gap = Gap(place.offset, why)
             return None
-        link = Link(place.offset, event, decode_audit(event.audit))
+        event = link.event
         if event.base != GENESIS:
             before = link.trail.previous_offset if link.trail else -1
             if 0 <= before < place.offset:
@@ -157,6 +178,24 @@ class Chain:
             if offset not in self._block:
                 self._block = await self._read(offset, 1)
         return self._block.get(offset)
+
+    async def _archived_at(self, offset: int) -> Link | None:
+        """Return the event at `offset` as the snapshot's table of history has it; None where it has not.
+
+        Raises:
+            SnapshotDamaged, WrongSnapshot, LevelUnsupported: the table cannot be read, or is of another log.
+            LogUnavailable: it was not read by the deadline.
+        """
+        if self._archive is not None and offset not in self._archived:
+            kind, name, partition = AggregateKind(self._target.kind), self._target.name, self._target.partition
+            reading = asyncio.to_thread(self._archive.events_of, kind, name, partition, offset, _ARCHIVED_BLOCK)
+            try:
+                async with asyncio.timeout_at(self._deadline):
+                    found = await reading
+            except TimeoutError:
+                raise LogUnavailable("the snapshot's history could not be read in time") from None
+            self._archived = {each.offset: Link(each.offset, each.event, each.trail, each.is_refused) for each in found}
+        return self._archived.get(offset)
 
     async def _read(self, first: int, limit: int) -> Mapping[int, Entry]:
         try:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 import structlog
 
-from topicfold.clock import random_id, wall_clock_ms
+from topicfold.clock import random_id, random_share, wall_clock_ms
 from topicfold.errors import LogUnavailable, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
 from topicfold.log.identity import establish_identity
 from topicfold.log.payload import decode_indexed
@@ -20,16 +22,24 @@ from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import NamespaceRecord, Record, TenantRecord
 from topicfold.model.updates import ensure
+from topicfold.runtime.agreement import Agreement
 from topicfold.runtime.barrier import Barriers
+from topicfold.runtime.examiner import Examiner
 from topicfold.runtime.freshness import Freshness
 from topicfold.runtime.group import Target, Update
+from topicfold.runtime.left_behind import LeftBehind
+from topicfold.runtime.past import Past
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
+from topicfold.runtime.refold import NewState
 from topicfold.runtime.revision import Revision
+from topicfold.runtime.scrubber import Scrubber
+from topicfold.runtime.snapshots import Snapshots, Tell
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
 from topicfold.runtime.watches import Watches
 from topicfold.runtime.window import SIZE as WINDOW_SIZE
+from topicfold.runtime.window_refill import WindowRefill
 from topicfold.state.fold import PartitionState
 from topicfold.state.operations import Operations
 
@@ -40,7 +50,11 @@ TICK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What an engine is told. Ids and clocks come from here, so a test can make every run the same."""
+    """What an engine is told. Ids, clocks and chance come from here, so a test can make every run the same.
+
+    `past_max_events` may be folded for one question about the past. `node` is what it is called in digest records.
+    `snapshot` is the directory of the snapshot to start from, and `tell` takes how far that is.
+    """
 
     label_rules: LabelRules = field(default_factory=LabelRules)
     limits: Limits = field(default_factory=Limits)
@@ -50,9 +64,16 @@ class EngineOptions:
     stale_after_seconds: float = 10.0
     new_id: Callable[[], bytes] = random_id
     clock_ms: Callable[[], int] = wall_clock_ms
+    random_share: Callable[[], float] = random_share
     client_ring: int = CLIENT_RING
     server_ring: int = SERVER_RING
     window_size: int = WINDOW_SIZE
+    past_max_events: int = 1_000_000
+    node: str = ""
+    digest_within_seconds: float = 5.0
+    scrub_every_seconds: float = 600.0
+    snapshot: Path | None = None
+    tell: Tell = lambda done, total: None
 
 
 class Engine:
@@ -61,22 +82,18 @@ class Engine:
     All parts are public to the service and the tests; only the reader changes `states`.
     """
 
-    def __init__(self, log: Log, identity: LogIdentity, options: EngineOptions) -> None:
+    def __init__(
+        self, log: Log, identity: LogIdentity, options: EngineOptions, states: dict[int, PartitionState]
+    ) -> None:
         self.log = log
         self.identity = identity
         self.options = options
-        self.states = {
-            partition: PartitionState(
-                partition,
-                identity.partitions,
-                decode=decode_indexed,
-                operations=Operations(options.client_ring, options.server_ring),
-                separator=options.wildcard_separator,
-            )
-            for partition in range(identity.partitions)
-        }
+        self.states = states
+        self.new_state = state_maker(identity, options)
+        self.snapshots = Snapshots(options.snapshot, identity, self.new_state)
         self.tracker = Tracker()
         self.reader = Reader(self.states, self.tracker)
+        self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
         self.freshness = Freshness(log, self.states, self.reader.faults)
         self.readiness = Readiness(self.states, self.reader.faults)
         self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
@@ -86,15 +103,45 @@ class Engine:
         self.reader.listen(self.updates.publish)
         self.watches = Watches(self.states, identity, options.wildcard_separator, options.window_size)
         self.reader.listen(self.watches.publish)
+        self.window_refill = WindowRefill(log, states, self.watches.window, self.new_state, self.snapshots.base)
+        self.past = Past(
+            log,
+            identity,
+            self.snapshots,
+            self.new_state,
+            separator=options.wildcard_separator,
+            max_events=options.past_max_events,
+        )
+        self.examiner = Examiner(log, self.states, self.reader, self.readiness, self.new_state, self.snapshots.base)
+        self.agreement = Agreement(
+            log,
+            self.states,
+            self.readiness,
+            self.examiner,
+            self.freshness.refuses_writes,
+            node=options.node,
+            within_seconds=options.digest_within_seconds,
+            new_id=options.new_id,
+            random_share=options.random_share,
+            clock_ms=options.clock_ms,
+        )
+        self.scrubber = Scrubber(
+            self.states,
+            self.readiness,
+            self.examiner,
+            every_seconds=options.scrub_every_seconds,
+            clock_ms=options.clock_ms,
+        )
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     async def start(cls, log: Log, options: EngineOptions | None = None) -> Engine:
-        """Recognise `log`, or make it Topicfold's, and begin to fold it. Returns before it is folded.
+        """Recognise `log`, or make it Topicfold's, load the snapshot, begin to fold the rest; do not wait for that.
 
         Raises:
             WrongLog: it is some other log.
             UnsafeLog: its settings would lose events; the hint is the command that repairs them.
+            SnapshotDamaged, WrongSnapshot, LevelUnsupported, LogGap: the snapshot to start from cannot be gone on from.
             LogUnavailable: it does not answer.
         """
         options = options or EngineOptions()
@@ -107,17 +154,18 @@ class Engine:
                 )
         if identity is None:
             identity = await establish_identity(log, options.new_id())
-        starts = await log.start_offsets()
-        engine = cls(log, identity, options)
-        for partition, state in engine.states.items():
-            if starts[partition]:
-                raise UnsafeLog(
-                    f"partition {partition} of the log begins at offset {starts[partition]}, not at 0",
-                    hint="Its beginning was deleted. Restore it, or start from a snapshot that covers it.",
-                )
-            state.position = starts[partition]
-        log.follow(starts, engine.reader.deliver, engine.reader.stop)
-        running = (engine._become_ready(), engine._tick(), engine.watches.beat())
+        states = await Snapshots(options.snapshot, identity, state_maker(identity, options)).states(log, options.tell)
+        engine = cls(log, identity, options, states)
+        starts = {partition: state.position for partition, state in states.items()}
+        engine.agreement.begin(starts)
+        log.follow(starts, engine.reader.deliver, engine.left_behind.on_fault)
+        running = (
+            engine._become_ready(),
+            engine._tick(),
+            engine.watches.beat(),
+            engine.agreement.run(),
+            engine.scrubber.run(),
+        )
         engine._tasks = [asyncio.create_task(each) for each in running]
         for task in engine._tasks:
             task.add_done_callback(engine._on_end)
@@ -131,6 +179,8 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.examiner.close()
+        await self.left_behind.close()
         await self.log.close()
 
     def partition(self, name: str) -> int:
@@ -178,6 +228,7 @@ class Engine:
         for kind, name, record in first:
             while self.partition(name) == partition and self.states[partition].current(kind, name).offset < 0:
                 await self._make(kind, name, record)
+        self.states[partition].keeps_marks = True
         self.readiness.open(partition)
 
     async def _make(self, kind: AggregateKind, name: str, record: Record) -> None:
@@ -214,3 +265,18 @@ class Engine:
                 await self.freshness.check_settings()
             self.updates.tick()
             await asyncio.sleep(TICK_SECONDS)
+
+
+def state_maker(identity: LogIdentity, options: EngineOptions) -> NewState:
+    """Return what makes states of the log's partitions before their first record."""
+    return partial(_new_state, identity, options)
+
+
+def _new_state(identity: LogIdentity, options: EngineOptions, partition: int) -> PartitionState:
+    return PartitionState(
+        partition,
+        identity.partitions,
+        decode=decode_indexed,
+        operations=Operations(options.client_ring, options.server_ring),
+        separator=options.wildcard_separator,
+    )

@@ -22,7 +22,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.regex import Regex
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
-from topicfold.state.finding import find
+from topicfold.state.finding import find, prepare
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
@@ -34,6 +34,9 @@ _STEP = 256
 
 Listable = Callable[[str], BitMap | None]
 """Takes a namespace; returns which of its topics may be found, by their numbers, None for all."""
+
+Tables = Callable[[str], TopicTable | None]
+"""Takes a namespace; returns its topics, None where it is not there."""
 
 
 @dataclass(slots=True)
@@ -91,8 +94,10 @@ class Finding:
         self._engine = engine
         self._known: WeakKeyDictionary[TopicTable, _Known] = WeakKeyDictionary()
 
-    async def find(self, namespaces: Sequence[str], query: TopicQuery, listable: Listable) -> Found:
-        """Return the topics that match and may be found; as of now, when it returns.
+    async def find(
+        self, namespaces: Sequence[str], query: TopicQuery, listable: Listable, tables: Tables | None = None
+    ) -> Found:
+        """Return the topics that match and may be found; as of now, when it returns, or in these `tables` of a past.
 
         Namespaces that are not there have none. Topics whose end is decided are not found.
 
@@ -104,12 +109,14 @@ class Finding:
             is_late = partial(_is_past, asyncio.get_running_loop().time() + SLICE_SECONDS)
             sections: list[Section] = []
             for namespace in namespaces:
-                table = self._engine.watches.table(namespace)
+                table = (tables or self._engine.watches.table)(namespace)
                 if table is None:
                     continue
                 known = self._known.get(table)
                 if known is None:
                     known = self._known[table] = _Known(NameOrder(table.keys))
+                if not prepare(table, query, is_late):
+                    break
                 numbers = _candidates(table, query, listable(namespace))
                 if query.regex is not None:
                     outcome = held.get(table)

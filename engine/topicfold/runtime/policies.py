@@ -29,13 +29,14 @@ from topicfold.runtime.reading import Reading, TopicView
 class TopicPolicies:
     """What is said of one topic's policies: by its own `record`, by its namespace, and by this node.
 
-    Ask at once: the namespace is looked at when it is asked for.
+    Ask at once: the namespace is looked at when it is asked for, unless `once` is what it said at another time.
     """
 
     engine: Engine
     name: TopicName
     etag: str
     record: TopicRecord
+    once: Policies | None = None
 
     @property
     def limits(self) -> Limits:
@@ -48,7 +49,7 @@ class TopicPolicies:
         Raises:
             Undecodable: its record cannot be read.
         """
-        return namespace_policies(self.engine, self.name.namespace)
+        return namespace_policies(self.engine, self.name.namespace) if self.once is None else self.once
 
     def own(self, *, is_global: bool) -> Policies | None:
         """Return the topic's own policies of one scope, None where it never had any."""

@@ -26,11 +26,7 @@ from topicfold.log import payload as payloads
 from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind, operation_of
 from topicfold.model.names import (
-    NON_PERSISTENT,
-    PERSISTENT,
     TopicName,
-    is_system_topic,
-    is_transaction_topic,
     partition_base,
     topic_of_key,
 )
@@ -133,43 +129,6 @@ class Reading:
         table = self._table(namespace)
         numbers = sorted(_matching(table, labels, among), key=table.keys.__getitem__)
         return [_view(namespace, table, number) for number in numbers]
-
-    def topic_names(
-        self,
-        namespace: str,
-        labels: Mapping[str, str],
-        domain: str | None,
-        among: BitMap | None = None,
-        *,
-        only_partitioned: bool = False,
-        with_system_topics: bool = False,
-    ) -> list[str]:
-        """Return full names of live topics as Pulsar lists them, sorted.
-
-        A partitioned topic is listed as its partitions; with `only_partitioned` just the partitioned ones are,
-        by their own names. `domain` None lists both domains, `among` None all topics. Topics of the inside of
-        transactions are never listed.
-
-        Raises:
-            NamespaceNotFound: it is not there.
-        """
-        names: list[str] = []
-        table = self._table(namespace)
-        for number in _matching(table, labels, among):
-            key = table.keys[number]
-            if domain is not None and domain != (NON_PERSISTENT if "://" in key else PERSISTENT):
-                continue
-            if ("__" in key or "transaction_" in key) and _is_hidden(key, with_system_topics):
-                continue
-            partitions = table.partitions.get(number, 0)
-            name = topic_of_key(namespace, key)
-            if only_partitioned:
-                names += [name] if partitions else []
-            elif partitions:
-                names += [f"{name}-partition-{index}" for index in range(partitions)]
-            else:
-                names.append(name)
-        return sorted(names)
 
     def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every label key of a namespace with its values, sorted; with `among`, what those topics bear.
@@ -278,11 +237,6 @@ def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None
     if table.ending:
         found = found - table.ending
     return found if among is None else found & among
-
-
-def _is_hidden(key: str, with_system_topics: bool) -> bool:
-    local = key.rpartition("://")[2]
-    return is_transaction_topic(local) or (is_system_topic(local) and not with_system_topics)
 
 
 def _view(namespace: str, table: TopicTable, number: int) -> TopicView:

@@ -8,8 +8,7 @@ Source: PIP-452 (`PulsarResourcesExtended`, `DefaultPulsarResourcesExtended`).
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import closing
 from enum import StrEnum
 from importlib import import_module
@@ -20,14 +19,15 @@ from typing import Protocol, cast
 from pyroaring import BitMap
 
 from topicfold.errors import BadSetting, Overloaded
-from topicfold.log.payload import decode_topic, mentions
+from topicfold.log.payload import decode_topic
 from topicfold.runtime.cut import MAX_CHANGES, NamespaceCut
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.slices import Slice
 from topicfold.state.topic_table import TopicTable
 
 ENTRY_POINTS = "topicfold.topic_listing"
 
-_STEP = 256
+_STEP = 1024
 
 
 class ListingMode(StrEnum):
@@ -84,7 +84,7 @@ class TopicsByProperties:
     async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
         """Return the topics of the namespace that bear them all.
 
-        Cost: 0.2 µs for each topic that does not bear them as labels, and 10 µs where its record has to be read; in
+        Cost: 0.1 µs for each topic that does not bear them as labels, and 10 µs where its record has to be read; in
         slices.
         """
         table = self._engine.watches.table(namespace)
@@ -103,27 +103,26 @@ async def _bearing(table: TopicTable, properties: Mapping[str, str], cut: Namesp
     Raises:
         Overloaded: too much does.
     """
-    texts = [text.encode() for pair in properties.items() for text in pair]
+    texts = sorted([text.encode() for pair in properties.items() for text in pair], key=len)
     found = BitMap(table.matching(properties))
     rest = iter(table.live - found)
+    work = Slice()
     while step := list(islice(rest, _STEP)):
-        found.update([number for number in step if _bears(table, number, properties, texts)])
-        await asyncio.sleep(0)
+        found.update([number for number in table.mentioning(step, texts) if _bears(table, number, properties)])
+        await work.rest()
     if cut.is_lost:
         raise Overloaded(f"{MAX_CHANGES} topics have changed while they were looked at")
     for number in cut.changed:
-        if _bears(table, number, properties, texts):
+        if _bears(table, number, properties):
             found.add(number)
         else:
             found.discard(number)
     return found
 
 
-def _bears(table: TopicTable, number: int, properties: Mapping[str, str], texts: Collection[bytes]) -> bool:
+def _bears(table: TopicTable, number: int, properties: Mapping[str, str]) -> bool:
     row = table.row(number)
-    if not (row.is_live and mentions(row.payload, texts)):
-        return False
-    record = decode_topic(row.payload_schema, row.payload)
+    record = decode_topic(row.payload_schema, row.payload) if row.is_live else None
     return record is not None and all(
         value in (record.properties.get(key), record.labels.get(key)) for key, value in properties.items()
     )

@@ -30,6 +30,8 @@ MATCH_SECONDS = 0.01
 """For how long changes are matched, at most, before a group is sent what it has."""
 MAX_SENT_BYTES = 32 * 1024
 """Of frames sent to a client at once: what a connection holds for one that does not read stays bounded."""
+MAX_QUEUED = 10_000
+"""Changes that may wait to be matched: a tenth of a partition's window, so that who is let go finds them there."""
 _BETWEEN_LOOKS = 16
 """Groups or watchers between two looks at the clock."""
 
@@ -112,6 +114,9 @@ class Pump:
         while self._queue or self._due or self._dirty:
             until = loop.time() + MATCH_SECONDS
             while self._queue and loop.time() < until:
+                if len(self._queue) > MAX_QUEUED:
+                    await self._let_all_go(work)
+                    break
                 await self._match(self._queue[0], work)
                 self._queue.popleft()
             while self._due and not self._queue:
@@ -123,6 +128,20 @@ class Pump:
                 group = next(iter(self._dirty))
                 del self._dirty[group]
                 await self._send(group, work)
+
+    async def _let_all_go(self, work: Slice) -> None:
+        """Have everyone who is up to date go on alone, from the window, and match nothing of what waits till now."""
+        number = self._number
+        for group in self._groups:
+            group.names_hash = None
+            for count, (watcher, joined) in enumerate(list(group.members.items()), 1):
+                if joined < number and group.members.get(watcher) == joined:
+                    self._groups.leave(group, watcher)
+                    watcher.park()
+                if not count % _BETWEEN_LOOKS:
+                    await work.rest()
+        while self._queue and self._queue[0].number <= number:
+            self._queue.popleft()
 
     async def _match(self, noted: _Noted, work: Slice) -> None:
         """Make the frames of one change, for every group that it concerns."""

@@ -88,7 +88,7 @@ class Watcher:
                 self._reset = reset
             elif initial:
                 await self._start_state(known_hash)
-            else:
+            elif await self._prepared():
                 self._positions = self._now()
                 self._write_bookmark(initial=False)
             await self._follow()
@@ -227,6 +227,13 @@ class Watcher:
             await self._look_again()
         return not self._is_over
 
+    async def _prepared(self) -> bool:
+        """Have made what it takes to find topics, a turn at a time; return whether to go on."""
+        while await self._turn():
+            if self._watches.prepare(self.subject):
+                return True
+        return False
+
     async def _start_over(self, reset: Reset) -> None:
         self._reset = None
         self._watches.resets[reset.cause] += 1
@@ -235,7 +242,7 @@ class Watcher:
 
     async def _start_state(self, known_hash: str | None = None) -> None:
         """Write all topics that match, from one cut, then the bookmark that ends them."""
-        if not await self._turn():
+        if not await self._prepared():
             return
         self._positions = self._now()
         is_known = known_hash is not None and known_hash == self._watches.names_hash(self.subject)
@@ -275,7 +282,7 @@ class Watcher:
     async def _catch_up(self) -> None:
         """Write what the window has after the positions; join the group once nothing is left there."""
         watches, loop = self._watches, asyncio.get_running_loop()
-        while await self._turn():
+        while await self._prepared():
             if watches.is_too_old(self._positions):
                 self._reset = TOO_OLD
                 return

@@ -20,14 +20,14 @@ from topicfold.model.pattern import SEPARATOR
 from topicfold.model.topic_hash import topic_list_hash
 from topicfold.runtime.cut import Cuts
 from topicfold.runtime.revision import token_of
-from topicfold.runtime.slices import Slice, Turns
+from topicfold.runtime.slices import SLICE_SECONDS, Slice, Turns
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
 from topicfold.runtime.watch_pump import Pump
 from topicfold.runtime.watch_rest import Rest
 from topicfold.runtime.window import SIZE, Window
 from topicfold.state.change import Change, Outcome
-from topicfold.state.finding import find
+from topicfold.state.finding import find, prepare
 from topicfold.state.fold import PartitionState
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.topic_table import TopicTable
@@ -58,7 +58,7 @@ class Watches:
     ) -> None:
         self.states = states
         self.identity = identity
-        self.window = Window(dict.fromkeys(states, 0), window_size)
+        self.window = Window({partition: state.position for partition, state in states.items()}, window_size)
         self.rest = Rest(self.window, states, self.cursor)
         self.cuts = Cuts()
         self.turns = Turns()
@@ -100,6 +100,13 @@ class Watches:
         """Return the cursor of `positions` for whoever watches `subject`."""
         token, mark = token_of(self.identity.incarnation, positions), subject.mark
         return f"{token}{MARK}{mark}" if mark else token
+
+    def prepare(self, subject: Subject) -> bool:
+        """Make some of what it takes to find the topics of `subject`; return whether nothing is left to be made."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + SLICE_SECONDS
+        tables = filter(None, map(self.table, subject.namespaces))
+        return all(prepare(table, subject.query, lambda: loop.time() > until) for table in tables)
 
     def names_hash(self, subject: Subject) -> str | None:
         """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`."""

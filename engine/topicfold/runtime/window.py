@@ -16,7 +16,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from topicfold.model.records import NO_GRANTS
@@ -43,6 +43,14 @@ class Window:
         self._seen: dict[int, list[bytes]] = {partition: [] for partition in starts}
         self._first = dict.fromkeys(starts, 0)
 
+    def start(self, partition: int) -> int:
+        """Return from where on the window may hold events."""
+        return self._starts[partition]
+
+    def lowest(self, position: int) -> int:
+        """Return the lowest position that a stream may go on from, where `position` is folded up to."""
+        return max(0, position - self._size)
+
     def floor(self, partition: int, position: int) -> int:
         """Return the lowest position after which everything is here, where `position` is folded up to."""
         return max(self._starts[partition], position - self._size)
@@ -60,6 +68,18 @@ class Window:
             del offsets[:first], seen[:first]
             first = 0
         self._first[partition] = first
+
+    def extend(self, partition: int, start: int, seen: Sequence[Seen]) -> None:
+        """Take what lies between `start` and where the window began until now, in order: all of it. Cost: O(effects).
+
+        What is too old meanwhile goes with the next effect.
+        """
+        first = self._first[partition]
+        offsets = array("q", [effect.offset for effect, _ in seen])
+        self._offsets[partition] = offsets + self._offsets[partition][first:]
+        self._seen[partition] = [_packed(effect, audit) for effect, audit in seen] + self._seen[partition][first:]
+        self._first[partition] = 0
+        self._starts[partition] = start
 
     def between(self, partition: int, start: int, end: int) -> list[Seen]:
         """Return the effects of events from position `start` on that lie before `end`, in order.

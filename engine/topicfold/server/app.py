@@ -15,6 +15,7 @@ from topicfold.runtime.upkeep import Upkeep
 from topicfold.server import (
     bundles,
     clusters,
+    doctor,
     document,
     effective,
     explain,
@@ -67,6 +68,7 @@ def create_app(
     metrics = Metrics(engine, upkeep)
     described = (
         *health.operations(node, metrics),
+        *doctor.operations(node),
         *tenants.operations(node),
         *clusters.operations(node),
         *namespaces.operations(node),

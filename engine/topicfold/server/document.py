@@ -18,7 +18,7 @@ from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.ownership import may_redirect
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
-from topicfold.wire import headers, history, resources
+from topicfold.wire import diagnosis, headers, history, resources
 from topicfold.wire.problems import status_of
 from topicfold.wire.resources import Problem, Resource
 
@@ -28,7 +28,7 @@ PERMISSION = "x-topicfold-permission"
 
 _SHAPES = [
     shape
-    for shape in (vars(resources) | vars(history)).values()
+    for shape in (vars(resources) | vars(history) | vars(diagnosis)).values()
     if isinstance(shape, type) and issubclass(shape, Resource) and shape not in (Resource, resources.PulsarResource)
 ]
 _REF = "#/components/schemas/{model}"

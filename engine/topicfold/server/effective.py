@@ -20,13 +20,15 @@ from topicfold.model.policy.kafka_settings import says_something
 from topicfold.model.policy.resolve import Effective
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import shown_value
-from topicfold.runtime.policies import TopicPolicies, policies_of
+from topicfold.runtime.policies import TopicPolicies, policies_of, readable
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
 from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
+from topicfold.server.queries import one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.server.versions import AT_QUERY, namespace_policies_at, readable_since, topic_at
 from topicfold.wire.resources import EffectiveTopic
 
 
@@ -37,11 +39,22 @@ class EffectivePolicies:
     node: Node
 
     async def get(self, request: Request) -> Response:
-        """Answer every policy's value with the level it comes from, and what each level says."""
-        name = refuse_partition(native_topic_in(request))
+        """Answer every policy's value with the level it comes from, and what each level says; with `at` as of then.
+
+        Of this node's own level no log tells: it is always that of now.
+        """
+        name = refuse_partition(native_topic_in(request, "at"))
+        at = one(query_of(request), "at")
         node = self.node
-        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
-        said = policies_of(node.engine, name)
+        asked = asked_to_read(request, node)
+        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked)
+        if at is None:
+            said = policies_of(node.engine, name)
+        else:
+            since = await readable_since(node, request, name, asked.deadline)
+            view = await topic_at(node, name, at, asked.deadline, since)
+            once = await namespace_policies_at(node, name, at, asked.deadline)
+            said = TopicPolicies(node.engine, name, view.etag, readable(view), once)
         answer = {
             "name": str(name),
             "labels": dict(said.record.labels),
@@ -58,7 +71,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked about what takes effect."""
     return (
         Operation("getEffectivePolicies", "GET", f"{NATIVE_TOPIC}/effective", EffectivePolicies(node).get,
-                  "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY,
+                  "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY | AT_QUERY,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, Undecodable),
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
     )  # fmt: skip

@@ -24,12 +24,14 @@ from topicfold.errors import (
 )
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Cut
+from topicfold.runtime.cut import Cuts
 from topicfold.server.asking import asked_to_read
 from topicfold.server.found_answer import FoundAnswer
 from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
+from topicfold.server.past import AT_QUERY, found_then
 from topicfold.server.queries import Query, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
@@ -58,17 +60,21 @@ class Finder:
 
         Raises:
             InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
-            NamespaceNotFound: there is no such namespace.
-            Resync: `continue` is of another log.
-            Overloaded: too many long answers are on their way.
+            NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
+            Resync: `continue` is of another log, or what was at `at` cannot be told any more.
+            Forbidden: `at`, and who asks may not list all topics of a namespace.
+            Overloaded: too many long answers are on their way, or too much of the past is being made.
         """
         node = self.node
-        query = query_of(request, (*NAMES, "limit", "continue", "fields"))
+        query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
         wanted = wanted_in(request, query, node)
         limit = _limit(query)
         items = FoundItems(node, request, _as_records(query))
         place = _place(query, wanted, node)
         asked = asked_to_read(request, node)
+        if (at := one(query, "at")) is not None:
+            then = await found_then(request, node, wanted, at, place, asked)
+            return await self._answered(FoundAnswer(wanted, *then, items, place), limit, Cuts())
         if place is not None:
             asked = replace(asked, minimum=place.revision.merged(asked.minimum))
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
@@ -77,12 +83,15 @@ class Finder:
             node.reading.namespace(namespace)
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request))
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-        answer = FoundAnswer(wanted, found, cut, items, place)
-        if limit is None and found.count > MAX_PAGE:
-            return self._whole(answer)
+        return await self._answered(FoundAnswer(wanted, found, cut, items, place), limit, node.engine.watches.cuts)
+
+    async def _answered(self, answer: FoundAnswer, limit: int | None, cuts: Cuts) -> Response:
+        """Return a page, or everything; `cuts` are those of the tables in which it was found."""
+        if limit is None and answer.found.count > MAX_PAGE:
+            return self._whole(answer, cuts)
         return await answer.page(limit or MAX_PAGE)
 
-    def _whole(self, answer: FoundAnswer) -> Response:
+    def _whole(self, answer: FoundAnswer, cuts: Cuts) -> Response:
         if self.long_answers >= MAX_LONG_ANSWERS:
             raise Overloaded(
                 f"{MAX_LONG_ANSWERS} answers of more than {MAX_PAGE} topics are on their way",
@@ -93,7 +102,7 @@ class Finder:
         def ended() -> None:
             self.long_answers -= 1
 
-        return answer.whole(self.node.engine.watches.cuts, MAX_SECONDS, ended)
+        return answer.whole(cuts, MAX_SECONDS, ended)
 
 
 def _limit(query: Query) -> int | None:
@@ -116,9 +125,11 @@ def _as_records(query: Query) -> bool:
     """Return whether items are to have their whole records.
 
     Raises:
-        InvalidRequest: something else is wanted of them.
+        InvalidRequest: something else is wanted of them, or records of the past.
     """
     text = one(query, "fields")
+    if text is not None and "at" in query:
+        raise InvalidRequest("fields and at are both given", hint="Read each topic by itself as it was: its own at.")
     if text not in (None, "record"):
         raise InvalidRequest(f"fields must be record, not {text[:80]!r}", hint="Leave it out for labels and versions.")
     return text is not None
@@ -138,7 +149,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are found."""
     return (
         Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
-                  query=PARAMETERS | {
+                  query=PARAMETERS | AT_QUERY | {
                       "limit": f"Topics a page, up to {MAX_PAGE}; all at once from one cut without it.",
                       "continue": "What the page before gave, to go on after it.",
                       "fields": "`record`: with policies, properties and whatever else a record holds.",

@@ -50,11 +50,7 @@ class FoundItems:
         if not self.as_records:
             return [write(key, row) for key, row in rows]
         return [
-            b"%b,%b"
-            % (
-                write(key, row)[:-1],
-                orjson.dumps(await self._record(namespace, table, key, row))[1:],
-            )
+            b"%b,%b" % (write(key, row)[:-1], orjson.dumps(await self._record(namespace, table, key, row))[1:])
             for key, row in rows
         ]
 
@@ -66,8 +62,10 @@ class FoundItems:
             schema, payload = await self._payload_at(namespace, row.offset)
         view = TopicView(topic_of_key(namespace, key), str(row.etag), decode_topic(schema, payload))
         item = topic_item(view)
-        for member in ("name", "labels", "partitions", *(["kafkaName"] if row.kafka_name is not None else [])):
+        for member in ("name", "labels", "partitions"):
             del item[member]
+        if row.kafka_name is not None:
+            del item["kafkaName"]
         if not self._may_read(namespace, key):
             for member in _READERS_ONLY:
                 item.pop(member)
@@ -87,4 +85,3 @@ class FoundItems:
         if event is None:
             raise Resync("the log no longer holds a record that was found")
         return event.payload_schema, event.payload
-

@@ -42,7 +42,7 @@ class Health:
         Raises:
             NotReady: one is not, and nobody asked for more.
         """
-        reasons = {partition: self._reason(partition) for partition in self.node.engine.states}
+        reasons = {partition: reason_not_ready(self.node, partition) for partition in self.node.engine.states}
         is_ready = not any(reasons.values())
         query = query_of(request)
         if "verbose" in query:
@@ -64,17 +64,6 @@ class Health:
     async def prometheus(self, request: Request) -> Response:
         """Answer the metrics."""
         return Response(self.metrics.text(), headers={"content-type": _METRICS_TYPE})
-
-    def _reason(self, partition: int) -> str:
-        """Return why `partition` is not ready, "" where it is."""
-        engine = self.node.engine
-        limit = self.node.settings.stale_after_seconds
-        if not engine.readiness.is_ready(partition):
-            return engine.readiness.reason(partition)
-        age = engine.freshness.age_seconds(partition)
-        if age > limit:
-            return f"partition {partition} may be {age:.0f} s old, more than {limit:g} s"
-        return ""
 
     def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
         engine = self.node.engine
@@ -117,6 +106,18 @@ class Health:
             "follows": upkeep.options.follows,
             "topics": dict(report.counts),
         }
+
+
+def reason_not_ready(node: Node, partition: int) -> str:
+    """Return why `partition` is not ready, "" where it is."""
+    engine = node.engine
+    limit = node.settings.stale_after_seconds
+    if not engine.readiness.is_ready(partition):
+        return engine.readiness.reason(partition)
+    age = engine.freshness.age_seconds(partition)
+    if age > limit:
+        return f"partition {partition} may be {age:.0f} s old, more than {limit:g} s"
+    return ""
 
 
 def _problem(problem: SettingProblem) -> dict[str, Any]:

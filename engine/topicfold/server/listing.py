@@ -9,9 +9,11 @@ Source: PIP-452; `maxTopicListInFlightHeapMemSizeMB` of PIP-442.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote_plus
 
+import orjson
+from pyroaring import BitMap
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -19,10 +21,12 @@ from starlette.types import Receive, Scope, Send
 from topicfold.errors import ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.listings import InFlight
+from topicfold.runtime.listed_names import listed_names, listing_query
+from topicfold.runtime.listings import Chosen, InFlight
+from topicfold.runtime.slices import Slice
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import read_answer
+from topicfold.server.answers import JSON_TYPE, read_headers
 from topicfold.server.asking import asked_to_read
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
@@ -38,6 +42,7 @@ LISTED = {
 PROPERTIES = {"properties": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them."}
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 
+_CHUNK = 1024
 _DOMAIN_OF_MODE = {
     ListingMode.PERSISTENT: PERSISTENT,
     ListingMode.NON_PERSISTENT: NON_PERSISTENT,
@@ -82,16 +87,28 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
     with said_of_absent_namespace(namespace):
         node.reading.namespace(namespace)
         chosen = await node.listings.choose(namespace, mode, properties)
-        listable = node.listable(request, namespace)
-        names = node.reading.topic_names(
-            namespace,
-            labels,
-            _DOMAIN_OF_MODE[mode],
-            chosen.numbers if listable is None else chosen.numbers & listable,
-            with_system_topics=with_system_topics,
-        )
+
+        def choosable(namespace: str) -> BitMap:
+            listable = node.listable(request, namespace)
+            return chosen.numbers if listable is None else chosen.numbers & listable
+
+        query_for_all = listing_query(labels, with_system_topics=with_system_topics)
+        found = await node.finding.find((namespace,), query_for_all, choosable)
+        node.reading.namespace(namespace)
     cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-    return _ListingAnswer(read_answer(chosen.of(names), cut), node.in_flight)
+    body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
+    return _ListingAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), node.in_flight)
+
+
+async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
+    """Return those of `names` that were chosen as JSON, made in slices."""
+    work = Slice()
+    parts: list[bytes] = []
+    for start in range(0, len(names), _CHUNK):
+        some = chosen.of(names[start : start + _CHUNK])
+        parts += [orjson.dumps(some)[1:-1]] if some else []
+        await work.rest()
+    return b"[%b]" % b",".join(parts)
 
 
 class _ListingAnswer(Response):

@@ -10,14 +10,18 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import structlog
 import uvicorn
 import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
+from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
@@ -25,6 +29,7 @@ from topicfold.runtime.watches import Watches
 from topicfold.server.app import create_app
 from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
+from topicfold.server.loading_bar import loading_bar
 from topicfold.server.loopback import is_loopback
 from topicfold.settings import Settings
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
@@ -98,16 +103,33 @@ def listen(settings: Settings) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, that ends watches before it waits for answers to end, and raises no signal that ended it."""
+    """uvicorn's server, that ends watches before it waits for answers to end, and raises no signal that ended it.
+
+    `starts_anew`: it is stopped for another that takes its place at once, so whoever comes meanwhile may wait.
+    """
 
     def __init__(self, config: uvicorn.Config, watches: Watches) -> None:
         super().__init__(config)
         self._watches = watches
+        self._listener: socket.socket | None = None
+        self.starts_anew = False
+
+    async def serve_on(self, listener: socket.socket) -> None:
+        """Serve until it is told to stop; then `listener` is closed, unless another server is to have it."""
+        self._listener = listener
+        await self.serve(sockets=[listener.dup()])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is asked, but end what goes on by itself."""
+        if self._listener is not None and not self.starts_anew:
+            self._listener.close()
         await self._watches.close()
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, and for good."""
+        self.starts_anew = False
+        super().handle_exit(sig, frame)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -151,30 +173,64 @@ def server_of(
 async def _serve(settings: Settings) -> None:
     check_security(settings)
     with contextlib.closing(listen(settings)) as listener:
-        log = await open_log(settings)
+        announce: Callable[[], None] = partial(_announce, settings, listener)
+        while await _serve_once(settings, listener, announce):
+            _log.warning("starting_anew", snapshot=str(settings.snapshot))
+            announce = _announce_nothing
+        _log.info("stopped")
+
+
+async def _serve_once(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> bool:
+    """Serve with one engine; return whether another is to take its place, because the log left it behind."""
+    log = await open_log(settings)
+    try:
+        engine = await _start(log, settings)
+    except BaseException:
+        await log.close()
+        raise
+    upkeep = listings = None
+    try:
+        listings = open_listings(engine, settings)
+        await listings.start()
+        upkeep = open_upkeep(engine, settings)
+        if upkeep:
+            upkeep.start()
+        # Whoever reads the announcement may come at once.
+        listener.listen(BACKLOG)
+        announce()
+        server = server_of(engine, settings, upkeep, listings)
+        ending = asyncio.create_task(_end_when_left_behind(engine, server))
         try:
-            engine = await Engine.start(log, engine_options(settings))
-        except BaseException:
-            await log.close()
-            raise
-        upkeep = listings = None
-        try:
-            listings = open_listings(engine, settings)
-            await listings.start()
-            upkeep = open_upkeep(engine, settings)
-            if upkeep:
-                upkeep.start()
-            # Whoever reads the announcement may come at once.
-            listener.listen(BACKLOG)
-            _announce(settings, listener)
-            await server_of(engine, settings, upkeep, listings).serve(sockets=[listener])
+            await server.serve_on(listener)
         finally:
-            if upkeep:
-                await upkeep.stop()
-            if listings:
-                await listings.close()
-            await engine.stop()
-            _log.info("stopped")
+            ending.cancel()
+        return server.starts_anew
+    finally:
+        if upkeep:
+            await upkeep.stop()
+        if listings:
+            await listings.close()
+        await engine.stop()
+
+
+async def _end_when_left_behind(engine: Engine, server: Server) -> None:
+    await engine.left_behind.wait()
+    if not server.should_exit:
+        server.starts_anew = True
+        server.should_exit = True
+
+
+def _announce_nothing() -> None:
+    """Stand for the announcement where it has been made."""
+
+
+async def _start(log: Log, settings: Settings) -> Engine:
+    """Start the engine; on a terminal, with a bar while it loads a snapshot."""
+    options = engine_options(settings)
+    if settings.snapshot is None:
+        return await Engine.start(log, options)
+    with loading_bar() as tell:
+        return await Engine.start(log, replace(options, tell=tell))
 
 
 def _announce(settings: Settings, listener: socket.socket) -> None:

@@ -40,10 +40,10 @@ NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What topics a request asks for. `text` confirms to the client how it was understood.
+    """What topics a request asks for. `text` confirms to the client how it was understood, and as of when.
 
-    `is_selector_empty`: there is one, and it demands nothing. `as_topic_list`: it asks in PIP-451's way; `known_hash` is
-    that of the names it has.
+    `is_selector_empty`: there is one, and it demands nothing. `as_topic_list`: it asks in PIP-451's way; `known_hash`
+    is that of the names it has.
     """
 
     namespaces: tuple[str, ...]
@@ -93,6 +93,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
             regex or "",
             form.pattern,
             with_system_topics=with_system_topics,
+            at=one(query, "at") or "",
         ),
         selector_text is not None and spelt.is_empty,
         form.is_used,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +21,7 @@ from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, p
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
+from topicfold.runtime.listed_names import listed_names, listing_query
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
@@ -62,16 +64,11 @@ class Topics:
         with_system_topics = flag(query, SYSTEM_TOPICS)
         partition = self.node.engine.partition(namespace)
         cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        everything = listing_query(labels, with_system_topics=with_system_topics)
+        found = await self.node.finding.find((namespace,), everything, partial(self.node.listable, request))
         with said_of_absent_namespace(namespace):
-            names = self.node.reading.topic_names(
-                namespace,
-                labels,
-                domain_in(request),
-                self.node.listable(request, namespace),
-                only_partitioned=True,
-                with_system_topics=with_system_topics,
-            )
-        return read_answer(names, cut)
+            self.node.reading.namespace(namespace)
+        return read_answer(await listed_names(found, domain_in(request), only_partitioned=True), cut)
 
     async def create(self, request: Request) -> Response:
         """Make a topic without partitions."""

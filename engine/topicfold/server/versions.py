@@ -6,19 +6,24 @@ import re
 
 from starlette.requests import Request
 
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidRequest, Undecodable
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
-from topicfold.model.records import TopicRecord
+from topicfold.model.policy.resolve import Policies
+from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 from topicfold.runtime.reading import TopicView
 from topicfold.runtime.revision import parse_revision
 from topicfold.runtime.versions import life_start, version_at
 from topicfold.server.node import Node
+from topicfold.server.times import time_ms_in
 
-AT_QUERY = {"at": "An offset in the topic's history, or a position: read it as it was then."}
+AT_QUERY = {
+    "at": "Read it as it was then: an offset in the topic's history, a position, a time (RFC 3339), or how long ago that"
+    " is (`30m`, `2h`, `7d`)."
+}
 
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _OFFSET = re.compile(r"[0-9]{1,18}")
@@ -44,12 +49,40 @@ async def readable_since(node: Node, request: Request, name: TopicName, deadline
 
 
 async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since: int) -> TopicView:
-    """Return a topic as it was right after the event at an offset, or at a position; not before offset `since`.
+    """Return a topic as it was right after the event at an offset, at a position or a time; not before offset `since`.
 
     Raises:
         InvalidRequest: `at` is neither, or a position of other partitions only.
         TopicNotFound, NamespaceNotFound: the topic was not there then.
         PositionTimeout, Resync, LogUnavailable: it cannot be told yet, any more, or now.
+    """
+    target = target_of(node, name)
+    version = await version_at(node.engine, target, await _position(node, name, at), deadline, since)
+    record = version.record if isinstance(version.record, TopicRecord) else None
+    return TopicView(str(name), version.etag, record)
+
+
+async def namespace_policies_at(node: Node, name: TopicName, at: str, deadline: float) -> Policies:
+    """Return the policies of a topic's namespace as they were when the topic was as `topic_at` has it.
+
+    Raises:
+        InvalidRequest, NamespaceNotFound, PositionTimeout, Resync, LogUnavailable: as `topic_at`.
+        Undecodable: the namespace's record of then cannot be read.
+    """
+    target = node.engine.target(AggregateKind.NAMESPACE, name.namespace)
+    version = await version_at(node.engine, target, await _position(node, name, at), deadline)
+    if not isinstance(version.record, NamespaceRecord):
+        raise Undecodable(f"the record of namespace {name.namespace} at {at} cannot be read", name=name.namespace)
+    return version.record.policies
+
+
+async def _position(node: Node, name: TopicName, at: str) -> int:
+    """Return the position in a topic's partition that `at` means: right after an event or a time, or as it says.
+
+    Raises:
+        InvalidRequest: it is neither, or a position of other partitions only.
+        Resync: it is of another log, or a time of which nothing is known any more.
+        LogUnavailable: the log does not answer.
     """
     engine, target = node.engine, target_of(node, name)
     position: int | None
@@ -57,6 +90,8 @@ async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since:
         position = int(at) + 1
         if position > engine.states[target.partition].position:
             await _require_end(engine, target.partition, position)
+    elif (time_ms := time_ms_in(at, engine.options.clock_ms())) is not None:
+        position = await engine.past.position_at(target.partition, time_ms)
     else:
         revision = parse_revision(at, engine.identity.incarnation, engine.identity.partitions)
         position = revision.positions.get(target.partition)
@@ -65,9 +100,7 @@ async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since:
             f"at={at[:80]} says nothing of the partition that holds {name}",
             hint=f"Take X-Log-Position from an answer about {name.namespace}, or an offset from the topic's history.",
         )
-    version = await version_at(engine, target, position, deadline, since)
-    record = version.record if isinstance(version.record, TopicRecord) else None
-    return TopicView(str(name), version.etag, record)
+    return position
 
 
 async def _require_end(engine: Engine, partition: int, position: int) -> None:

@@ -120,6 +120,7 @@ class Watching:
         most = min(seconds, self.node.settings.request_timeout_seconds)
         try:
             await self.node.engine.reach(since, asyncio.get_running_loop().time() + most)
+            await self.node.engine.window_refill.reach(since.positions)
         except PositionTimeout as error:
             raise FuturePosition(
                 "the position to go on from is beyond the end of the log",
@@ -255,7 +256,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   query=PARAMETERS | {
                       "since": "Go on after this cursor, of a frame of a watch of the same namespaces; else from now.",
                       "initial": "`false`: without the topics that match now. With `since` there are none.",
-                      "timeoutSeconds": "End after so many seconds, a day at most; the last cursor says where to go on.",
+                      "timeoutSeconds": "End after so many seconds, a day at most; the last cursor is where to go on.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
                           FuturePosition, WatchesDisabled)),

@@ -3,7 +3,7 @@
 `PATH/manifests/<sequence>.json` holds one commit and the SHA-256 of its text. It names every data file that makes up
 the state after it, with length and SHA-256, and its predecessor by that one's SHA-256. So a flipped byte, a file
 missing, swapped or cut short, and an older commit laid on top are all found by looking. The Delta tables beside it are
-published from commits (`compaction.publishing`); no state is ever read from their logs.
+published from commits (`compaction.publishing`); no state is ever read from their logs, only the past (`archive`).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def put_if_absent(path: Path, content: bytes) -> bool:
     return True
 
 
-def write_durably(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes | memoryview) -> None:
     """Make a new file, readable by its owner only, that is on the disk when this returns."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(path, flags, 0o600), "wb") as out:

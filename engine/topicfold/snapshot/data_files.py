@@ -28,19 +28,23 @@ _FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namesp
 
 
 def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
-    """Write a new file of `table`, durably, and return what a commit says of it. `label` is for people."""
+    """Write a new file of `table`, durably, and return what a commit says of it. `label` is for people.
+
+    Texts may be dictionaries, which spares Parquet to look for the different ones.
+    """
     name = f"{label}-{secrets.token_hex(8)}.parquet"
     sink = pa.BufferOutputStream()
     pq.write_table(
-        rows.cast(SCHEMAS[table]),
+        _as_declared(rows, SCHEMAS[table]),
         sink,
         compression="zstd",
         compression_level=1,
         row_group_size=ROW_GROUP if table.startswith("topics") else 8 * ROW_GROUP,
         use_dictionary=_dictionaries(table),
         write_statistics=_FOUND_BY,
+        store_schema=False,
     )
-    content = sink.getvalue().to_pybytes()
+    content = memoryview(sink.getvalue())
     directory = root / table
     directory.mkdir(parents=True, exist_ok=True)
     write_durably(directory / name, content)
@@ -61,6 +65,24 @@ def read_rows(
     names = list(columns) if columns is not None else schema.names
     wanted = pa.schema([schema.field(name) for name in names])
     return pa.concat_tables([part.select(names) for part in parts]) if parts else wanted.empty_table()
+
+
+def _as_declared(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return `rows` with the types of `schema`, where they are not the same but for dictionaries."""
+    columns = {}
+    for field in schema:
+        column = rows[field.name]
+        columns[field.name] = column if _plain(column.type) == field.type else column.cast(field.type)
+    return pa.table(columns)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type with the types of values in place of dictionaries."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_map(kind):
+        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+    return kind
 
 
 def _dictionaries(table: str) -> list[str]:

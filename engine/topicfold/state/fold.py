@@ -30,9 +30,10 @@ from topicfold.model.names import is_namespace_shape, split_topic
 from topicfold.model.pattern import SEPARATOR
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicDelta
+from topicfold.state.columns import Columns
 from topicfold.state.digest import DigestMark, DigestRecord
 from topicfold.state.operations import Operations, Settled
-from topicfold.state.topic_table import Columns, DecodeIndexed, TopicTable
+from topicfold.state.topic_table import DecodeIndexed, TopicTable
 from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 
 KEPT_DIGEST_RECORDS = 16
@@ -135,7 +136,7 @@ class PartitionState:
     def mark(self) -> DigestMark:
         """Return what the digest is made of now, to be hashed later.
 
-        Cost: O(namespaces), and for each operation since the last mark 0.5 µs.
+        Cost: O(namespaces), and for each operation since the last mark 0.4 µs.
         """
         total = self._digest_sum
         for table in self.topics.values():

@@ -42,7 +42,9 @@ class LabelIndex:
         self._integers: dict[str, IntegerValues] = {}
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[str, str]], having: Sequence[Postings], keys: Mapping[str, Postings]) -> LabelIndex:
+    def of(
+        cls, pairs: Sequence[tuple[str, str]], having: Sequence[Postings], keys: Mapping[str, Postings]
+    ) -> LabelIndex:
         """Return the index in which the topics of `having` bear the `pairs` at the same places, which number them.
 
         `keys` are the unions by key. Cost: O(pairs).
@@ -71,6 +73,8 @@ class LabelIndex:
         if new == before:
             return old
         gone = set(before)
+        if self._integers:
+            self._move_integer(number, gone.difference(new), set(new).difference(gone))
         for pair in new:
             if pair not in gone:
                 self._postings[pair].add(number)
@@ -98,16 +102,29 @@ class LabelIndex:
         """Return the topics that bear `key`, None for none. Not to be changed. Cost: O(1)."""
         return self._keys.get(key)
 
-    def having_above(self, key: str, bound: int) -> list[Postings]:
-        """Return for each integer value of `key` above `bound` the topics that bear it. Not to be changed.
+    def having_above(self, key: str, bound: int) -> BitMap:
+        """Return the topics that bear `key` with an integer above `bound`.
 
-        Cost: O(values found); the first time for a key O(all its values).
+        Cost: set steps; O(pairs) the first time, for a key that was not made comparable before.
         """
-        return [self._postings[pair] for pair in self._integers_of(key).above(bound)]
+        self.make_comparable(key, len(self._pairs))
+        return self._integers[key].above(bound) if key in self._integers else BitMap()
 
-    def having_below(self, key: str, bound: int) -> list[Postings]:
-        """Return for each integer value of `key` below `bound` the topics that bear it, as `having_above`."""
-        return [self._postings[pair] for pair in self._integers_of(key).below(bound)]
+    def having_below(self, key: str, bound: int) -> BitMap:
+        """Return the topics that bear `key` with an integer below `bound`. Cost: as `having_above`."""
+        self.make_comparable(key, len(self._pairs))
+        return self._integers[key].below(bound) if key in self._integers else BitMap()
+
+    def make_comparable(self, key: str, most: int) -> bool:
+        """Look at up to `most` more pairs for integer values of `key`; return whether none is left to be looked at.
+
+        What changes between two calls makes no difference. Only what some topic bears is kept comparable.
+        """
+        if key not in self._values:
+            return True
+        if key not in self._integers:
+            self._integers[key] = IntegerValues(key, until=len(self._pairs))
+        return self._integers[key].walk(self._pairs, self._postings, most)
 
     @property
     def keys(self) -> Collection[str]:
@@ -153,17 +170,18 @@ class LabelIndex:
                 self._pairs.append((key, value))
                 self._postings.append(Postings())
             values[value] = pair
-            if key in self._integers:
-                self._integers[key].add(value, pair)
         return pair
 
-    def _integers_of(self, key: str) -> IntegerValues:
-        """Return the integer values of `key`; only a key that some topic bears has its own kept."""
-        if key not in self._values:
-            return IntegerValues({})
-        if key not in self._integers:
-            self._integers[key] = IntegerValues(self._values[key])
-        return self._integers[key]
+    def _move_integer(self, number: int, gone: Iterable[int], new: Iterable[int]) -> None:
+        """Have integers compared as they are from now on, of a topic that loses these pairs and gets those."""
+        for pair in gone:
+            key, value = self._pairs[pair]
+            if key in self._integers and self._integers[key].covers(pair):
+                self._integers[key].discard(value, number)
+        for pair in new:
+            key, value = self._pairs[pair]
+            if key in self._integers and self._integers[key].covers(pair):
+                self._integers[key].add(value, number)
 
     def _remove(self, pair: int, number: int, labels: Mapping[str, str]) -> None:
         """Take `number` out of a pair it no longer bears; forget the pair and the key if they are empty now."""
@@ -175,8 +193,6 @@ class LabelIndex:
         if not len(postings):
             del self._values[key][value]
             self._free.append(pair)
-            if key in self._integers:
-                self._integers[key].discard(value, pair)
             if not self._values[key]:
                 del self._values[key], self._keys[key]
                 self._integers.pop(key, None)

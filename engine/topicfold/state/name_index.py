@@ -49,7 +49,9 @@ class NameIndex:
         self._frequent: dict[tuple[int, str], Postings] = {}
         self._rare = RarePostings()
 
-    def restore(self, by_length: Mapping[int, array[int]], places: Iterable[tuple[tuple[int, str], array[int]]]) -> None:
+    def restore(
+        self, by_length: Mapping[int, array[int]], places: Iterable[tuple[tuple[int, str], array[int]]]
+    ) -> None:
         """Take the topics of an index that is empty, by the number of segments, and by (position, segment).
 
         Only names without an empty segment, and `places` only of those of two segments and more and up to

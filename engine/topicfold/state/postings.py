@@ -36,6 +36,13 @@ class Postings:
         postings._members = BitMap(members) if len(members) > SMALL_LIMIT else members
         return postings
 
+    @classmethod
+    def around(cls, members: BitMap) -> Postings:
+        """Return the set of `members`; the bitmap is the set's own from now on."""
+        postings = cls()
+        postings._members = members
+        return postings
+
     def add(self, number: int) -> None:
         """Add `number`. Cost: O(log n) and a move of at most `SMALL_LIMIT` numbers."""
         members = self._members

@@ -1,8 +1,8 @@
 """Answers a label selector from the label index of a namespace, without looking at a topic.
 
-With P(k,v) the topics that bear k=v, K(k) those that bear k, and U all: `k=a` is P(k,a), `k` is K(k), `k in (a,b)` and
-`k>n` are unions over values, and each negative requirement takes away what its positive twin would find. Positives
-come first, the smallest first; U is touched only where there are none.
+With P(k,v) the topics that bear k=v, K(k) those that bear k, and U all: `k=a` is P(k,a), `k` is K(k), `k in (a,b)` a
+union over values, `k>n` goes by binary digits (`integer_values`), and each negative requirement takes away what its
+positive twin would find. Positives come first, the smallest first; U is touched only where there are none.
 
 Source: Prometheus `tsdb/index` (postings algebra).
 """
@@ -37,7 +37,7 @@ def select(index: LabelIndex, universe: BitMap, selector: Selector) -> BitMap:
 
     The set may be `universe` or one of the index's own: it must not be changed, and holds until the next fold.
 
-    Cost: O(smallest positive) set steps, and a union over the values that `in`, `notin`, `>` and `<` name.
+    Cost: O(smallest positive) set steps, and a union over the values that `in` and `notin` name.
 
     >>> from topicfold.model.selector_text import parse_selector
     >>> index = LabelIndex()
@@ -78,9 +78,9 @@ def _named(index: LabelIndex, requirement: Requirement) -> Sequence[Postings]:
         case In(key, values) | NotIn(key, values):
             return [each for each in (index.having(key, value) for value in values) if each is not None]
         case GreaterThan(key):
-            return index.having_above(key, requirement.bound)
+            found = Postings.around(index.having_above(key, requirement.bound))
         case LessThan(key):
-            return index.having_below(key, requirement.bound)
+            found = Postings.around(index.having_below(key, requirement.bound))
         case _:
             assert_never(requirement)
-    return () if found is None else (found,)
+    return (found,) if found else ()

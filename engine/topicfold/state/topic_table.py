@@ -9,7 +9,6 @@ Cost in memory: about 60 bytes a row beside the name, the payload and the postin
 from __future__ import annotations
 
 import struct
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,12 +21,11 @@ from topicfold.model.records import NO_GRANTS, Grants, Step
 from topicfold.model.selector import Equals, Selector
 from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow
+from topicfold.state.columns import ROW, Columns
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 from topicfold.state.name_index import NameIndex
 from topicfold.state.selection import select
 
-ROW = struct.Struct("<16s16sHHq16s")
-"""A row: version, event id and place of the ETag, payload schema, offset, hash."""
 _HASH_AT = 44
 _ETAG = struct.Struct("<16sH")
 _ETAG_AT = 16
@@ -44,30 +42,6 @@ class Indexed(NamedTuple):
     kafka_name: str | None = None
     pending: Step | None = None
     grants: Grants = NO_GRANTS
-
-
-class Columns(NamedTuple):
-    """The topics of a table that is restored, whose numbers are their places here.
-
-    `rows` holds of each, in `ROW`'s layout: version, ETag, payload schema, offset, hash; `labels` the numbers, of 4
-    bytes, of its pairs in `index`. Of the numbers in `decoded` the payload says more than is here; those in
-    `undecodable` are live, and cannot be read. `by_length` and `places` are what `NameIndex.restore` takes.
-    """
-
-    keys: list[str]
-    rows: bytearray
-    payloads: list[bytes]
-    labels: list[bytes]
-    live: BitMap
-    undecodable: BitMap
-    non_persistent: BitMap
-    partitions: dict[int, int]
-    kafka_names: dict[int, str]
-    decoded: Sequence[int]
-    index: LabelIndex
-    by_length: Mapping[int, array[int]]
-    places: Iterable[tuple[tuple[int, str], array[int]]]
-    digest_sum: int
 
 
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
@@ -126,7 +100,7 @@ class TopicTable:
         self.live, self.undecodable, self.non_persistent = columns.live, columns.undecodable, columns.non_persistent
         self.system = _system_topics(columns.keys)
         self.partitions, self.kafka_names = columns.partitions, columns.kafka_names
-        self.index = columns.index
+        self.index = columns.label_index
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
@@ -262,6 +236,17 @@ class TopicTable:
     def matching(self, labels: Mapping[str, str]) -> BitMap:
         """Return the live topics that bear all of `labels`; all live topics where none is given. Not to be changed."""
         return select(self.index, self.live, Selector(tuple([Equals(key, value) for key, value in labels.items()])))
+
+    def mentioning(self, numbers: Iterable[int], texts: Sequence[bytes]) -> list[int]:
+        """Return those of `numbers` in whose payloads all of `texts` stand somewhere; the last is looked for first.
+
+        No other record can hold them. Cost: 0.1 µs a topic where the first is rare, a hundredth of reading records.
+        """
+        payloads = self._payloads
+        found = list(numbers)
+        for text in reversed(texts):
+            found = [number for number in found if text in payloads[number]]
+        return found
 
     def keys_of(self, numbers: BitMap) -> list[str]:
         """Return the keys of `numbers`, in the order of numbers.

@@ -20,11 +20,12 @@ def query_text(
     topics_pattern: str = "",
     *,
     with_system_topics: bool = False,
+    at: str = "",
 ) -> str:
     """Return what is matched, the same text for all ways to ask for the same; ASCII, one line.
 
-    `selector` is canonical (`str(Selector)`), `patterns` as they were sent. What was not asked for is empty, and
-    `topics_pattern`, which no client of ours sends, left out, as is `includeSystemTopic`.
+    `selector` is canonical (`str(Selector)`), `patterns` and `at` as they were sent. What was not asked for is empty,
+    and `topics_pattern`, which no client of ours sends, left out, as are `includeSystemTopic` and `at`.
 
     >>> query_text(["public/default"], "tier=gold,team in (b,a)")
     '{"labelSelector":"tier=gold,team in (b,a)","labels":{},"match":[],"namespace":["public/default"],"regex":""}'
@@ -40,4 +41,6 @@ def query_text(
         members["topics_pattern"] = topics_pattern
     if with_system_topics:
         members["includeSystemTopic"] = True
+    if at:
+        members["at"] = at
     return json.dumps(members, sort_keys=True, separators=(",", ":"))

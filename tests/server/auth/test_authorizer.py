@@ -216,13 +216,13 @@ async def test_a_partition_is_under_its_topics_grants(acme: RestNode) -> None:
     assert await seen(acme, f"{ADMIN}/persistent/acme/pay/orders-partition-1/partitions", "app") == 403
 
 
-async def test_who_may_only_list_sees_names_labels_and_partitions(acme: RestNode) -> None:
+async def test_who_may_only_list_sees_names_labels_partitions_and_the_kafka_topic(acme: RestNode) -> None:
     made = {"kafkaName": "legacy", "properties": {"secret": "x"}, "labels": {"team": "pay"}}
     await done(acme, "PUT", "/api/v1/topics/acme/pay/legacy", made)
     partitions = f"{ADMIN}/persistent/acme/pay/legacy/partitions"
     await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics")
     [item] = (await seen(acme, f"{FIND}&fields=record", "app"))["items"]
-    assert item.keys() == {"name", "labels", "partitions", "version", "position", "etag"}
+    assert item.keys() == {"name", "labels", "partitions", "version", "position", "etag", "kafkaName"}
     assert "properties" not in await seen(acme, partitions, "app")
     await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics", "read-policies")
     assert (await seen(acme, partitions, "app"))["properties"] == {"secret": "x"}

@@ -1,0 +1,76 @@
+"""`topicfold doctor`: whether a server is well, and what to do where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from topicfold.cli.command import command
+from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.session import Session
+
+_HEADER = ("PARTITION", "STATE", "POSITION", "DIGEST", "COMPARED", "WITH", "DIFFERENT", "UNDECODABLE")
+_SPARE = ("UNDECODABLE", "COMPARED", "DIGEST")
+_DIGEST_SHOWN = 12
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    command(app, "doctor")(doctor)
+
+
+def doctor(session: Session) -> None:
+    """Ask a server whether it is well. Ends with 1 if it is not, after saying what is wrong and what to do.
+
+    For each partition it shows how far it is folded, its digest, and with which node that was compared last; then when
+    memory was last looked through, and how old the snapshot is. -o json has all of it.
+
+    \b
+    Examples:
+      topicfold doctor
+      topicfold doctor --url http://node2:8080
+      topicfold doctor -o json | jq '.partitions[] | {partition, position, digest}'
+    """
+    found = session.client.diagnosis()
+    partitions = found["partitions"]
+    session.output.show(
+        found, [str(each["partition"]) for each in partitions], _HEADER, list(map(_row, partitions)), spare=_SPARE
+    )
+    session.output.note(_scrub_text(found["scrub"]))
+    if found["snapshot"]:
+        session.output.note(_snapshot_text(found["snapshot"]))
+    for problem in found["problems"]:
+        session.output.failure(problem["what"], problem["next"])
+    if not found["healthy"]:
+        raise typer.Exit(ExitCode.FAILED)
+    session.output.note(f"node {found['node']} is well")
+
+
+def _row(partition: Mapping[str, Any]) -> tuple[str, ...]:
+    compared = partition["compared"] or {"at": "–", "node": "–"}
+    return (
+        str(partition["partition"]),
+        "ready" if partition["ready"] else "not ready",
+        str(partition["position"]),
+        partition["digest"][:_DIGEST_SHOWN],
+        compared["at"],
+        compared["node"],
+        ", ".join(f"{count} × {node}" for node, count in partition["differences"].items()) or "–",
+        str(partition["undecodableTopics"]),
+    )
+
+
+def _scrub_text(scrub: Mapping[str, Any] | None) -> str:
+    if scrub is None:
+        return "memory has not been looked through yet"
+    found = f"{scrub['found']} wrong" if scrub["found"] else "nothing wrong"
+    return f"memory was looked through at {scrub['at']}: {scrub['topics']} topics, {found}"
+
+
+def _snapshot_text(snapshot: Mapping[str, Any]) -> str:
+    if snapshot["sequence"] is None:
+        return f"the snapshot {snapshot['path']} holds no commit"
+    hours = snapshot["ageSeconds"] / 3600
+    return f"the newest commit of the snapshot {snapshot['path']} is {snapshot['sequence']}, {hours:.1f} h old"

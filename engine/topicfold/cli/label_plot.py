@@ -1,0 +1,139 @@
+"""A report on labels as a picture: who owns how much, by namespace, beside how many topics bear each label.
+
+The only importer of matplotlib, which is loaded when a picture is drawn. Colours are Okabe and Ito's, which people who
+see colours differently can tell apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from topicfold.client.errors import ExtraMissing
+from topicfold.errors import InvalidRequest
+from topicfold.model.label_report import LabelReport, Owned, share_text
+
+MAX_OWNERS, MAX_KEYS, MAX_NAMESPACES = 16, 16, 7
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_OTHERS = "#BBBBBB"
+_INK, _FAINT = "#222222", "#E5E5E5"
+_LONGEST = 28
+
+
+def draw(report: LabelReport, path: Path, source: str) -> None:
+    """Draw `report` into a file, whose name says in which format; `source` says where its numbers are from.
+
+    Raises:
+        ExtraMissing: matplotlib is not installed.
+        InvalidRequest: there is nothing to draw, or the file cannot be written.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ExtraMissing("--plot", "report") from error
+    if not report.keys:
+        raise InvalidRequest("no topic has a label, so there is nothing to draw", hint="Leave --plot out.")
+    owners, keys = _owners(report.owners), report.keys[:MAX_KEYS]
+    rows = max(len(owners), len(keys), 4)
+    height = 1.6 + 0.34 * rows
+    figure = Figure(figsize=(13, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    _draw_owners(left, owners, report)
+    _draw_coverage(right, [each.key for each in keys], [each.share for each in keys])
+    for axes in (left, right):
+        # Bars are as thick on both sides.
+        axes.set_ylim(rows - 0.4, -0.6)
+    figure.suptitle(
+        f"topics: {report.topics:,}  ·  namespaces: {len(report.namespaces):,}  ·  from {source}",
+        fontsize=10, color="#555555", x=0.01, ha="left",
+    )  # fmt: skip
+    try:
+        # Letters that its font does not have are drawn as boxes, which is seen without a warning for each.
+        with warnings.catch_warnings(action="ignore"):
+            figure.savefig(path, dpi=144)
+    except OSError as error:
+        raise InvalidRequest(f"--plot {path} cannot be written: {error.strerror}") from error
+
+
+def _owners(owners: Sequence[Owned]) -> list[Owned]:
+    """Return as many bars as there is room for: what is beyond as one, and those without an owner last."""
+    owned = [each for each in owners if each.value is not None]
+    shown, beyond = owned[:MAX_OWNERS], owned[MAX_OWNERS:]
+    if beyond:
+        together: dict[str, int] = {}
+        for each in beyond:
+            for name, number in each.namespaces.items():
+                together[name] = together.get(name, 0) + number
+        shown.append(Owned(f"{len(beyond):,} others", sum(together.values()), together))
+    return shown + [each for each in owners if each.value is None]
+
+
+def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> None:
+    namespaces = list(report.namespaces)[:MAX_NAMESPACES]
+    places = range(len(owners))
+    starts = [0] * len(owners)
+    series: list[tuple[str, str, list[int]]] = [
+        (name, color, [each.namespaces.get(name, 0) for each in owners])
+        for name, color in zip(namespaces, _COLORS, strict=False)
+    ]
+    if len(report.namespaces) > len(namespaces):
+        rest = [each.topics - sum(each.namespaces.get(name, 0) for name in namespaces) for each in owners]
+        series.append((f"{len(report.namespaces) - len(namespaces):,} others", _OTHERS, rest))
+    for name, color, widths in series:
+        axes.barh(
+            places, widths, left=starts, color=color, label=_short(name), height=0.72, edgecolor="white", linewidth=0.6
+        )
+        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    for place, each in zip(places, owners, strict=True):
+        axes.annotate(
+            f"{each.topics:,}  ({share_text(each.topics / report.topics)})", (each.topics, place),
+            xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=_INK,
+        )  # fmt: skip
+    names = [f"(no {report.by})" if each.value is None else _short(each.value) for each in owners]
+    _finish(axes, f"Topics by {report.by}", "topics", names)
+    axes.set_xlim(0, max((each.topics for each in owners), default=1) * 1.18)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    if len(series) > 1:
+        axes.legend(title="namespace", loc="best", fontsize=9, title_fontsize=9, frameon=True, edgecolor=_FAINT)
+
+
+def _draw_coverage(axes: Any, keys: Sequence[str], shares: Sequence[float]) -> None:
+    places = range(len(keys))
+    axes.barh(places, [1] * len(keys), color=_FAINT, height=0.72)
+    axes.barh(places, shares, color=_COLORS[0], height=0.72)
+    for place, share in zip(places, shares, strict=True):
+        axes.annotate(
+            share_text(share),
+            (1, place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            color=_INK,
+        )
+    _finish(axes, "Topics that have the label", "share of topics", [_short(key) for key in keys])
+    axes.set_xlim(0, 1.14)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+
+
+def _finish(axes: Any, title: str, unit: str, names: Sequence[str]) -> None:
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=_INK)
+    axes.set_yticks(range(len(names)), names, fontsize=10)
+    axes.set_xlabel(unit, fontsize=9, color="#555555")
+    axes.tick_params(length=0, colors=_INK)
+    axes.tick_params(axis="x", labelsize=9)
+    axes.xaxis.grid(visible=True, color=_FAINT)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color("#BBBBBB")
+
+
+def _short(name: str) -> str:
+    """Return a name that leaves room for bars; no `$`, which would begin a formula."""
+    text = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return text.replace("$", r"\$")

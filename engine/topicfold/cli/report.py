@@ -1,0 +1,180 @@
+"""`topicfold report`: what labels are used for, from a server or a snapshot, as tables and as a picture."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from topicfold.cli.command import command, new_app
+from topicfold.cli.completion import complete_namespaces
+from topicfold.cli.config import OutputFormat
+from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
+from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, count_labels, label_report, share_text
+from topicfold.model.names import parse_namespace, parse_topic
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
+
+app = new_app()
+
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help="tenant/namespace; repeatable. All without any.",
+        autocompletion=complete_namespaces,
+    ),
+]
+Snapshot = Annotated[
+    Path | None,
+    typer.Option("--snapshot", metavar="DIR", help="Count in the snapshot in this directory; asks no server."),
+]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="KEY", help="The label that says who owns a topic; 'team' or 'owner' without it."),
+]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw it, too: a file that ends in .png or .svg.")
+]
+Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Rows that each table shows at most.")]
+
+_PLOTS = (".png", ".svg")
+_PLACES = 5
+_BAR = 20
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+
+
+@command(app, "labels")
+def labels(
+    session: Session,
+    snapshot: Snapshot = None,
+    namespaces: Namespaces = None,
+    by: By = None,
+    plot: Plot = None,
+    top: Top = 20,
+) -> None:
+    """Show what labels are used for. Who owns how many topics, how many bear each label, and which look misspelt.
+
+    Over all namespaces that one may see, or those that -n names. A running server is asked, or with --snapshot the
+    tables that 'topicfold compact' writes, which takes no server.
+
+    \b
+    Examples:
+      topicfold report labels
+      topicfold report labels -n acme/pay -n acme/web --by team
+      topicfold report labels --snapshot /mnt/snapshot --plot labels.png
+      topicfold report labels -o json
+    """
+    if plot is not None and plot.suffix.lower() not in _PLOTS:
+        raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
+    places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
+    counts, source = _from_snapshot(snapshot, places) if snapshot else _from_server(session.client, places)
+    report = label_report(counts, by)
+    _show(session, report, top)
+    if by is not None and by not in {each.key for each in report.keys}:
+        session.output.note(f"no topic has the label {by}")
+    if plot is not None:
+        from topicfold.cli.label_plot import draw
+
+        draw(report, plot, source)
+        session.output.note(f"drew {plot}")
+
+
+def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
+    """Return the counts over what one may list there, and in words where they are from."""
+    from topicfold.client.bulk import all_namespaces, topics_of
+
+    places = all_namespaces(client) if namespaces is None else namespaces
+    found = ((parse_topic(topic.name).namespace, topic.labels) for topic in topics_of(client, places))
+    return count_labels(found), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _from_snapshot(root: Path, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
+    """Return the counts over the newest commit, and in words where they are from.
+
+    Raises:
+        ExtraMissing: what reads it is not installed.
+        WrongSnapshot, SnapshotDamaged: there is no commit that is whole.
+    """
+    from topicfold.client.errors import ExtraMissing
+
+    try:
+        from topicfold.snapshot.label_counts import newest_label_counts
+    except ModuleNotFoundError as error:
+        raise ExtraMissing("reading a snapshot", "snapshot") from error
+    commit, counts = newest_label_counts(root, namespaces)
+    written = datetime.fromtimestamp(commit.time_ms / 1000, UTC)
+    return counts, f"commit {commit.sequence} of a snapshot, {written:%Y-%m-%d %H:%M} UTC"
+
+
+def _show(session: Session, report: LabelReport, top: int) -> None:
+    output = session.output
+    if output.is_for_machines:
+        output.show_data(report)
+        return
+    output.note(f"{_counted(report.topics, 'topic')} in {_counted(len(report.namespaces), 'namespace')}")
+    keys = [
+        (each.key, f"{each.topics:,}", f"{share_text(each.share):>4} {_bar(each.share)}", f"{each.values:,}")
+        for each in report.keys[:top]
+    ]
+    names = [each.key for each in report.keys]
+    output.show(None, names, ("LABEL", "TOPICS", "COVERAGE", "VALUES"), keys)
+    if output.format is OutputFormat.NAME:
+        return
+    owners = [
+        (
+            f"(no {report.by})" if each.value is None else each.value,
+            f"{each.topics:,}",
+            f"{share_text(each.topics / report.topics):>4} {_bar(each.topics / report.topics)}",
+            _places(each),
+        )
+        for each in report.owners[:top]
+    ]
+    _section(session, (report.by.upper(), "TOPICS", "SHARE", "IN"), owners, len(report.owners))
+    typos = [(_word(each, each.value, each.key), f"{each.topics:,}", *_meant(each)) for each in report.typos[:top]]
+    _section(session, ("LOOKS MISSPELT", "TOPICS", "MEANT?", "TOPICS"), typos, len(report.typos))
+
+
+def _section(session: Session, header: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> None:
+    if rows:
+        sys.stdout.write("\n")
+        session.output.show(None, (), header, rows)
+    if count > len(rows):
+        session.output.note(f"and {count - len(rows):,} more; --top {count} shows all")
+
+
+def _places(owned: Owned) -> str:
+    """Return in which namespaces, those with the most first, somebody has how many topics."""
+    shown = [f"{name} {number:,}" for name, number in owned.namespaces.items()]
+    beyond = [f"{len(shown) - _PLACES} more"] if len(shown) > _PLACES else []
+    return ", ".join([*shown[:_PLACES], *beyond])
+
+
+def _meant(typo: Typo) -> tuple[str, str]:
+    meant = _word(typo, None if typo.value is None else typo.meant, typo.key if typo.value is not None else typo.meant)
+    return meant, f"{typo.meant_topics:,}"
+
+
+def _word(typo: Typo, value: str | None, key: str) -> str:
+    return f"{key}={value}" if value is not None else key
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _bar(share: float) -> str:
+    """Return a bar as wide as `share` of `_BAR` columns, in eighths of one where the terminal can show them."""
+    if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        return "#" * round(share * _BAR)
+    eighths = max(round(share * _BAR * 8), 1) if share else 0
+    full, rest = divmod(eighths, 8)
+    return _EIGHTHS[-1] * full + (_EIGHTHS[rest - 1] if rest else "")

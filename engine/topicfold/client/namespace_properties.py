@@ -1,0 +1,37 @@
+"""What a client can do with a namespace's properties: free text by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from topicfold.client.answers import Written
+from topicfold.client.call import Call, ChangeOptions, change
+from topicfold.client.declaring import asks
+from topicfold.client.paths import namespace_path, segment
+
+
+class NamespacePropertyCalls:
+    """Properties of namespaces; nothing follows from them, and no topic bears them."""
+
+    @asks
+    def namespace_properties(self, namespace: str) -> Call[dict[str, str]]:
+        """Return a namespace's properties."""
+        return Call("GET", f"{namespace_path(namespace)}/properties", lambda answer: dict(answer.body))
+
+    @asks
+    def update_namespace_properties(
+        self, namespace: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
+    ) -> Call[Written]:
+        """Set these properties of a namespace; its others stay."""
+        return change("PUT", f"{namespace_path(namespace)}/properties", options, body=dict(properties))
+
+    @asks
+    def remove_namespace_property(self, namespace: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+        """Remove a property of a namespace; it is no error if there is none."""
+        return change("DELETE", f"{namespace_path(namespace)}/property/{segment(key)}", options)
+
+    @asks
+    def clear_namespace_properties(self, namespace: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+        """Remove all properties of a namespace."""
+        return change("DELETE", f"{namespace_path(namespace)}/properties", options)

@@ -1,0 +1,174 @@
+"""Trimming: records of the log below the second newest verified commit, or an older one, are deleted, and no others.
+
+In this order, so that whatever dies in between leaves a log that nodes start from: the commits are verified
+(`verified`), each partition is given a copy of the log's header above what goes, the note says up to where records may
+be gone, records go. Doing it again goes on; two at once do no harm. Needs no Spark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from topicfold.clock import wall_clock_ms
+from topicfold.compaction.verified import Tell, Verifier
+from topicfold.errors import SnapshotDamaged
+from topicfold.log.identity import identity_in, recognise_identity, restate_identity
+from topicfold.log.port import Log, LogIdentity
+from topicfold.runtime.engine import state_maker
+from topicfold.settings import Settings
+from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
+from topicfold.starting import engine_options, open_log, require_log
+
+HEADER_EVERY = 100_000
+"""Records after which a partition has another copy of the header: whoever opens a log looks for the first."""
+
+
+class Span(NamedTuple):
+    """Of one partition: where it begins, where it is to begin, and where it ends."""
+
+    partition: int
+    start: int
+    floor: int
+    end: int
+
+    @property
+    def records(self) -> int:
+        """How many offsets go."""
+        return self.floor - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a trim deletes: `spans` of every partition, because `newest` and `second` are verified.
+
+    All that lies below the commit `below`, which is the second or an older one; None where none is old enough.
+    `damaged` are commits that were passed over.
+    """
+
+    newest: Commit
+    second: Commit
+    below: Commit | None
+    spans: tuple[Span, ...]
+    damaged: tuple[SnapshotDamaged, ...]
+
+    @property
+    def records(self) -> int:
+        """How many offsets go, of all partitions."""
+        return sum(span.records for span in self.spans)
+
+
+def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, only_plans: bool = False) -> Plan:
+    """Delete what commits at `root` stand for that are older than `grace_seconds`; return what that was.
+
+    Raises:
+        TrimRefused: there are no two verified commits; nothing was deleted.
+        BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot are not each other's or ours.
+        LogUnavailable, ClusterUnavailable: the log does not answer; some records may be gone, doing it again goes on.
+    """
+    return asyncio.run(_trim(settings, root, grace_seconds, tell, only_plans=only_plans))
+
+
+async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, only_plans: bool) -> Plan:
+    await require_log(settings)
+    log = await open_log(settings)
+    try:
+        trimming = Trimming(log, await recognise_identity(log), root, settings, tell)
+        plan = await trimming.plan(wall_clock_ms() - int(grace_seconds * 1000) if grace_seconds else None)
+        if not only_plans:
+            await trimming.carry_out(plan)
+        return plan
+    finally:
+        await log.close()
+
+
+class Trimming:
+    """One trim of one log by the snapshot at `root`."""
+
+    def __init__(self, log: Log, identity: LogIdentity, root: Path, settings: Settings, tell: Tell) -> None:
+        self._log = log
+        self._identity = identity
+        self._root = root
+        self._new_state = state_maker(identity, engine_options(settings))
+        self._tell = tell
+
+    async def plan(self, until_ms: int | None = None) -> Plan:
+        """Return what may go now: what lies below the second newest verified commit and, if not None, below the newest
+        that was made at `until_ms` or before.
+
+        So a log always begins where a commit ends, and whatever it holds can be folded from there.
+
+        Raises:
+            TrimRefused, WrongSnapshot, LevelUnsupported, LogGap: nothing may.
+            LogUnavailable: the log did not answer in time.
+        """
+        note = self._note()
+        verifier = Verifier(self._log, self._root, self._identity.incarnation, self._new_state, self._tell)
+        newest, second = await verifier.newest(note.verified)
+        below = second if until_ms is None else self._newest_of(until_ms, second.sequence)
+        starts, ends = await self._log.start_offsets(), await self._log.end_offsets()
+        spans = []
+        for partition, start in sorted(starts.items()):
+            floor = max(start, below.to[partition] if below else 0)
+            spans.append(Span(partition, start, floor, ends[partition]))
+        return Plan(newest, second, below, tuple(spans), tuple(verifier.damaged))
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Delete what `plan` says.
+
+        Raises:
+            LogUnavailable: the log did not answer in time, or does not allow it; doing it again goes on.
+        """
+        note = self._note()
+        headers = await self._headers(plan.spans, note.headers)
+        floors = tuple(span.floor for span in plan.spans)
+        noted = replace(
+            note,
+            floors=floors,
+            headers=headers,
+            verified=(plan.newest.sha256, plan.second.sha256),
+            staying=self._staying(plan.below, note.staying),
+            time_ms=wall_clock_ms(),
+        )
+        put_note(self._root, noted)
+        for span in plan.spans:
+            if span.records:
+                self._tell(f"deleting partition {span.partition} up to {span.floor}")
+                await self._log.delete_before(span.partition, span.floor)
+
+    def _note(self) -> TrimNote:
+        return read_note(self._root, self._identity.incarnation.hex(), self._identity.partitions)
+
+    def _newest_of(self, until_ms: int, not_above: int) -> Commit | None:
+        """Return the newest commit that was made at `until_ms` or before, and whose number is not above `not_above`."""
+        for sequence in sequences(self._root):
+            with suppress(SnapshotDamaged):
+                if sequence <= not_above and (commit := read_commit(self._root, sequence)).time_ms <= until_ms:
+                    return commit
+        return None
+
+    def _staying(self, below: Commit | None, before: Sequence[int]) -> tuple[int, ...]:
+        """Return the commits that have to stay: where the log begins, and the next to trim to, once old enough."""
+        begins = max(below.sequence if below else 0, min(before, default=0))
+        later = [sequence for sequence in sequences(self._root) if sequence > begins]
+        following = [sequence for sequence in later if sequence in before] or later
+        return (begins, min(following, default=begins))
+
+    async def _headers(self, spans: Sequence[Span], noted: Sequence[int]) -> tuple[int, ...]:
+        """Return where every partition has a copy of the header that stays, made where there was none."""
+        headers = []
+        for span, at in zip(spans, noted, strict=True):
+            is_needed = span.records and not await self._has_header(span, at)
+            headers.append(await restate_identity(self._log, self._identity, span.partition) if is_needed else at)
+        return tuple(headers)
+
+    async def _has_header(self, span: Span, offset: int) -> bool:
+        if offset < span.floor or offset < span.end - HEADER_EVERY:
+            return False
+        found = await self._log.read(span.partition, offset, 1)
+        return bool(found) and found[0].offset == offset and identity_in(found[0].value) == self._identity

@@ -1,0 +1,156 @@
+"""Which commits of a snapshot are verified: the engine loaded the one before, folded on, and came to the same digests.
+
+So two folds agree on such a commit, that of Spark and the engine's own, and two snapshots were read back whole. Needs
+no Spark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from topicfold.errors import SnapshotDamaged, TrimRefused
+from topicfold.log.gaps import ends_before
+from topicfold.log.port import Log
+from topicfold.runtime.refold import NewState, refold
+from topicfold.snapshot.commits import Commit, read_commit, require_intact, sequences
+from topicfold.snapshot.loading import require_own, restore
+from topicfold.snapshot.tables import STATE_TABLES
+from topicfold.state.fold import PartitionState
+
+WANTED = 2
+"""Of so many verified commits a node can start from any, with the log that is left."""
+
+Tell = Callable[[str], None]
+"""Takes what is being done, for people."""
+
+
+class Verifier:
+    """Looks at the commits under `root`, of the log that they are of. `damaged` are those that were passed over."""
+
+    def __init__(self, log: Log, root: Path, incarnation: bytes, new_state: NewState, tell: Tell) -> None:
+        self.damaged: list[SnapshotDamaged] = []
+        self._whole: set[str] = set()
+        self._log = log
+        self._root = root
+        self._incarnation = incarnation
+        self._new_state = new_state
+        self._tell = tell
+
+    async def newest(self, known: Collection[str]) -> tuple[Commit, ...]:
+        """Return the newest `WANTED` commits that are verified, the newest first; `known` are so, by their SHA-256.
+
+        Raises:
+            TrimRefused: there are fewer, or one comes to other digests than the engine.
+            WrongSnapshot, LevelUnsupported: they are of another log, or of a newer version.
+            LogGap: the log ends before the newest one does.
+            LogUnavailable: the log did not answer in time.
+        """
+        commits = self._commits()
+        if commits:
+            await self._require_end(commits[0])
+        verified: list[Commit] = []
+        for place, commit in enumerate(commits):
+            if len(verified) < WANTED and await self._is_verified(commit, commits[place + 1 :], known):
+                verified.append(commit)
+        if len(verified) < WANTED:
+            raise self._too_few(len(commits), len(verified))
+        return tuple(verified)
+
+    def _too_few(self, found: int, verified: int) -> TrimRefused:
+        hint = f"Run `topicfold compact --snapshot {self._root}` again once the log has grown."
+        if self.damaged:
+            hint = f"{self.damaged[0].reason}. Restore it, or let `topicfold compact` make new commits."
+        elif verified < min(found, WANTED):
+            hint = (
+                "The log does not hold what lies before the others: something else than trimming deleted it. "
+                "Let `topicfold compact` make new commits."
+            )
+        holds = f"{verified}, of {found} in all" if found else "none at all"
+        return TrimRefused(f"two verified commits are needed, and {self._root} holds {holds}", hint=hint)
+
+    def _commits(self) -> list[Commit]:
+        """Return the commits that can be read, the newest first."""
+        found = []
+        for sequence in sequences(self._root):
+            try:
+                commit = read_commit(self._root, sequence)
+            except SnapshotDamaged as error:
+                self.damaged.append(error)
+                continue
+            require_own(commit, self._incarnation, self._log.partitions)
+            found.append(commit)
+        return found
+
+    async def _require_end(self, commit: Commit) -> None:
+        ends = await self._log.end_offsets()
+        for partition, to in enumerate(commit.to):
+            if ends[partition] < to:
+                raise ends_before(partition, ends[partition], to)
+
+    async def _is_verified(self, commit: Commit, older: Sequence[Commit], known: Collection[str]) -> bool:
+        """Return whether `commit` is whole, and is what folding on from the one before comes to.
+
+        False where it is not whole, or where nothing is left to fold it from.
+        """
+        try:
+            if commit.sha256 in known:
+                self._tell(f"commit {commit.sequence} was verified before")
+                await asyncio.to_thread(require_intact, self._root, commit, STATE_TABLES)
+                return True
+            if commit.sha256 not in self._whole:
+                await self._restored(commit)
+        except SnapshotDamaged as error:
+            self.damaged.append(error)
+            return False
+        base = await self._base(older)
+        for partition in range(commit.partitions):
+            before = base.get(partition)
+            if not await self._reaches(commit, partition, before):
+                return False
+        return True
+
+    async def _base(self, older: Sequence[Commit]) -> dict[int, PartitionState]:
+        """Return the state of the newest of these commits that is whole; of none, nothing: the log's beginning."""
+        for commit in older:
+            try:
+                return await self._restored(commit)
+            except SnapshotDamaged as error:
+                self.damaged.append(error)
+        return {}
+
+    async def _restored(self, commit: Commit) -> dict[int, PartitionState]:
+        self._tell(f"loading commit {commit.sequence}")
+        states = await asyncio.to_thread(restore, self._root, commit, self._new_state)
+        self._whole.add(commit.sha256)
+        return states
+
+    async def _reaches(self, commit: Commit, partition: int, before: PartitionState | None) -> bool:
+        """Return whether folding on from `before`, or from the log's beginning, comes to what `commit` says.
+
+        False where the log does not hold all that lies between.
+
+        Raises:
+            TrimRefused: it comes to something else.
+        """
+        to = commit.to[partition]
+        start = before.position if before else 0
+        self._tell(f"folding partition {partition} from {start} to {to}, for commit {commit.sequence}")
+
+        async def base(partition: int, not_above: int) -> PartitionState | None:
+            return before
+
+        state = await refold(self._log, partition, to, self._new_state, base)
+        if state is None:
+            return False
+        if state.position != to or state.digest().hex() != commit.digests[partition]:
+            raise TrimRefused(
+                f"commit {commit.sequence} is not what the engine comes to: partition {partition}, folded from {start} "
+                f"to {to}, has another digest",
+                hint="Keep the log, and start no node from that commit: compact into a new directory, or upgrade "
+                "whichever of job and nodes is older.",
+                sequence=commit.sequence,
+                partition=partition,
+            )
+        return True

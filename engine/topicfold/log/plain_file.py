@@ -1,0 +1,43 @@
+"""The plain file beneath a SQLite log: made private where there is none, and known again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from topicfold.errors import BadSetting
+
+
+def file_identity(path: Path) -> tuple[int, int]:
+    """Return what tells the file at `path` from any that takes its place.
+
+    Raises:
+        OSError: there is none, or it cannot be asked.
+    """
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def file_made(path: Path) -> Path:
+    """Return the real path of the file, made empty and private where it did not exist.
+
+    An existing file is not opened here: closing it would drop the locks of another handle in this process.
+
+    Raises:
+        BadSetting: it is not a plain file, cannot be made, or may not be read and written.
+    """
+    try:
+        target = path.parent.resolve(strict=True) / path.name
+        if target.is_symlink() or (target.exists() and not target.is_file()):
+            raise BadSetting(f"{path} is not a plain file", hint="Name the file itself.")
+        if not target.exists():
+            flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
+            os.close(os.open(target, flags, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        hint = "Name a file in a directory that exists and is yours."
+        raise BadSetting(f"{path} cannot be made: {error.strerror}", hint=hint) from error
+    if not os.access(target, os.R_OK | os.W_OK):
+        raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
+    return target

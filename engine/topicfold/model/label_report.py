@@ -1,0 +1,183 @@
+"""What labels are used for: how many topics bear each key, who owns how much, and which values were probably misspelt.
+
+Pure sums over counts, whoever counted: a snapshot's columns or a list of topics.
+
+    >>> counts = count_labels([("a/b", {"team": "pay"}), ("a/b", {"team": "pay", "tier": "gold"}), ("a/c", {})])
+    >>> report = label_report(counts, None)
+    >>> [(each.key, each.topics, each.values) for each in report.keys], report.by
+    ([('team', 2, 1), ('tier', 1, 1)], 'team')
+    >>> [(each.value, each.topics) for each in report.owners]
+    [('pay', 2), (None, 1)]
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from topicfold.model.near_miss import near_words
+
+OWNER_KEYS = ("team", "owner")
+"""Keys that say who owns a topic, if nobody says which one does."""
+TIMES_RARER = 10
+"""A word that so many times as many topics spell otherwise is probably misspelt."""
+MAX_TYPOS = 100
+LIKENESS = 0.8
+"""What two words must have in common unless they are of the same letters, of 1."""
+_MAX_RARE, _MAX_COMMON = 1_000, 1_000
+_DIGITS = re.compile("[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """How many topics there are in each namespace, and how many of them bear a (namespace, key, value)."""
+
+    topics: Mapping[str, int]
+    bearing: Mapping[tuple[str, str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """How many topics bear a key, what share of all that is, and with how many different values."""
+
+    key: str
+    topics: int
+    share: float
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """How many topics bear a value of the key that was asked about, by namespace; `value` None: that do not bear it."""
+
+    value: str | None
+    topics: int
+    namespaces: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Typo:
+    """A key, or a value of a key, that few topics bear; `meant` is what it looks like, which many do."""
+
+    key: str
+    value: str | None
+    topics: int
+    meant: str
+    meant_topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReport:
+    """`by` is the key that says who owns a topic, "" where no topic has a label. All lists begin with the most topics,
+    `typos` with what looks most like one.
+    """
+
+    topics: int
+    namespaces: Mapping[str, int]
+    keys: tuple[KeyUse, ...]
+    by: str
+    owners: tuple[Owned, ...]
+    typos: tuple[Typo, ...]
+
+
+def count_labels(topics: Iterable[tuple[str, Mapping[str, str]]]) -> LabelCounts:
+    """Return the counts over topics, each given as its namespace and its labels."""
+    by_namespace: Counter[str] = Counter()
+    bearing: Counter[tuple[str, str, str]] = Counter()
+    for namespace, labels in topics:
+        by_namespace[namespace] += 1
+        bearing.update((namespace, key, value) for key, value in labels.items())
+    return LabelCounts(by_namespace, bearing)
+
+
+def label_report(counts: LabelCounts, by: str | None) -> LabelReport:
+    """Return the report over `counts`, who owns topics being said by the key `by`.
+
+    Without it by the one of `OWNER_KEYS` that most topics bear, or else by the key that most do.
+
+    Cost: O(different labels), and for each word that may be misspelt about a millisecond.
+    """
+    total = sum(counts.topics.values())
+    values: dict[str, Counter[str]] = {}
+    for (_, key, value), number in counts.bearing.items():
+        values.setdefault(key, Counter())[value] += number
+    topics_of = {key: each.total() for key, each in values.items()}
+    keys = tuple(
+        KeyUse(key, number, number / total if total else 0.0, len(values[key])) for key, number in _sorted(topics_of)
+    )
+    chosen = by if by is not None else _owner_key(topics_of)
+    typos = sorted(_typos(topics_of, values), key=lambda each: (-each.meant_topics / each.topics, each.key))
+    return LabelReport(
+        total,
+        dict(_sorted(counts.topics)),
+        keys,
+        chosen,
+        tuple(_owners(counts, chosen)) if chosen else (),
+        tuple(typos[:MAX_TYPOS]),
+    )
+
+
+def share_text(share: float) -> str:
+    """Return a share as people write it; one that is not nothing never looks like it.
+
+    >>> share_text(0.5), share_text(0.001), share_text(0)
+    ('50%', '<1%', '0%')
+    """
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def _owners(counts: LabelCounts, by: str) -> Iterator[Owned]:
+    """Yield who owns how much, those without the key last."""
+    owned: dict[str, dict[str, int]] = {}
+    without = dict(counts.topics)
+    for (namespace, key, value), number in counts.bearing.items():
+        if key == by:
+            owned.setdefault(value, {})[namespace] = number
+            without[namespace] -= number
+    totals = {value: sum(each.values()) for value, each in owned.items()}
+    for value, topics in _sorted(totals):
+        yield Owned(value, topics, dict(_sorted(owned[value])))
+    if rest := sum(without.values()):
+        yield Owned(None, rest, dict(_sorted({name: number for name, number in without.items() if number})))
+
+
+def _typos(keys: Mapping[str, int], values: Mapping[str, Mapping[str, int]]) -> Iterator[Typo]:
+    for word, meant in _misspelt(keys):
+        yield Typo(word, None, keys[word], meant, keys[meant])
+    for key, borne in values.items():
+        for word, meant in _misspelt(borne):
+            yield Typo(key, word, borne[word], meant, borne[meant])
+
+
+def _misspelt(topics: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield words that look like one that is far more common, with that."""
+    by_number = [word for word, _ in _sorted(topics)]
+    for word in by_number[:0:-1][:_MAX_RARE]:
+        common = [each for each in by_number[:_MAX_COMMON] if topics[each] >= TIMES_RARER * topics[word]]
+        meant = next((each for each in near_words(word, common) if _is_likely(word, each)), None)
+        if meant is not None:
+            yield word, meant
+
+
+def _is_likely(word: str, meant: str) -> bool:
+    """Return whether a word is likely to be a slip of the other. `eu-1` and `eu-2` are just two words.
+
+    >>> [_is_likely(*each) for each in (("taem", "team"), ("Pay", "pay"), ("east", "west"), ("eu-1", "eu-2"))]
+    [True, True, False, False]
+    """
+    one, other = word.casefold(), meant.casefold()
+    if one != other and _DIGITS.sub("", one) == _DIGITS.sub("", other):
+        return False
+    return sorted(one) == sorted(other) or SequenceMatcher(None, one, other).ratio() >= LIKENESS
+
+
+def _owner_key(topics: Mapping[str, int]) -> str:
+    owners = {key: topics[key] for key in OWNER_KEYS if key in topics}
+    return next((key for key, _ in _sorted(owners or topics)), "")
+
+
+def _sorted(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -1,0 +1,144 @@
+"""The examiner: where there is doubt about a partition's state, finds out whether this node's memory is wrong.
+
+It folds the partition aside and holds that against memory. Only if its own fold differs does it stop the partition:
+whoever accuses may be wrong themselves, and is counted and named then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+import structlog
+
+from topicfold.errors import StateDiverged, TopicfoldError
+from topicfold.log.port import Log
+from topicfold.runtime.reader import Reader
+from topicfold.runtime.readiness import Readiness
+from topicfold.runtime.refold import Base, NewState, refold
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+REEXAMINE_AFTER_SECONDS = 600.0
+"""For so long a node that accused wrongly is not believed again: examining costs as much as folding."""
+
+
+class Finding(StrEnum):
+    """What an examination came to."""
+
+    MEMORY_WRONG = "memory_wrong"
+    MEMORY_RIGHT = "memory_right"
+    NOT_EXAMINED = "not_examined"
+
+
+class Doubt(NamedTuple):
+    """What speaks against the state of `partition` at `position`.
+
+    `is_mine` tells of a state folded aside up to there whether memory was the same. `accuser` is the node that doubts,
+    "" for this one itself.
+    """
+
+    partition: int
+    position: int
+    text: str
+    is_mine: Callable[[PartitionState], Awaitable[bool]]
+    accuser: str = ""
+
+
+class Examiner:
+    """At most one examination of a partition goes on at a time; what is doubted meanwhile is not examined.
+
+    `to_answer` are partitions that another node doubted wrongly, and does not know it yet.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        states: Mapping[int, PartitionState],
+        reader: Reader,
+        readiness: Readiness,
+        new_state: NewState,
+        base: Base,
+    ) -> None:
+        self.findings: Counter[Finding] = Counter()
+        self.last: dict[int, tuple[Doubt, Finding]] = {}
+        self.to_answer: set[int] = set()
+        self._log = log
+        self._states = states
+        self._reader = reader
+        self._readiness = readiness
+        self._new_state = new_state
+        self._base = base
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._disbelieved: dict[tuple[int, str], float] = {}
+
+    def is_examining(self, partition: int) -> bool:
+        """Return whether an examination of `partition` goes on."""
+        return partition in self._running
+
+    def examine(self, doubt: Doubt) -> None:
+        """Begin to find out about `doubt`.
+
+        Nothing happens where the partition is being examined or has stopped, or the accuser was wrong not long ago.
+        """
+        if doubt.partition in self._running or doubt.partition in self._reader.faults:
+            return
+        if self._disbelieved.get((doubt.partition, doubt.accuser), -math.inf) > asyncio.get_running_loop().time():
+            return
+        task = self._running[doubt.partition] = asyncio.create_task(self._examine(doubt))
+        task.add_done_callback(lambda _: self._running.pop(doubt.partition, None))
+
+    async def idle(self) -> None:
+        """Return once nothing is being examined."""
+        while self._running:
+            await asyncio.wait(self._running.values())
+
+    async def close(self) -> None:
+        """Give up what goes on."""
+        tasks = [*self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _examine(self, doubt: Doubt) -> None:
+        told = {"partition": doubt.partition, "position": doubt.position, "doubt": doubt.text, "node": doubt.accuser}
+        try:
+            refolded = await refold(self._log, doubt.partition, doubt.position, self._new_state, self._base)
+            is_mine = None if refolded is None else await doubt.is_mine(refolded)
+        except TopicfoldError as error:
+            is_mine = None
+            told["reason"] = error.reason
+        except Exception:  # noqa: BLE001 -- a defect here says nothing about the state, and must not stop it
+            _log.exception("examination_failed", **told)
+            is_mine = None
+        if is_mine is None:
+            finding = Finding.NOT_EXAMINED
+            _log.warning("state_not_examined", **told)
+        elif is_mine:
+            finding = Finding.MEMORY_RIGHT
+            _log.warning("state_is_right", **told)
+            if doubt.accuser:
+                until = asyncio.get_running_loop().time() + REEXAMINE_AFTER_SECONDS
+                self._disbelieved[doubt.partition, doubt.accuser] = until
+                self.to_answer.add(doubt.partition)
+        else:
+            finding = Finding.MEMORY_WRONG
+            self._stop(doubt)
+        self.findings[finding] += 1
+        self.last[doubt.partition] = doubt, finding
+
+    def _stop(self, doubt: Doubt) -> None:
+        self._readiness.close(doubt.partition)
+        self._reader.stop(
+            StateDiverged(
+                f"its state in memory is not what the log says up to offset {doubt.position}: {doubt.text}",
+                partition=doubt.partition,
+                offset=doubt.position,
+            ),
+            doubt.partition,
+        )

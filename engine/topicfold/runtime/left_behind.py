@@ -1,0 +1,70 @@
+"""Left behind: the log was trimmed beyond what this node has folded, as can happen to one that slept for long.
+
+Nothing is folded over a gap, and nothing jumps it. What helps is to start anew, from a snapshot: for everybody who
+waits on the old state is told so then, and watchers go on from their cursors or get a RESET. Whoever runs the engine
+does that (`server.run`); without a snapshot the partition stays stopped, and says what to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from topicfold.errors import LogGap, TopicfoldError
+from topicfold.log.gaps import begins_after
+from topicfold.log.port import Log
+from topicfold.runtime.reader import Reader
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+
+class LeftBehind:
+    """Takes what stops the log's delivery, and finds out whether that is it. `can_start_anew`: there is a snapshot."""
+
+    def __init__(self, log: Log, states: Mapping[int, PartitionState], reader: Reader, *, can_start_anew: bool) -> None:
+        self._log = log
+        self._states = states
+        self._reader = reader
+        self._can_start_anew = can_start_anew
+        self._must_start_anew = asyncio.Event()
+        self._looks: set[asyncio.Task[None]] = set()
+
+    async def wait(self) -> None:
+        """Return once this engine can only be stopped, and another be started in its place, from the snapshot."""
+        await self._must_start_anew.wait()
+
+    def on_fault(self, fault: TopicfoldError, partition: int | None) -> None:
+        """Stop one partition, or all of them for None; of a gap, look why."""
+        self._reader.stop(fault, partition)
+        if isinstance(fault, LogGap) and partition is not None:
+            task = asyncio.get_running_loop().create_task(self._look(partition))
+            self._looks.add(task)
+            task.add_done_callback(self._looks.discard)
+
+    async def close(self) -> None:
+        """Look no more."""
+        tasks = [*self._looks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look(self, partition: int) -> None:
+        try:
+            start = (await self._log.start_offsets())[partition]
+        except TopicfoldError as error:
+            _log.warning("gap_not_looked_into", partition=partition, reason=error.reason)
+            return
+        position = self._states[partition].position
+        if start <= position:
+            return
+        gap = begins_after(partition, start, position)
+        if self._can_start_anew:
+            _log.warning("left_behind", partition=partition, position=position, start=start)
+            self._must_start_anew.set()
+        else:
+            gap = LogGap(f"{gap.reason}; restart this node with --snapshot DIR", hint=gap.hint, **gap.values)
+            _log.error("left_behind", partition=partition, reason=gap.reason)
+        self._reader.faults[partition] = gap

@@ -1,0 +1,243 @@
+"""The past: the topics of namespaces as they were at a position, built aside while the node goes on.
+
+From the newest commit at or below the position, or from the log's beginning, and what the log holds behind it; where
+that is too much or no longer there, from the snapshot's table of history. In slices and in threads, a few questions at
+once, each over a bounded number of events. What was built is kept for a while: pages follow one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from topicfold.errors import OperatorNeeded, Overloaded, Resync
+from topicfold.log.payload import decode_indexed
+from topicfold.log.port import Log, LogIdentity
+from topicfold.model.events import GENESIS, AggregateKind, partition_of
+from topicfold.model.names import split_topic
+from topicfold.runtime.past_times import first_time_ms, position_at, time_text
+from topicfold.runtime.refold import Base, NewState, refold
+from topicfold.runtime.slices import Slice
+from topicfold.runtime.snapshots import Snapshots
+from topicfold.state.fold import PartitionState
+from topicfold.state.topic_table import TopicTable
+
+MAX_AT_ONCE = 2
+"""Questions for which something is built at the same time."""
+MAX_KEPT = 128
+"""Namespaces at a position that are kept: more than one question may be about."""
+KEPT_SECONDS = 60.0
+"""For how long after they were last asked for."""
+
+_HINT = (
+    "A snapshot that `topicfold compact` writes knows all that was since its first commit's beginning: "
+    "start the node with --snapshot DIR. TOPICFOLD_PAST_MAX_EVENTS says how much may be folded for one question."
+)
+
+
+class PastNamespace(NamedTuple):
+    """A namespace at a position: what its life then is called, and its topics; None where it was not live."""
+
+    incarnation: bytes
+    table: TopicTable | None
+
+
+Place = tuple[str, int]
+"""A namespace, and a position of its partition."""
+
+
+class Past:
+    """The past of one node's log. Close it with the engine."""
+
+    def __init__(
+        self,
+        log: Log,
+        identity: LogIdentity,
+        snapshots: Snapshots,
+        new_state: NewState,
+        *,
+        separator: str,
+        max_events: int,
+    ) -> None:
+        self._log = log
+        self._identity = identity
+        self._snapshots = snapshots
+        self._new_state = new_state
+        self._separator = separator
+        self._max_events = max_events
+        self._kept: OrderedDict[Place, PastNamespace] = OrderedDict()
+        self._forgetting: dict[Place, asyncio.TimerHandle] = {}
+        self._building: dict[frozenset[Place], asyncio.Task[Mapping[Place, PastNamespace]]] = {}
+
+    async def position_at(self, partition: int, time_ms: int) -> int:
+        """Return the position in a partition that a time means: after the newest event that was written up to then.
+
+        0 before all that there ever was.
+
+        Raises:
+            Resync: nothing that goes so far back is known; says since when the past is.
+            LogUnavailable: the log did not answer in time.
+        """
+        start = (await self._log.start_offsets())[partition]
+        end = (await self._log.end_offsets())[partition]
+        position = await position_at(self._log, partition, time_ms, start, end)
+        archive = self._snapshots.archive
+        if position > start or not start:
+            return position if position > start else 0
+        try:
+            if archive is not None and len(await asyncio.to_thread(archive.ends)):
+                return await asyncio.to_thread(archive.position_at, partition, time_ms)
+            why = ""
+        except OperatorNeeded as error:
+            why = f"; {error.reason}"
+        since = await first_time_ms(self._log, partition, start, end)
+        raise Resync(
+            f"what was at {time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}", hint=_HINT
+        )
+
+    async def known_since(self, partition: int) -> str:
+        """Return when the first event of a partition that is still known was written, as text; "" for none.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+        """
+        start = (await self._log.start_offsets())[partition]
+        since = await first_time_ms(self._log, partition, start, (await self._log.end_offsets())[partition])
+        archive = self._snapshots.archive
+        if start and archive is not None:
+            with suppress(OperatorNeeded):
+                since = await asyncio.to_thread(archive.first_time_ms, partition) or since
+        return time_text(since) if since else ""
+
+    async def namespaces(self, places: Collection[Place], deadline: float) -> Mapping[Place, PastNamespace]:
+        """Return namespaces as they were when their partitions were folded up to these positions, one a partition.
+
+        Raises:
+            Resync: it can no longer be told, or not with as many events as may be folded for one question.
+            Overloaded: it is not made by the deadline, and is gone on with; or too much is being made.
+            LogUnavailable: the log did not answer in time.
+        """
+        found = {place: self._kept[place] for place in places if place in self._kept}
+        missing = frozenset(place for place in places if place not in found)
+        if missing:
+            found |= await self._made(missing, deadline)
+        return {place: self._keep(place, found[place]) for place in places}
+
+    async def close(self) -> None:
+        """Give up what is being made, and forget everything."""
+        for task in self._building.values():
+            task.cancel()
+        await asyncio.gather(*self._building.values(), return_exceptions=True)
+        for timer in self._forgetting.values():
+            timer.cancel()
+        self._kept.clear()
+
+    async def _made(self, places: frozenset[Place], deadline: float) -> Mapping[Place, PastNamespace]:
+        task = self._building.get(places)
+        if task is None:
+            if len(self._building) >= MAX_AT_ONCE:
+                raise Overloaded(
+                    f"the past is being made for {MAX_AT_ONCE} other questions", hint="Ask again in a few seconds."
+                )
+            task = self._building[places] = asyncio.create_task(self._build(places))
+            task.add_done_callback(lambda done: self._on_built(places, done))
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            raise Overloaded(
+                "the topics of then are still being made", hint="Ask again in a few seconds: it goes on meanwhile."
+            ) from None
+
+    def _on_built(self, places: frozenset[Place], task: asyncio.Task[Mapping[Place, PastNamespace]]) -> None:
+        del self._building[places]
+        if not task.cancelled() and task.exception() is None:
+            for place, namespace in task.result().items():
+                self._keep(place, namespace)
+
+    def _keep(self, place: Place, namespace: PastNamespace) -> PastNamespace:
+        """Keep a namespace for a while from now on."""
+        self._kept[place] = namespace
+        self._kept.move_to_end(place)
+        while len(self._kept) > MAX_KEPT:
+            self._forget(next(iter(self._kept)))
+        if place in self._forgetting:
+            self._forgetting[place].cancel()
+        self._forgetting[place] = asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, place)
+        return namespace
+
+    def _forget(self, place: Place) -> None:
+        self._kept.pop(place, None)
+        if timer := self._forgetting.pop(place, None):
+            timer.cancel()
+
+    async def _build(self, places: frozenset[Place]) -> Mapping[Place, PastNamespace]:
+        wanted: dict[int, list[Place]] = {}
+        for namespace, position in places:
+            wanted.setdefault(partition_of(namespace, self._identity.partitions), []).append((namespace, position))
+        found: dict[Place, PastNamespace] = {}
+        try:
+            bases = await self._snapshots.bases({partition: some[0][1] for partition, some in wanted.items()})
+            for partition, some in wanted.items():
+                found |= await self._at(partition, some, bases.get(partition))
+        except OperatorNeeded as error:
+            raise Resync(f"the past cannot be told: {error.reason}", hint=error.hint) from error
+        return found
+
+    async def _at(
+        self, partition: int, wanted: list[Place], base: PartitionState | None
+    ) -> Mapping[Place, PastNamespace]:
+        """Return namespaces of one partition, all at one position, folded on from `base` if that can be."""
+        position = wanted[0][1]
+        start = base.position if base else 0
+        if position - start <= self._max_events:
+            state = await refold(self._log, partition, position, self._new_state, _giving(base))
+            if state is not None:
+                return {place: _namespace_in(state, place[0]) for place in wanted}
+            behind = f"the log no longer holds what lies behind position {start}"
+        else:
+            behind = f"{position - start} events would have to be folded, and {self._max_events} may be"
+        if not await self._is_archived(partition, position):
+            raise Resync(
+                f"what was at position {position} of partition {partition} cannot be told: {behind}", hint=_HINT
+            )
+        return {place: await self._archived(partition, *place) for place in wanted}
+
+    async def _is_archived(self, partition: int, position: int) -> bool:
+        archive = self._snapshots.archive
+        ends = () if archive is None else await asyncio.to_thread(archive.ends)
+        return bool(ends) and position <= ends[partition]
+
+    async def _archived(self, partition: int, namespace: str, position: int) -> PastNamespace:
+        """Return a namespace at a position as the snapshot's table of history has it."""
+        archive = self._snapshots.archive
+        assert archive is not None  # noqa: S101 -- who asks has looked
+        found = await asyncio.to_thread(archive.namespace_at, namespace, partition, position)
+        if found is None:
+            return PastNamespace(GENESIS, None)
+        table = TopicTable(decode_indexed, self._separator)
+        turn = Slice()
+        for name, topic in found.topics():
+            place = split_topic(name)
+            if place is not None:
+                table.put(name, place[1], topic)
+            await turn.rest()
+        return PastNamespace(found.incarnation, table)
+
+
+def _giving(base: PartitionState | None) -> Base:
+    async def given(partition: int, position: int) -> PartitionState | None:
+        return base
+
+    return given
+
+
+def _namespace_in(state: PartitionState, name: str) -> PastNamespace:
+    return PastNamespace(state.current(AggregateKind.NAMESPACE, name).incarnation, state.topics.get(name))
+
+
+def _when(time_ms: int | None) -> str:
+    return "an unknown time" if time_ms is None else time_text(time_ms)

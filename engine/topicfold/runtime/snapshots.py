@@ -1,0 +1,154 @@
+"""Snapshots: the states that a node goes on from instead of the log's beginning, when it starts and ever after.
+
+pyarrow is loaded when a snapshot is, and not otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from topicfold.errors import LevelUnsupported, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.log.port import Log, LogIdentity
+from topicfold.runtime.refold import NewState
+from topicfold.state.fold import PartitionState
+
+if TYPE_CHECKING:
+    from topicfold.snapshot.archive import Archive
+
+_log = structlog.get_logger(__name__)
+
+Tell = Callable[[int, int], None]
+"""Takes how much of a load is done, of how much; called by another thread."""
+
+
+class Snapshots:
+    """The snapshot at `root` of the log that `identity` states; None for a node that is told of no snapshot."""
+
+    def __init__(self, root: Path | None, identity: LogIdentity, new_state: NewState) -> None:
+        self._root = root
+        self._identity = identity
+        self._new_state = new_state
+
+    @cached_property
+    def archive(self) -> Archive | None:
+        """What the snapshot knows of the past; None for a node that is told of no snapshot."""
+        if self._root is None:
+            return None
+        from topicfold.snapshot.archive import Archive
+
+        return Archive(self._root, self._identity.incarnation, self._identity.partitions)
+
+    async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:
+        """Return the states to fold on from: the newest commit's that is whole, else those before the first record.
+
+        Raises:
+            UnsafeLog, SnapshotDamaged: the log no longer has its beginning, and there is no snapshot in its place.
+            LogGap: the log does not go on where the snapshot ends.
+            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
+            LogUnavailable: the log did not answer in time.
+        """
+        starts = await log.start_offsets()
+        damaged: SnapshotDamaged | None = None
+        try:
+            found = await self._load(tell)
+        except SnapshotDamaged as error:
+            found, damaged = None, error
+            _log.error("no_commit_is_whole", reason=error.reason)
+        if found is not None:
+            _require_joined(found, starts, await log.end_offsets())
+            return found
+        self._require_beginning(starts, damaged)
+        return {partition: self._new_state(partition) for partition in range(self._identity.partitions)}
+
+    async def base(self, partition: int, position: int) -> PartitionState | None:
+        """Return the state of one partition as the newest whole commit up to `position` has it; None where none has.
+
+        It is fresh and nobody else's.
+        """
+        return (await self.bases({partition: position})).get(partition)
+
+    async def bases(self, positions: Mapping[int, int]) -> Mapping[int, PartitionState]:
+        """Return the states of these partitions as the newest whole commit has them that exceeds none of `positions`.
+
+        They are fresh and nobody else's; none of them where there is no such commit, or none that can be used.
+        """
+        if self._root is None:
+            return {}
+        from topicfold.snapshot.loading import load
+
+        try:
+            found = await asyncio.to_thread(
+                load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state,
+                only=tuple(positions), not_above=positions,
+            )  # fmt: skip
+        except (SnapshotDamaged, WrongSnapshot, LevelUnsupported) as error:
+            _log.error("snapshot_unusable", reason=error.reason)
+            return {}
+        return {} if found is None else found.states
+
+    async def _load(self, tell: Tell) -> dict[int, PartitionState] | None:
+        if self._root is None:
+            return None
+        from topicfold.snapshot.loading import load
+
+        since = time.monotonic()
+        found = await asyncio.to_thread(
+            load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state, tell=tell
+        )
+        if found is None:
+            _log.warning("no_snapshot_yet", path=str(self._root))
+            return None
+        for each in found.damaged:
+            _log.error("commit_given_up", sequence=each.values["sequence"], reason=each.reason)
+        _log.info(
+            "snapshot_loaded", sequence=found.commit.sequence, topics=found.commit.counts["topics"],
+            positions=dict(enumerate(found.commit.to)), seconds=round(time.monotonic() - since, 3),
+        )  # fmt: skip
+        return dict(found.states)
+
+    def _require_beginning(self, starts: Mapping[int, int], damaged: SnapshotDamaged | None) -> None:
+        """Return if the log still has its beginning."""
+        for partition, start in starts.items():
+            if not start:
+                continue
+            if damaged is not None:
+                raise SnapshotDamaged(
+                    f"{damaged.reason}; and the log begins at offset {start} of partition {partition}, not at 0",
+                    hint="Restore the snapshot's directory, or start another node from a copy of it.",
+                    **damaged.values,
+                )
+            where = "no snapshot is named" if self._root is None else f"{self._root} holds no commit"
+            raise UnsafeLog(
+                f"partition {partition} of the log begins at offset {start}, not at 0, and {where}",
+                hint="Start from a snapshot: --snapshot DIR, where `topicfold compact` writes it.",
+            )
+
+
+def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
+    """Return if the log goes on where `states` end."""
+    for partition, state in states.items():
+        if starts[partition] > state.position:
+            raise LogGap(
+                f"partition {partition} of the log begins at offset {starts[partition]}, "
+                f"and the snapshot ends before offset {state.position}",
+                hint="Restore the newest commits of the snapshot, or what is missing of the log.",
+                partition=partition,
+                expected=state.position,
+                found=starts[partition],
+            )
+        if ends[partition] < state.position:
+            raise LogGap(
+                f"partition {partition} of the log ends at offset {ends[partition]}, "
+                f"and the snapshot holds records up to {state.position}",
+                hint="The log has lost records. Restore it; a node that went on from here would not agree with others.",
+                partition=partition,
+                expected=state.position,
+                found=ends[partition],
+            )

@@ -1,0 +1,87 @@
+"""Refilling the window: what events changed that lie below where this node began to fold.
+
+A node that starts from a snapshot has nothing in its window below the snapshot's positions, and yet a stream goes on
+from wherever the log and the window's size allow. What an event changed only folding can tell: what a topic bore before
+stands nowhere else. So once somebody wants to go on from there, that partition is folded once more, aside and in
+slices: from the newest commit at or below the wanted position, or from the log's beginning, up to where the window
+begins. The first who asks waits for it, and nobody else. Where there is neither such a commit nor the log's beginning,
+the window stays as it is, and who wants more is told to start anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
+
+import structlog
+
+from topicfold.log.codec import decode_event
+from topicfold.log.port import Log
+from topicfold.runtime.refold import Base, NewState
+from topicfold.runtime.slices import Slice
+from topicfold.runtime.window import Seen, Window
+from topicfold.state.fold import PartitionState
+
+_log = structlog.get_logger(__name__)
+
+_BATCH = 1_000
+
+
+class WindowRefill:
+    """Extends one node's window downwards."""
+
+    def __init__(
+        self, log: Log, states: Mapping[int, PartitionState], window: Window, new_state: NewState, base: Base
+    ) -> None:
+        self._log = log
+        self._states = states
+        self._window = window
+        self._new_state = new_state
+        self._base = base
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def reach(self, positions: Mapping[int, int]) -> None:
+        """Return once the window goes back to these positions, or as far as it can.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+
+        Cost: nothing where it does already; else the fold of what lies between a commit and the window.
+        """
+        for partition, position in positions.items():
+            if position < self._window.start(partition):
+                async with self._locks[partition]:
+                    await self._extend(partition, position)
+
+    async def _extend(self, partition: int, position: int) -> None:
+        window = self._window
+        end = window.start(partition)
+        floor = (await self._log.start_offsets())[partition]
+        if position >= end or position < max(floor, window.lowest(self._states[partition].position)):
+            return
+        state = await self._base(partition, position)
+        if state is None and not floor:
+            state = self._new_state(partition)
+        if state is None or state.position < floor:
+            return
+        start = state.position
+        seen = await self._seen(state, end)
+        if state.position == end:
+            window.extend(partition, start, seen)
+            _log.info("window_extended", partition=partition, start=start, end=end)
+
+    async def _seen(self, state: PartitionState, end: int) -> list[Seen]:
+        """Fold `state` up to `end`, or to where the log cannot go on; return what that changed."""
+        seen: list[Seen] = []
+        turn = Slice()
+        while state.position < end:
+            entries = await self._log.read(state.partition, state.position, min(_BATCH, end - state.position))
+            if not entries or entries[0].offset != state.position:
+                break
+            for _, offset, value in entries:
+                change = state.apply(offset, decode_event(value))
+                if change.effect is not None and change.event is not None:
+                    seen.append((change.effect, change.event.audit))
+                await turn.rest()
+        return seen

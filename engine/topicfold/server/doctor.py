@@ -1,0 +1,192 @@
+"""What a node finds out about itself: all that agreement, scrubbing and the log's settings told, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from topicfold import __version__
+from topicfold.errors import TopicfoldError
+from topicfold.model.names import topic_of_key
+from topicfold.model.permissions import Access
+from topicfold.runtime.agreement import AgreementReport
+from topicfold.runtime.examiner import Finding
+from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
+from topicfold.server.answers import JSON_TYPE
+from topicfold.server.health import reason_not_ready
+from topicfold.server.node import Node
+from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.state.fold import PartitionState
+from topicfold.wire.diagnosis import (
+    DiagnosedProblem,
+    Diagnosis,
+    DigestComparison,
+    LogDiagnosis,
+    PartitionDiagnosis,
+    ScrubDiagnosis,
+    SnapshotDiagnosis,
+)
+
+PROBLEM_FOR_MS = 24 * 3_600_000
+"""A difference with a node from which nothing better was heard is a problem for a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """The handler."""
+
+    node: Node
+
+    async def diagnose(self, request: Request) -> Response:
+        """Answer how this node is, whether it is ready or not."""
+        engine, settings = self.node.engine, self.node.settings
+        partitions = [await self._partition(state) for state in engine.states.values()]
+        snapshot = None if settings.snapshot is None else await asyncio.to_thread(self._snapshot, settings.snapshot)
+        problems = [*self._problems(), *_snapshot_problems(snapshot)]
+        scrub = engine.scrubber.report
+        diagnosis = Diagnosis(
+            healthy=not problems,
+            node=engine.agreement.node,
+            version=__version__,
+            log=LogDiagnosis(
+                incarnation=engine.identity.incarnation.hex(),
+                reachable=engine.freshness.is_reachable,
+                wrong_settings=[problem.setting for problem in engine.freshness.problems],
+            ),
+            partitions=partitions,
+            scrub=None if scrub is None else ScrubDiagnosis(
+                at=_time(scrub.at_ms), topics=scrub.topics, found=scrub.found, told=list(scrub.told)
+            ),
+            snapshot=snapshot,
+            problems=problems,
+        )  # fmt: skip
+        return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
+
+    async def _partition(self, state: PartitionState) -> PartitionDiagnosis:
+        engine, partition = self.node.engine, state.partition
+        await lay_out_in_slices(state)
+        mark = state.mark()
+        reason = reason_not_ready(self.node, partition)
+        tables = list(state.topics.values())
+        report = engine.agreement.reports[partition]
+        examined = engine.examiner.last.get(partition)
+        return PartitionDiagnosis(
+            partition=partition,
+            ready=not reason,
+            reason=reason,
+            position=mark.position,
+            topics=sum(map(len, tables)),
+            undecodable_topics=sum(len(table.undecodable) for table in tables),
+            compared=_comparison(report),
+            comparisons=report.compared,
+            differences=dict(report.differences),
+            examined=None if examined is None else examined[1].value,
+            digest=(await digest_in_slices(mark)).hex(),
+        )
+
+    def _snapshot(self, root: Path) -> SnapshotDiagnosis:
+        """Return the newest commit that can be read. Blocks on files."""
+        from topicfold.snapshot.commits import read_commit, sequences
+
+        for sequence in sequences(root):
+            try:
+                commit = read_commit(root, sequence)
+            except TopicfoldError:
+                continue
+            age_seconds = max(0.0, (self.node.engine.options.clock_ms() - commit.time_ms) / 1000)
+            return SnapshotDiagnosis(path=str(root), sequence=sequence, age_seconds=age_seconds)
+        return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None)
+
+    def _problems(self) -> Iterator[DiagnosedProblem]:
+        engine = self.node.engine
+        if not engine.freshness.is_reachable:
+            yield _problem(
+                "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
+            )
+        for problem in engine.freshness.problems:
+            what = f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}"
+            yield _problem(what, problem.repair)
+        for partition, state in engine.states.items():
+            fault = engine.reader.faults.get(partition)
+            if reason := reason_not_ready(self.node, partition):
+                yield _problem(reason, _after(fault))
+            yield from self._differences(partition)
+            yield from _undecodable(state)
+        scrub = engine.scrubber.report
+        if scrub is not None and scrub.found and not engine.reader.faults:
+            what = f"the last look through memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
+            yield _problem(what, "restart this node: it folds everything anew")
+        if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
+            yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
+
+    def _differences(self, partition: int) -> Iterator[DiagnosedProblem]:
+        engine = self.node.engine
+        if partition in engine.reader.faults:
+            return
+        examined = engine.examiner.last.get(partition)
+        is_right = examined is not None and examined[1] is Finding.MEMORY_RIGHT
+        for name, last in engine.agreement.reports[partition].by_node.items():
+            if last.is_equal or engine.options.clock_ms() - last.at_ms > PROBLEM_FOR_MS:
+                continue
+            own = "folding anew says this node is right" if is_right else "this node has not found out who is right"
+            what = f"node {name} has another digest of partition {partition} at {last.position}; {own}"
+            yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
+
+    def _log_place(self) -> str:
+        settings = self.node.settings
+        return settings.kafka_bootstrap or str(settings.log_file)
+
+
+def operations(node: Node) -> Sequence[Operation]:
+    """Return what can be asked of a node about itself."""
+    return (
+        Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Tell whether the node is well",
+                  answer=Diagnosis, needs=Access.SUPERUSER, errors=READ_ERRORS),
+    )  # fmt: skip
+
+
+def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
+    for namespace, table in state.topics.items():
+        if table.undecodable:
+            name = topic_of_key(namespace, table.keys[table.undecodable[0]])
+            count = len(table.undecodable)
+            what = f"{count} topic{'' if count == 1 else 's'} of {namespace} cannot be read, such as {name}"
+            yield _problem(what, f"topicfold history {name} tells who wrote it; a newer node than this can read it")
+
+
+def _snapshot_problems(snapshot: SnapshotDiagnosis | None) -> Iterator[DiagnosedProblem]:
+    if snapshot is not None and snapshot.sequence is None:
+        what = f"there is no commit in the snapshot {snapshot.path}"
+        yield _problem(what, f"topicfold compact --once --snapshot {snapshot.path}")
+
+
+def _comparison(report: AgreementReport) -> DigestComparison | None:
+    last = report.last
+    if last is None:
+        return None
+    return DigestComparison(position=last.position, node=last.node, equal=last.is_equal, at=_time(last.at_ms))
+
+
+def _after(fault: TopicfoldError | None) -> str:
+    """Return what to do about a partition that is not ready."""
+    if fault is None:
+        return "topicfold doctor in a moment; if the position does not move, see whether the log answers"
+    return fault.hint or "restart this node"
+
+
+def _look_at(place: str) -> str:
+    return f"see whether {place} is there and lets this node in"
+
+
+def _problem(what: str, next_step: str) -> DiagnosedProblem:
+    return DiagnosedProblem(what=what, next=next_step)
+
+
+def _time(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

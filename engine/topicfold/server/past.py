@@ -1,0 +1,128 @@
+"""Finding topics as they once were: what `at` means, and who may see it.
+
+Who may list a namespace's topics now may see which there were in its present life. A grant on a single topic is one on
+what that topic is now, and says nothing of the past; a former life of a namespace was another namespace of that name,
+and is for those who may list the tenant's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+
+from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound
+from topicfold.model.events import AggregateKind
+from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.asking import Asked, Cut
+from topicfold.runtime.found import Found
+from topicfold.runtime.past import PastNamespace
+from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.node import Node
+from topicfold.server.page_place import PagePlace
+from topicfold.server.times import TIME_HINT, time_ms_in
+from topicfold.server.topic_query import Wanted
+
+AT_QUERY = {
+    "at": "Topics as they were then: a time (RFC 3339), how long ago that is (`30m`, `2h`, `7d`), a position as answers"
+    " have it or, in one namespace, an offset as histories have it."
+}
+
+_LISTING_TENANT = Right(Permission.LIST_TOPICS, Scope.TENANT)
+_OFFSET = re.compile(r"[0-9]{1,18}")
+
+
+async def found_then(
+    request: Request, node: Node, wanted: Wanted, at: str, place: PagePlace | None, asked: Asked
+) -> tuple[Found, Cut]:
+    """Return the topics that matched at the time or position `at`, or at that of the page that this one follows.
+
+    Raises:
+        InvalidRequest: `at` is neither.
+        Forbidden: who asks may not list all topics of a namespace.
+        NamespaceNotFound: none of the namespaces was there then.
+        Resync: it cannot be told any more; says since when the past is known.
+        PositionTimeout, NotReady, LogUnavailable, Overloaded: it cannot be told yet, or now.
+    """
+    engine = node.engine
+    partitions = {namespace: engine.partition(namespace) for namespace in wanted.namespaces}
+    await node.reading.settle(set(partitions.values()), asked)
+    for namespace in wanted.namespaces:
+        if node.listable(request, namespace) is not None:
+            raise Forbidden(
+                f"the past of {namespace} is for those who may list all of its topics",
+                hint="An admin of the namespace can grant list-topics: topicfold namespaces grant-permission --help",
+            )
+    revision = place.revision if place else await _revision(node, at, set(partitions.values()))
+    missing = set(partitions.values()) - revision.positions.keys()
+    if missing:
+        raise InvalidRequest(
+            f"at={at[:80]} says nothing of partition {min(missing)}, which holds one of these namespaces",
+            hint="Take the position of an answer about the same namespaces, or a time.",
+        )
+    positions = {partition: revision.positions[partition] for partition in partitions.values()}
+    await engine.reach(Revision(revision.incarnation, positions), asked.deadline)
+    places = {namespace: (namespace, positions[partition]) for namespace, partition in partitions.items()}
+    past = await engine.past.namespaces(places.values(), asked.deadline)
+    seen = {
+        namespace: past[at_place].table
+        for namespace, at_place in places.items()
+        if _may_see(node, request, namespace, past[at_place])
+    }
+    if not any(table is not None for table in seen.values()):
+        raise await _absent(node, wanted, at)
+    found = await node.finding.find(wanted.namespaces, wanted.query, lambda namespace: None, seen.get)
+    return found, Cut(Revision(revision.incarnation, positions), 0.0)
+
+
+def _may_see(node: Node, request: Request, namespace: str, then: PastNamespace) -> bool:
+    """Return whether who asks may know of a life that a namespace had."""
+    state = node.engine.states[node.engine.partition(namespace)]
+    if then.incarnation == state.current(AggregateKind.NAMESPACE, namespace).incarnation:
+        return True
+    return node.has(request, _LISTING_TENANT, namespace.partition("/")[0])
+
+
+async def _absent(node: Node, wanted: Wanted, at: str) -> NamespaceNotFound:
+    names = ", ".join(wanted.namespaces[:5])
+    since = await node.engine.past.known_since(node.engine.partition(wanted.namespaces[0]))
+    return NamespaceNotFound(
+        f"Namespace not found at {at[:80]}: {names}",
+        name=wanted.namespaces[0],
+        hint=f"What is known of it begins at {since}." if since else "",
+    )
+
+
+async def _revision(node: Node, at: str, partitions: set[int]) -> Revision:
+    """Return the positions that `at` means in these partitions.
+
+    Raises:
+        InvalidRequest: it means none.
+        Resync: a position of another log, or a time of which nothing is known any more.
+        LogUnavailable: the log did not answer in time.
+    """
+    identity = node.engine.identity
+    if _OFFSET.fullmatch(at):
+        return Revision(identity.incarnation, await _after_offset(node, int(at), partitions))
+    time_ms = time_ms_in(at, node.engine.options.clock_ms())
+    if time_ms is None:
+        try:
+            return parse_revision(at, identity.incarnation, identity.partitions)
+        except InvalidRequest:
+            raise InvalidRequest(f"at={at[:80]} is neither a time nor a position", hint=TIME_HINT) from None
+    past = node.engine.past
+    found = {partition: await past.position_at(partition, time_ms) for partition in sorted(partitions)}
+    return Revision(identity.incarnation, found)
+
+
+async def _after_offset(node: Node, offset: int, partitions: set[int]) -> dict[int, int]:
+    if len(partitions) > 1:
+        raise InvalidRequest(
+            f"at={offset} is an offset of one partition, and these namespaces lie in {len(partitions)}",
+            hint="Ask for one namespace, or by a time.",
+        )
+    (partition,) = partitions
+    end = (await node.engine.barriers.ends())[partition]
+    if offset >= end:
+        raise InvalidRequest(f"at={offset}: the log ends at offset {end}", hint="Histories show offsets.")
+    return {partition: offset + 1}

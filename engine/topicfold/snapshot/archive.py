@@ -1,0 +1,253 @@
+"""The archive: every accepted event since the log began, read back from the table `history`.
+
+It says what the log no longer holds: a topic's versions, and the topics of a namespace as they were at a position. It
+reaches from the log's beginning up to the newest commit. Files are known by the table's log and by the commits that are
+not published yet; those are not held against hashes, for whoever tidies the table up writes them anew.
+
+Needs pyarrow. All methods block, and may be called by any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from topicfold.errors import SnapshotDamaged
+from topicfold.model.events import (
+    GENESIS,
+    SUPPORTED_LEVEL,
+    AggregateKind,
+    Audit,
+    AuditTrail,
+    Event,
+    Kind,
+    Operation,
+    Verdict,
+)
+from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.delta_files import active_paths
+from topicfold.snapshot.loading import require_own
+from topicfold.snapshot.tables import HISTORY, KINDS
+from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
+
+_TABLE = "history"
+_BATCH_ROWS = 65_536
+_FEW_ROWS = 64
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOPIC_COLUMNS = ["name", "offset", "event_id", "deletes", "payload_schema", "payload", "operations"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedEvent:
+    """An accepted event. `trail` None: who and why could not be read. `is_refused`: a delete, and it was not empty.
+
+    The event lacks what no reader of histories asks for: flags, namespace id, hashes of bodies and its audit part.
+    """
+
+    offset: int
+    event: Event
+    trail: AuditTrail | None
+    is_refused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedNamespace:
+    """A namespace that was live. `incarnation` is the id of the put that began this life, `rows` its topics' last."""
+
+    incarnation: bytes
+    rows: pa.Table
+
+    def topics(self) -> Iterator[tuple[str, Aggregate]]:
+        """Yield its topics by full name, dead ones too. Cost: 10 µs each; nothing is made before it is asked for."""
+        for batch in self.rows.to_batches(max_chunksize=_FEW_ROWS):
+            for row in batch.to_pylist():
+                yield row["name"], _aggregate(row)
+
+
+class Archive:
+    """The history of the log called `incarnation`, as far as the snapshot at `root` has it."""
+
+    def __init__(self, root: Path, incarnation: bytes, partitions: int) -> None:
+        self._root = root
+        self._incarnation = incarnation
+        self._partitions = partitions
+
+    def ends(self) -> tuple[int, ...]:
+        """Return by partition the position up to which every accepted event is here; nothing without a commit.
+
+        Raises:
+            WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
+        """
+        newest = next(self._commits(), None)
+        return () if newest is None else newest.to
+
+    def position_at(self, partition: int, time_ms: int) -> int:
+        """Return the position after the newest event that was written at `time_ms` or before, 0 for none.
+
+        Raises:
+            SnapshotDamaged: the table cannot be read.
+        """
+        moment = pa.scalar(_EPOCH + timedelta(milliseconds=time_ms), HISTORY.field("time").type)
+        highest = -1
+        for rows in self._rows(["offset"], (pc.field("partition") == partition) & (pc.field("time") <= moment)):
+            highest = max(highest, pc.max(rows["offset"]).as_py())
+        return highest + 1
+
+    def first_time_ms(self, partition: int) -> int | None:
+        """Return when the first event of a partition was written; None for none.
+
+        Raises:
+            SnapshotDamaged: the table cannot be read.
+        """
+        times = [pc.min(rows["time"]).as_py() for rows in self._rows(["time"], pc.field("partition") == partition)]
+        known = [each for each in times if each is not None]
+        return (min(known) - _EPOCH) // timedelta(milliseconds=1) if known else None
+
+    def namespace_at(self, namespace: str, partition: int, position: int) -> ArchivedNamespace | None:
+        """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
+
+        Raises:
+            SnapshotDamaged: the table cannot be read.
+
+        Cost: O(rows of the namespace up to there), its topics' records in memory.
+        """
+        below = (pc.field("partition") == partition) & (pc.field("offset") < position)
+        life = self._life(below & _is(AggregateKind.NAMESPACE) & (pc.field("name") == namespace))
+        if life is None:
+            return None
+        since, incarnation = life
+        inside = below & _is(AggregateKind.TOPIC) & (pc.field("namespace") == namespace)
+        newest, changed = pa.table({}), pa.table({})
+        for rows in self._rows(_TOPIC_COLUMNS, inside):
+            rows = rows.append_column("place", _last_changes(rows["operations"])).drop_columns(["operations"])
+            newest = _newest(newest, rows)
+            changed = _newest(
+                changed, rows.filter(pc.field("place") > 0).select(["name", "offset", "event_id", "place"])
+            )
+        if newest.num_columns:
+            etags = changed.take(pc.index_in(newest["name"], changed["name"].combine_chunks()))
+            newest = newest.drop_columns(["place"]).append_column("etag_id", etags["event_id"])
+            newest = newest.append_column("etag_place", etags["place"])
+        return ArchivedNamespace(incarnation, newest)
+
+    def events_of(self, kind: AggregateKind, name: str, partition: int, up_to: int, most: int) -> list[ArchivedEvent]:
+        """Return the last `most` events of an aggregate up to the offset `up_to`, the newest first.
+
+        Raises:
+            SnapshotDamaged: the table cannot be read.
+        """
+        wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
+        found: dict[int, ArchivedEvent] = {}
+        for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
+            found |= {row["offset"]: _event(kind, row) for row in rows.to_pylist()}
+            found = {offset: found[offset] for offset in sorted(found, reverse=True)[:most]}
+        return list(found.values())
+
+    def _life(self, wanted: pc.Expression) -> tuple[int, bytes] | None:
+        """Return where the life of a namespace began that these events of it end in, and its id; None for none."""
+        columns = ["offset", "event_id", "deletes", "refused"]
+        events = {row["offset"]: row for rows in self._rows(columns, wanted) for row in rows.to_pylist()}
+        life: tuple[int, bytes] | None = None
+        for offset, row in sorted(events.items()):
+            if not row["deletes"]:
+                life = life or (offset, row["event_id"])
+            elif not row["refused"]:
+                life = None
+        return life
+
+    def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
+        """Yield rows, some at a time, in no order; one that a tidied table and a commit both have comes twice."""
+        paths = [str(self._root / path) for path in self._paths()]
+        if not paths:
+            return
+        try:
+            scanner = pads.dataset(paths, HISTORY, format="parquet").scanner(
+                columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
+            )
+            for batch in scanner.to_batches():
+                if len(batch):
+                    yield pa.Table.from_batches([batch])
+        except (pa.ArrowException, OSError) as error:
+            reason = f"the table {self._root / _TABLE} cannot be read: {error}"
+            raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
+
+    def _paths(self) -> list[str]:
+        waiting = (file.path for commit in self._commits() for file in commit.added if file.table == _TABLE)
+        return sorted({*active_paths(self._root, _TABLE), *waiting})
+
+    def _commits(self) -> Iterator[Commit]:
+        """Yield the commits that can be read, the newest first."""
+        for sequence in sequences(self._root):
+            try:
+                commit = read_commit(self._root, sequence)
+            except SnapshotDamaged:
+                continue
+            require_own(commit, self._incarnation, self._partitions)
+            yield commit
+
+
+def _is(kind: AggregateKind) -> pc.Expression:
+    return pc.field("kind") == KINDS[kind]
+
+
+def _newest(before: pa.Table, rows: pa.Table) -> pa.Table:
+    """Return the row with the highest offset of each name; offsets are of one partition, so no two events share one."""
+    both = pa.concat_tables([before, rows]) if before.num_columns else rows
+    highest = both.select(["name", "offset"]).group_by("name").aggregate([("offset", "max")])
+    return both.filter(pc.is_in(both["offset"], highest["offset_max"].combine_chunks()))
+
+
+def _last_changes(operations: pa.ChunkedArray) -> pa.Array:
+    """Return for each row the place, from 1 on, of its last operation that changed the record; 0 for none."""
+    rows = operations.combine_chunks()
+    verdicts = pc.struct_field(rows.flatten(), "verdict").to_numpy()
+    counts = pc.fill_null(pc.list_value_length(rows), 0).to_numpy()
+    starts = np.cumsum(counts) - counts
+    places = (np.arange(len(verdicts)) - np.repeat(starts, counts) + 1) * (verdicts == Verdict.CHANGED)
+    found = np.zeros(len(counts), np.int64)
+    if len(places):
+        found[counts > 0] = np.maximum.reduceat(places, starts[counts > 0])
+    return pa.array(found)
+
+
+def _aggregate(row: Mapping[str, Any]) -> Aggregate:
+    etag = NO_ETAG if row["etag_id"] is None else Etag(row["etag_id"], row["etag_place"])
+    if row["deletes"]:
+        return Aggregate(row["event_id"], False, etag, 0, b"", row["offset"])
+    return Aggregate(row["event_id"], True, etag, row["payload_schema"], row["payload"], row["offset"])
+
+
+def _event(kind: AggregateKind, row: Mapping[str, Any]) -> ArchivedEvent:
+    event = Event(
+        level=SUPPORTED_LEVEL,
+        kind=Kind.DELETE if row["deletes"] else Kind.PUT,
+        flags=0,
+        event_id=row["event_id"],
+        aggregate_kind=kind,
+        name=row["name"],
+        partition_count=0,
+        base=row["base"],
+        namespace_id=GENESIS,
+        operations=tuple(
+            Operation(each["id"], each["verdict"], each["by_client"], bytes(8)) for each in row["operations"]
+        ),
+        payload_schema=row["payload_schema"],
+        payload=row["payload"],
+        audit=b"",
+    )
+    return ArchivedEvent(row["offset"], event, _trail(row), row["refused"])
+
+
+def _trail(row: Mapping[str, Any]) -> AuditTrail | None:
+    if row["time"] is None:
+        return None
+    audits = tuple(Audit(each["actor"], each["reason"], each["request_id"]) for each in row["operations"])
+    return AuditTrail(audits, (row["time"] - _EPOCH) // timedelta(milliseconds=1), row["previous_offset"])

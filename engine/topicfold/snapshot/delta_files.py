@@ -1,0 +1,55 @@
+"""Which files make up a Delta table now, by its log alone: JSON, and Parquet where it was summed up.
+
+The tables that only grow outlive the commits that began them, so what they hold is known to their logs and to nobody
+else. Whoever tidied one up (`optimize`) changed its files, too.
+
+Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of one part or several).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from topicfold.errors import SnapshotDamaged
+
+_LOG = "_delta_log"
+
+
+def active_paths(root: Path, table: str) -> list[str]:
+    """Return the files of a table relative to `root`, sorted; none where there is no such table.
+
+    Raises:
+        SnapshotDamaged: its log cannot be read.
+    """
+    directory = root / table / _LOG
+    active: dict[str, None] = {}
+    try:
+        for action in _actions(directory):
+            if added := action.get("add"):
+                active[added["path"]] = None
+            elif removed := action.get("remove"):
+                active.pop(removed["path"], None)
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        reason = f"the log of the table {root / table} cannot be read: {error}"
+        raise SnapshotDamaged(reason, sequence=0, path=str(directory)) from error
+    return sorted(f"{table}/{unquote(path)}" for path in active)
+
+
+def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield what was done to the table, in order, from the newest checkpoint on."""
+    pointer = directory / "_last_checkpoint"
+    version = -1
+    if pointer.exists():
+        version = int(json.loads(pointer.read_bytes())["version"])
+        for path in sorted(directory.glob(f"{version:020}.checkpoint*.parquet")):
+            yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path"]).to_pylist()
+    for path in sorted(directory.glob("*.json")):
+        if path.stem.isdecimal() and int(path.stem) > version:
+            yield from map(json.loads, path.read_text().splitlines())

@@ -1,0 +1,77 @@
+"""How many topics bear what, counted in a snapshot's columns: no topic is made an object. Needs pyarrow and numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.model.label_report import LabelCounts
+from topicfold.model.names import is_system_topic, local_of_key
+from topicfold.snapshot.commits import Commit, read_commit, require_file, sequences
+from topicfold.snapshot.topic_rows import TopicRows, read_topics
+
+
+def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> tuple[Commit, LabelCounts]:
+    """Return the newest commit whose topics are whole, and their counts; of these namespaces, or of all there are.
+
+    Pulsar's own topics are left out, as wherever topics are listed.
+
+    Raises:
+        WrongSnapshot: there is no commit, or a newer version wrote it.
+        SnapshotDamaged: none is whole; says what is wrong with the newest.
+
+    Cost: 1 µs a topic with five labels.
+    """
+    damaged: list[SnapshotDamaged] = []
+    for sequence in sequences(root):
+        try:
+            commit = read_commit(root, sequence)
+            return commit, _counts(_rows(root, commit), namespaces)
+        except SnapshotDamaged as error:
+            damaged.append(error)
+    if damaged:
+        raise damaged[0]
+    raise WrongSnapshot(f"{root} holds no commit", hint="Name the directory that `topicfold compact` writes to.")
+
+
+def _rows(root: Path, commit: Commit) -> TopicRows:
+    base, tail = (
+        [require_file(root, commit.sequence, file) for file in commit.files_of(table)]
+        for table in ("topics", "topics_tail")
+    )
+    try:
+        return read_topics(base, tail, range(commit.partitions))
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        reason = f"commit {commit.sequence} of the snapshot cannot be read: {error}"
+        raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error
+
+
+def _counts(rows: TopicRows, namespaces: Collection[str] | None) -> LabelCounts:
+    is_counted = np.zeros(len(rows), dtype=bool)
+    is_counted[rows.chosen] = rows.is_live[rows.chosen]
+    is_counted &= ~np.array([is_system_topic(local_of_key(key)) for key in rows.keys], dtype=bool)
+    names = rows.namespaces.values
+    if namespaces is not None:
+        wanted = np.array([name in namespaces for name in names], dtype=bool)
+        is_counted &= wanted[rows.namespaces.codes]
+    topics = np.bincount(rows.namespaces.codes[is_counted], minlength=len(names))
+    kept = np.repeat(is_counted, rows.counts)
+    key, value = rows.label_keys.codes[kept].astype(np.int64), rows.label_values.codes[kept]
+    namespace = np.repeat(rows.namespaces.codes, rows.counts)[kept].astype(np.int64)
+    width = max(len(rows.label_values.values), 1)
+    codes, numbers = np.unique(
+        (namespace * max(len(rows.label_keys.values), 1) + key) * width + value, return_counts=True
+    )
+    pairs, value_codes = np.divmod(codes, width)
+    places, key_codes = np.divmod(pairs, max(len(rows.label_keys.values), 1))
+    bearing = {
+        (names[place], rows.label_keys.values[key_code], rows.label_values.values[value_code]): number
+        for place, key_code, value_code, number in zip(
+            places.tolist(), key_codes.tolist(), value_codes.tolist(), numbers.tolist(), strict=True
+        )
+    }
+    return LabelCounts({names[place]: number for place, number in enumerate(topics.tolist()) if number}, bearing)

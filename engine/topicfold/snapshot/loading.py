@@ -1,0 +1,215 @@
+"""Loading: the state that a commit left, from its files into the engine's indexes, or not at all.
+
+    load(root, log…)           the newest commit that is whole, with its state; commits before it where it is not
+    restore(root, commit, …)   the state of one commit
+
+Nothing is taken on trust: every file's length and SHA-256, the log's incarnation and partitions, the level, the counts,
+and the digest of what was built. Files are read once, and what was hashed is what is parsed. Needs pyarrow, and neither
+Spark nor Java. Blocks for seconds; run it in a thread.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
+from topicfold.model.events import SUPPORTED_LEVEL
+from topicfold.snapshot.commits import Commit, read_commit, require_file, sequences
+from topicfold.snapshot.owner_rows import read_owners, read_rings
+from topicfold.snapshot.tables import STATE_TABLES
+from topicfold.snapshot.topic_columns import columns_of
+from topicfold.snapshot.topic_rows import read_topics
+from topicfold.state.columns import Columns
+from topicfold.state.fold import PartitionState
+
+NewState = Callable[[int], PartitionState]
+"""Makes the state of a partition that has folded nothing."""
+
+Tell = Callable[[int, int], None]
+"""Takes how many of how many rows are done."""
+
+
+class Loaded(NamedTuple):
+    """The state that `commit` left, by partition; `damaged` says what is wrong with the newer commits, newest first."""
+
+    commit: Commit
+    states: Mapping[int, PartitionState]
+    damaged: tuple[SnapshotDamaged, ...]
+
+
+def load(
+    root: Path,
+    incarnation: bytes,
+    partitions: int,
+    new_state: NewState,
+    *,
+    only: Collection[int] | None = None,
+    not_above: Mapping[int, int] | None = None,
+    tell: Tell = lambda done, total: None,
+) -> Loaded | None:
+    """Return the state of the newest commit that is whole; None where there is no commit to choose from.
+
+    With `only`, that of these partitions alone. With `not_above`, of the newest commit whose positions do not exceed
+    these.
+
+    Raises:
+        WrongSnapshot: it is of another log than this, or of a newer version.
+        LevelUnsupported: it is at a level that this version does not know.
+        SnapshotDamaged: there are commits to choose from, and none is whole; says what is wrong with the newest.
+    """
+    damaged: list[SnapshotDamaged] = []
+    for sequence in sequences(root):
+        try:
+            commit = read_commit(root, sequence)
+            require_own(commit, incarnation, partitions)
+            if not_above and any(commit.to[partition] > highest for partition, highest in not_above.items()):
+                continue
+            return Loaded(commit, restore(root, commit, new_state, only=only, tell=tell), tuple(damaged))
+        except SnapshotDamaged as error:
+            damaged.append(error)
+    if damaged:
+        raise damaged[0]
+    return None
+
+
+def require_own(commit: Commit, incarnation: bytes, partitions: int) -> None:
+    """Return if `commit` is of this log, and of a level that is known.
+
+    Raises:
+        WrongSnapshot, LevelUnsupported: it is not.
+    """
+    if (commit.incarnation, commit.partitions) != (incarnation.hex(), partitions):
+        raise WrongSnapshot(
+            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
+            f"this one is {incarnation.hex()} with {partitions}",
+            hint="Name the directory of this log's snapshot, or the log that this one is of.",
+        )
+    if max(commit.levels) > SUPPORTED_LEVEL:
+        raise LevelUnsupported(
+            f"the snapshot's commit {commit.sequence} is at level {max(commit.levels)}, "
+            f"this version knows level {SUPPORTED_LEVEL}"
+        )
+
+
+def restore(
+    root: Path,
+    commit: Commit,
+    new_state: NewState,
+    *,
+    only: Collection[int] | None = None,
+    tell: Tell = lambda done, total: None,
+) -> dict[int, PartitionState]:
+    """Return the state that `commit` left, of all partitions or `only` of these, equal to what folding comes to.
+
+    Topics have other numbers than where they were folded.
+
+    Raises:
+        SnapshotDamaged: a file is not what the commit says, or what was built of them all is not.
+
+    Cost: 2 µs a topic with five labels, and 1 µs an operation in the rings.
+    """
+    chosen = sorted(only) if only is not None else list(range(commit.partitions))
+    total = 2 * sum(each.rows for each in commit.files_of("topics") + commit.files_of("topics_tail"))
+    progress = _Progress(tell, total)
+    with _no_collection():
+        states = {partition: new_state(partition) for partition in chosen}
+        try:
+            _fill(root, commit, states, progress)
+        except (pa.ArrowException, ValueError, KeyError, TypeError) as error:
+            # What was hashed is what was written: so it was written wrong, or by a version that knows more.
+            raise _damaged(commit, f"cannot be read: {error}") from error
+        _require_same(commit, states)
+    return states
+
+
+def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress) -> None:
+    raw: dict[str, list[bytes]] = {table: [] for table in STATE_TABLES}
+    with ThreadPoolExecutor() as pool:
+        for file, content in zip(
+            commit.files, pool.map(partial(require_file, root, commit.sequence), commit.files), strict=True
+        ):
+            raw[file.table].append(content)
+            if file.table.startswith("topics"):
+                progress.add(file.rows)
+        # While the first two release the interpreter, which they mostly do, topics are read.
+        reading_owners = pool.submit(read_owners, [*raw["topics"], *raw["topics_tail"]], commit.partitions)
+        capacities = {partition: _capacities(state) for partition, state in states.items()}
+        reading_rings = pool.submit(read_rings, raw.pop("rings"), capacities)
+        rows = read_topics(raw.pop("topics"), raw.pop("topics_tail"), list(states))
+        (tenants, namespaces), rings = reading_owners.result(), reading_rings.result()
+    topics: dict[int, dict[str, Columns]] = {partition: {} for partition in states}
+    for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
+        topics[partition][namespace] = columns
+    for partition, state in states.items():
+        state.restore(
+            commit.to[partition],
+            commit.levels[partition],
+            tenants[partition],
+            namespaces[partition],
+            topics.pop(partition),
+            rings[partition],
+        )
+        progress.add(sum(len(table.keys) for table in state.topics.values()))
+    progress.end()
+
+
+def _capacities(state: PartitionState) -> tuple[int, int]:
+    return state.operations.by_client.capacity, state.operations.by_server.capacity
+
+
+def _require_same(commit: Commit, states: Mapping[int, PartitionState]) -> None:
+    """Return if what was built has the digests and, if it is everything, the counts that the commit says."""
+    for partition, state in states.items():
+        if state.digest().hex() != commit.digests[partition]:
+            raise _damaged(commit, f"comes to another digest in partition {partition}")
+    if len(states) < commit.partitions:
+        return
+    tables = [table for state in states.values() for table in state.topics.values()]
+    found = {
+        "topics": sum(map(len, tables)),
+        "records": sum(len(table.keys) for table in tables),
+        "namespaces": len(tables),
+        "tenants": sum(tenant.is_live for state in states.values() for tenant in state.tenants.values()),
+    }
+    for name, count in found.items():
+        if commit.counts[name] != count:
+            raise _damaged(commit, f"holds {count} {name}, not {commit.counts[name]}")
+
+
+def _damaged(commit: Commit, what: str) -> SnapshotDamaged:
+    return SnapshotDamaged(f"commit {commit.sequence} of the snapshot {what}", sequence=commit.sequence, path="")
+
+
+class _Progress:
+    """How far a load is."""
+
+    def __init__(self, tell: Tell, total: int) -> None:
+        self._tell, self._total, self._done = tell, total, 0
+
+    def add(self, rows: int) -> None:
+        self._done = min(self._done + rows, self._total)
+        self._tell(self._done, self._total)
+
+    def end(self) -> None:
+        self._tell(self._total, self._total)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python from looking for cycles among millions of new objects, now and later: none of them is in one."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,62 @@
+"""The note of trimming: up to where a log may have been trimmed by a snapshot, written before anything is deleted.
+
+`PATH/trimmed.json`. No state hangs on it: a note that is lost makes the next trim look at more, and delete no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from topicfold.snapshot.commits import sync_directory, write_durably
+
+NOTE = "trimmed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrimNote:
+    """About the log of that `incarnation` (hex).
+
+    By partition: `floors`, below which there may be no record any more, and `headers`, the offset of the last copy of
+    the header, -1 for none. `verified` has the SHA-256 of the commits that the engine itself has come to. `staying`
+    are commits that are not to be removed, by their numbers: the one where the log begins, and the next to trim to.
+    """
+
+    incarnation: str
+    floors: tuple[int, ...]
+    headers: tuple[int, ...]
+    verified: tuple[str, ...] = ()
+    staying: tuple[int, ...] = ()
+    time_ms: int = 0
+
+
+def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
+    """Return the note under `root`; one that says nothing where there is none, or none that is of this log."""
+    nothing = TrimNote(incarnation, (0,) * partitions, (-1,) * partitions)
+    try:
+        found = json.loads((root / NOTE).read_bytes())
+        note = TrimNote(
+            str(found["incarnation"]),
+            tuple(map(int, found["floors"])),
+            tuple(map(int, found["headers"])),
+            tuple(map(str, found["verified"])),
+            tuple(map(int, found["staying"])),
+            int(found["time_ms"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return nothing
+    is_own = (note.incarnation, len(note.floors), len(note.headers)) == (incarnation, partitions, partitions)
+    return note if is_own else nothing
+
+
+def put_note(root: Path, note: TrimNote) -> None:
+    """Put `note` in place, durably; floors only rise, whoever else writes one."""
+    before = read_note(root, note.incarnation, len(note.floors))
+    floors = tuple(map(max, note.floors, before.floors))
+    unfinished = root / f".{NOTE}.{secrets.token_hex(8)}"
+    write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
+    os.replace(unfinished, root / NOTE)
+    sync_directory(root)

@@ -1,0 +1,79 @@
+"""`topicfold doctor`: ends with 0 where all is well, else with 1, what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx2
+
+from tests.cli.conftest import Run
+from tests.client.served import serving
+from topicfold.client import Client
+from topicfold.settings import Settings
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "health.md").read_text()
+
+
+def test_a_server_that_is_well_shows_its_partitions(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    shown = run("doctor")
+    assert shown.code == 0
+    header, *rows = shown.out.splitlines()
+    assert header.split() == [
+        "PARTITION", "STATE", "POSITION", "DIGEST", "COMPARED", "WITH", "DIFFERENT", "UNDECODABLE",
+    ]  # fmt: skip
+    assert [row.split()[:2] for row in rows] == [["0", "ready"], ["1", "ready"]]
+    assert shown.err.startswith("memory has not been looked through yet\nnode ")
+    assert shown.err.endswith(" is well\n")
+
+
+def test_the_document_shows_what_it_prints(run: Run) -> None:
+    shown = run("doctor")
+    (example,) = re.findall(r"```console\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert example.splitlines()[1].split() == shown.out.splitlines()[0].split()
+    assert example.splitlines()[-1].split()[-2:] == shown.err.splitlines()[-1].split()[-2:]
+    for name in ("digest_within_seconds", "scrub_every_seconds", "advertised_url"):
+        assert f"TOPICFOLD_{name.upper()}" in DOCUMENT
+        assert name in Settings.model_fields
+
+
+def test_the_metrics_that_the_document_names_are_there(server_url: str) -> None:
+    told = httpx2.get(f"{server_url}/metrics").text
+    named = set(re.findall(r"^\| `(topicfold_\w+)", DOCUMENT, re.MULTILINE))
+    # Only a node that has looked through its memory says when.
+    assert {name for name in named if f"# TYPE {name.removesuffix('_total')}" not in told} == {
+        "topicfold_scrubbed_timestamp_seconds"
+    }
+
+
+def test_its_json_has_whole_digests_and_everything_else(run: Run) -> None:
+    found = json.loads(run("doctor", "-o", "json").out)
+    assert found["healthy"] is True
+    assert {len(each["digest"]) for each in found["partitions"]} == {32}
+    assert run("doctor", "-o", "name").out == "0\n1\n"
+
+
+def test_what_is_wrong_is_said_with_what_to_do_and_ends_with_one(bare_run: Run, tmp_path: Path) -> None:
+    with serving(snapshot=tmp_path / "none") as (url,):
+        shown = bare_run("doctor", "--url", url, "-q")
+    assert (shown.code, shown.err.splitlines()) == (
+        1,
+        [
+            f"error: there is no commit in the snapshot {tmp_path / 'none'}",
+            f"hint: topicfold compact --once --snapshot {tmp_path / 'none'}",
+        ],
+    )
+
+
+def test_a_server_that_does_not_answer_is_unreachable(bare_run: Run) -> None:
+    assert bare_run("doctor", "--url", "http://127.0.0.1:1").code == 6
+
+
+def test_nobody_but_a_superuser_is_told(bare_run: Run, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("ann-token ann\nroot-token root\n")
+    with serving(auth_static_tokens_file=tokens, superusers=("root",)) as (url,):
+        assert bare_run("doctor", "--url", url, "--token", "ann-token").code == 5
+        assert bare_run("doctor", "--url", url, "--token", "root-token").code == 0

@@ -1,0 +1,129 @@
+"""`topicfold report labels`: from a server and from a snapshot, as tables, as data and as a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.client.served import serving
+from tests.snapshot.making import compacted
+from topicfold.client import Client
+from topicfold.log.memory import MemoryLog, MemoryStore
+
+LABELS = [*[{"team": "payments", "tier": "gold"}] * 10, {"team": "paymnts"}, {}]
+
+
+@pytest.fixture(scope="module")
+def store() -> MemoryStore:
+    return MemoryStore(partitions=2)
+
+
+@pytest.fixture(scope="module")
+def server_url(store: MemoryStore) -> Iterator[str]:
+    with serving(store=store) as (url,):
+        with Client(url) as client:
+            client.create_tenant("acme")
+            client.create_namespace("acme/pay")
+            for number, labels in enumerate(LABELS):
+                place = "acme/pay" if number % 2 else "public/default"
+                client.create_topic(f"{place}/t{number}", labels=labels)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def snapshot(server_url: str, store: MemoryStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("snapshot")
+    asyncio.run(compacted(MemoryLog(store), root))
+    return root
+
+
+def test_tables_show_coverage_owners_and_what_looks_misspelt(run: Run) -> None:
+    assert (
+        run("report", "labels").out
+        == """\
+LABEL  TOPICS  COVERAGE                  VALUES
+team   11       92% ██████████████████▍  2
+tier   10       83% ████████████████▋    1
+
+TEAM       TOPICS  SHARE                   IN
+payments   10       83% ████████████████▋  acme/pay 5, public/default 5
+paymnts    1         8% █▋                 public/default 1
+(no team)  1         8% █▋                 acme/pay 1
+
+LOOKS MISSPELT  TOPICS  MEANT?         TOPICS
+team=paymnts    1       team=payments  10
+"""
+    )
+
+
+def test_a_snapshot_says_the_same_as_its_server_and_takes_none(run: Run, bare_run: Run, snapshot: Path) -> None:
+    told = run("report", "labels", "-o", "json").out
+    assert bare_run("report", "labels", "--snapshot", str(snapshot), "-o", "json", "--url", "http://127.0.0.1:1") == (
+        0, told, ""
+    )  # fmt: skip
+    report = json.loads(told)
+    assert (report["topics"], report["by"]) == (12, "team")
+    assert report["keys"][0] == {"key": "team", "topics": 11, "share": 11 / 12, "values": 2}
+
+
+def test_namespaces_and_the_key_can_be_chosen(run: Run, snapshot: Path) -> None:
+    for source in ([], ["--snapshot", str(snapshot)]):
+        told = json.loads(run("report", "labels", "-n", "acme/pay", "--by", "tier", "-o", "json", *source).out)
+        assert told["owners"] == [
+            {"value": "gold", "topics": 5, "namespaces": {"acme/pay": 5}},
+            {"value": None, "topics": 1, "namespaces": {"acme/pay": 1}},
+        ]
+    unknown = run("report", "labels", "--by", "colour")
+    assert "no topic has the label colour" in unknown.err
+    assert "(no colour)" in unknown.out
+
+
+def test_a_long_table_is_cut_and_says_so(run: Run) -> None:
+    shown = run("report", "labels", "--top", "1")
+    assert "paymnts" not in shown.out.partition("LOOKS")[0]
+    assert "and 2 more; --top 3 shows all" in shown.err
+
+
+@pytest.mark.parametrize("name", ["labels.png", "labels.svg"])
+def test_a_picture_is_drawn(run: Run, snapshot: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    drawn = run("report", "labels", "--snapshot", str(snapshot), "--plot", str(path))
+    assert drawn.code == 0
+    assert f"drew {path}" in drawn.err
+    if name.endswith(".svg"):
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    else:
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--plot", "labels.pdf"], "ends in .png or .svg"),
+        (["--plot", "/nowhere/labels.png"], "cannot be written"),
+        (["--snapshot", "/nowhere"], "holds no commit"),
+        (["-n", "no/where"], "not found"),
+        (["-n", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_reported_is_said(run: Run, words: list[str], said: str) -> None:
+    refused = run("report", "labels", *words)
+    assert refused.code not in (0, 70)
+    assert said in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_what_is_not_installed_is_named(
+    run: Run, snapshot: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "topicfold[report]" in run("report", "labels", "--plot", str(tmp_path / "a.png")).err
+    monkeypatch.setitem(sys.modules, "topicfold.snapshot.label_counts", None)
+    assert "topicfold[snapshot]" in run("report", "labels", "--snapshot", str(snapshot)).err

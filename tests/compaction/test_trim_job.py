@@ -1,0 +1,59 @@
+"""The job goes on on Spark while the log is trimmed behind its batches, whatever its checkpoint says."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.compaction.logs import append, random_values, replayed, settings_of
+from topicfold.compaction.compactor import Done
+from topicfold.compaction.job import CompactOptions, compact
+from topicfold.compaction.sources import LogFacts
+from topicfold.compaction.trim import Plan, trim
+from topicfold.errors import TrimRefused
+from topicfold.settings import Settings
+from topicfold.snapshot.commits import read_commit, sequences
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+ROWS = 25
+
+
+@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    if request.param == "sqlite":
+        return settings_of(log_file=tmp_path / "log.db")
+    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
+
+
+def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, values = tmp_path / "snapshot", random_values(5, 6 * ROWS)
+    plans: list[Plan] = []
+
+    def report(done: Done, facts: LogFacts) -> None:
+        with suppress(TrimRefused):
+            plans.append(trim(log, root, 0, lambda text: None))
+
+    def job() -> None:
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), report)
+
+    append(log, values[:ROWS])
+    job()
+    shutil.copytree(root / "checkpoint", tmp_path / "older")
+    append(log, values[ROWS : 4 * ROWS])
+    job()
+    assert [plan.records > 0 for plan in plans] == [True] * len(plans)
+    assert len(plans) > 2
+    shutil.rmtree(root / "checkpoint")
+    shutil.copytree(tmp_path / "older", root / "checkpoint")
+    append(log, values[4 * ROWS :])
+    job()
+    beside = settings_of(log_file=tmp_path / "beside.db")
+    append(beside, values)
+    commit = read_commit(root, sequences(root)[0])
+    assert commit.digests == tuple(state.digest().hex() for state in replayed(beside))

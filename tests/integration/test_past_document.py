@@ -1,0 +1,81 @@
+"""The examples of `docs/past.md` print what it shows, typed as they stand, on a log that was trimmed behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.integration.node import running
+from tests.snapshot.making import compacted
+from topicfold.log.sqlite import SqliteLog
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "past.md").read_text()
+
+
+def blocks(language: str) -> str:
+    """Return the document's code blocks in `language`."""
+    return "".join(re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL))
+
+
+def timeless(text: str) -> str:
+    """Return what was printed without the times in it."""
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "WHEN", text)
+
+
+def run(script: str, environment: Mapping[str, str]) -> str:
+    """Run commands in a shell; return what they print."""
+    ran = subprocess.run(
+        ["sh", "-c", script.replace("curl ", "curl -sS ")], env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    return ran.stdout.strip()
+
+
+async def compact(log_file: Path, root: Path) -> None:
+    """Write two commits, so that all before the first may be trimmed."""
+    log = await SqliteLog.open(log_file)
+    ends = await log.end_offsets()
+    await compacted(log, root, {partition: max(end - 1, 0) for partition, end in ends.items()})
+    await log.close()
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What the examples find: the command, a node whose log was trimmed, and the time that they speak of."""
+    path = tmp_path_factory.mktemp("node")
+    command = path / "bin" / "topicfold"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
+    command.chmod(0o755)
+    log_file, snapshot = path / "log.db", path / "snapshot"
+    # Versions are offsets; digest records come between them, as time goes by.
+    options = ["--log", str(log_file), "--snapshot", str(snapshot)]
+    with running(options, path, settings={"digest_within_seconds": "0"}) as (node,):
+        given = {
+            "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "engine"),
+            "XDG_CONFIG_HOME": str(path), "URL": node.url, "TOPICFOLD_URL": node.url, "PYTHONUTF8": "1",
+        }  # fmt: skip
+        environment = {**os.environ, **given}
+        then = run(f"set -e\n{blocks('sh')}\necho $THEN", environment).splitlines()[-1]
+        asyncio.run(compact(log_file, snapshot))
+        trimmed = run(f"topicfold trim --log {log_file} --snapshot {snapshot} --grace 0s", environment)
+        assert re.search(r"is gone: [1-9]", trimmed), trimmed
+        yield {**environment, "THEN": then}
+
+
+@pytest.mark.parametrize("example", blocks("console").strip().split("$ topicfold ")[1:])
+def test_an_example_prints_what_the_document_shows(environment: dict[str, str], example: str) -> None:
+    for each in f"$ topicfold {example}".split("\n$ "):
+        command, _, shown = each.removeprefix("$ ").partition("\n")
+        expected = shown.replace("$THEN", environment["THEN"])
+        assert timeless(run(command, environment)) == timeless(expected).strip()

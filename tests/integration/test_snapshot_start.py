@@ -1,0 +1,88 @@
+"""`topicfold serve --snapshot`: nobody can tell a node that goes on from a snapshot from one that folded everything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import httpx2
+
+from tests.integration.node import Node, agree, running
+from tests.snapshot.making import compacted
+from topicfold.settings import Settings
+from topicfold.starting import open_log
+
+TOPICS = "/admin/v2/persistent/public/default"
+WATCH = "/api/v1/watch?namespace=public/default&timeoutSeconds=1"
+
+
+def settings_of(options: Sequence[str]) -> Settings:
+    """Return the settings that such options are."""
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    if "--log" in given:
+        return Settings(log_file=Path(given["--log"]))
+    return Settings(kafka_bootstrap=given["--kafka"], kafka_topic=given["--kafka-topic"])
+
+
+async def compact(options: Sequence[str], root: Path) -> None:
+    log = await open_log(settings_of(options))
+    try:
+        await compacted(log, root)
+    finally:
+        await log.close()
+
+
+def create(node: Node, *names: str) -> None:
+    for name in names:
+        httpx2.put(f"{node.url}{TOPICS}/{name}", timeout=10).raise_for_status()
+        labels = {"labels": {"team": f"team-{name}"}}
+        httpx2.post(f"{node.url}{TOPICS}/{name}/custom-labels", json=labels, timeout=10).raise_for_status()
+
+
+def watched(node: Node, since: str = "") -> list[dict[str, object]]:
+    """Return the frames of a second's watch."""
+    query = f"&since={since}" if since else ""
+    answer = httpx2.get(f"{node.url}{WATCH}{query}", headers={"Accept": "application/x-ndjson"}, timeout=20)
+    answer.raise_for_status()
+    return [json.loads(line) for line in answer.text.splitlines() if line]
+
+
+def test_a_node_that_starts_from_a_snapshot_agrees_with_one_that_does_not(
+    log_options: Sequence[str], tmp_path: Path
+) -> None:
+    snapshot = tmp_path / "snapshot"
+    with running(log_options, tmp_path, 1) as (folding,):
+        create(folding, "a")
+        cursor = str(watched(folding)[-1]["cursor"])
+        create(folding, "b")
+        asyncio.run(compact(log_options, snapshot))
+        create(folding, "c")
+        with running([*log_options, "--snapshot", str(snapshot)], snapshot, 1) as (loading,):
+            assert agree([loading, folding])
+            create(loading, "d")
+            assert sorted(httpx2.get(loading.url + TOPICS, timeout=10).json()) == sorted(
+                f"persistent://public/default/{name}" for name in "abcd"
+            )
+            mine, theirs = watched(loading, cursor), watched(folding, cursor)
+            assert mine == theirs
+            assert len(mine) > 3
+            assert "snapshot_loaded" in loading.output.read_text()
+
+
+def test_the_snapshot_of_another_log_keeps_a_node_from_starting(log_options: Sequence[str], tmp_path: Path) -> None:
+    snapshot = tmp_path / "snapshot"
+    with running(log_options, tmp_path, 1) as (node,):
+        create(node, "a")
+        asyncio.run(compact(log_options, snapshot))
+    other = ["--log", str(tmp_path / "other.db"), "--snapshot", str(snapshot), "--port", "0"]
+    run = subprocess.run(
+        [sys.executable, "-m", "topicfold", "serve", *other], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 1
+    assert "error: the snapshot is of the log" in run.stderr
+    assert "hint: " in run.stderr
+    assert "Traceback" not in run.stderr

@@ -1,0 +1,117 @@
+"""What the log no longer holds is read from the snapshot's table of history, and nobody can tell the difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NAMESPACE, TOPIC
+from tests.compaction.folding import Tables
+from tests.runtime.histories import at, back, history, trim
+from tests.runtime.nodes import ORDERS, Node, running
+from tests.snapshot.making import compacted
+from topicfold import errors
+from topicfold.compaction.publishing import publish
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import DEFAULT_NAMESPACE
+from topicfold.model.records import TopicRecord
+from topicfold.snapshot.commits import MANIFESTS
+
+NAMES = (TOPIC, NAMESPACE, "public")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "snapshot"
+
+
+async def live(node: Node) -> None:
+    """Give `orders` a long and changeful life."""
+    await node.writing.create_topic(ORDERS, TopicRecord(2, labels={"tier": "lead"}), node.asked(actor="ann"))
+    await node.writing.set_labels(ORDERS, {"tier": "gold"}, node.asked(actor="bob", reason="SLA", request_id="r1"))
+    with pytest.raises(errors.NotEmpty):
+        await node.writing.delete_namespace(DEFAULT_NAMESPACE, node.asked(key="k"), force=False)
+    await node.writing.delete_topic(ORDERS, node.asked(actor="eve"), is_partitioned=True)
+    await node.writing.create_topic(ORDERS, TopicRecord(labels={"a": "b"}), node.asked())
+    await node.label(team="pay")
+
+
+async def snapshot(node: Node, root: Path) -> Tables:
+    first = await node.log.end_offsets()
+    await node.label(team="ship")
+    return await compacted(node.log, root, first)
+
+
+async def test_histories_and_versions_are_the_same_once_the_log_is_trimmed(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        await node.label(team="tail")
+        end = len(store.entries[0])
+        positions = range(4, end + 1)
+        before = [await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]
+        trim(store, before=end - 1)
+        assert ([await history(node, name) for name in NAMES], [await seen(node, each) for each in positions]) == before
+        assert [page.gap for page in before[0]] == [None] * 3
+
+
+async def seen(node: Node, position: int) -> object:
+    """Return `orders` as it was, or that it was not there."""
+    try:
+        return await at(node, position)
+    except errors.TopicNotFound:
+        return None
+
+
+async def test_pages_go_on_from_the_log_into_the_table(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        whole = await history(node)
+        trim(store, before=len(store.entries[0]) - 1)
+        entries, before = [], ""
+        while not entries or before:
+            page = await history(node, limit=1, before=before)
+            entries, before = [*entries, *page.entries], page.before
+        assert tuple(entries) == whole.entries
+
+
+async def test_one_can_go_back_to_a_version_that_the_log_no_longer_holds(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        version = next(each.version for each in (await history(node)).entries if each.kind == "created")
+        trim(store, before=len(store.entries[0]))
+        assert await back(node, version.etag)
+        assert node.labels() == {"a": "b"}
+
+
+async def test_what_old_commits_added_is_known_to_the_table_alone(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        tables = await snapshot(node, root)
+        publish(root, tables.commit)
+        (root / MANIFESTS / "000000000001.json").unlink()
+        whole = await history(node)
+        trim(store, before=len(store.entries[0]))
+        assert await history(node) == whole
+
+
+@pytest.mark.parametrize("harm", ["no snapshot", "unread", "other log"])
+async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, root: Path, harm: str) -> None:
+    async with running(store, snapshot=None if harm == "no snapshot" else root) as node:
+        await live(node)
+        await snapshot(node, root)
+        if harm == "unread":
+            for path in (root / "history").glob("*.parquet"):
+                path.write_bytes(b"")
+        if harm == "other log":
+            node.engine.snapshots.archive._incarnation = bytes(16)
+        trim(store, before=len(store.entries[0]))
+        page = await history(node)
+        assert page.entries == ()
+        assert page.gap is not None
+        said = {"unread": "cannot be read", "other log": "is of the log"}.get(harm, "")
+        assert page.gap.reason.startswith("the log no longer holds the record")
+        assert said in page.gap.reason

@@ -1,0 +1,77 @@
+"""A node that the log was trimmed beyond stops there: to be started anew from a snapshot, or with a way out said."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.nodes import ORDERS, Node, running, turns
+from tests.runtime.test_snapshots import labelled
+from tests.snapshot.making import compacted_further
+from topicfold.errors import LogGap
+from topicfold.log.identity import restate_identity
+from topicfold.log.memory import MemoryStore
+from topicfold.model.records import TopicRecord
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "snapshot"
+
+
+async def slept(sleeper: Node, waking: Node, root: Path) -> int:
+    """Let one node sleep while the log is compacted and trimmed beyond it; return where the log begins then."""
+    await waking.writing.create_topic(ORDERS, TopicRecord(), waking.asked())
+    await sleeper.caught_up()
+    sleeper.log.pause()
+    await labelled(waking, "a", "b", "c")
+    floor = (await compacted_further(waking.log, root)).to[0]
+    await labelled(waking, "d")
+    await restate_identity(waking.log, waking.engine.identity, 0)
+    await waking.log.delete_before(0, floor)
+    sleeper.log.resume()
+    await turns(5)
+    return floor
+
+
+async def test_with_a_snapshot_it_is_to_be_started_anew_and_then_agrees(store: MemoryStore, root: Path) -> None:
+    async with running(store) as waking:
+        async with running(store, first_id=10**6, snapshot=root) as sleeper:
+            await slept(sleeper, waking, root)
+            await asyncio.wait_for(sleeper.engine.left_behind.wait(), 5)
+            assert not sleeper.engine.readiness.is_ready(0)
+        async with running(store, first_id=10**9, snapshot=root) as anew:
+            assert anew.labels() == {"team": "d"}
+            await waking.caught_up()
+            assert anew.digests() == waking.digests()
+
+
+async def test_without_a_snapshot_it_is_not_ready_and_says_what_to_do(store: MemoryStore, root: Path) -> None:
+    async with running(store) as waking, running(store, first_id=10**6) as sleeper:
+        floor = await slept(sleeper, waking, root)
+        position = sleeper.engine.states[0].position
+        assert not sleeper.engine.readiness.is_ready(0)
+        reason = sleeper.engine.readiness.reason(0)
+        assert f"begins at offset {floor}: what lay from {position} on was trimmed" in reason
+        assert "--snapshot DIR" in reason
+        with pytest.raises((asyncio.TimeoutError, TimeoutError)):
+            await asyncio.wait_for(sleeper.engine.left_behind.wait(), 0.01)
+
+
+async def test_what_was_folded_stays_as_it_was_and_nothing_is_jumped(store: MemoryStore, root: Path) -> None:
+    async with running(store) as waking, running(store, first_id=10**6, snapshot=root) as sleeper:
+        await slept(sleeper, waking, root)
+        before = sleeper.engine.states[0].position, sleeper.digests()
+        await labelled(waking, "e")
+        await turns(5)
+        assert (sleeper.engine.states[0].position, sleeper.digests()) == before
+
+
+async def test_a_gap_that_no_trim_made_only_stops_the_partition(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        node.engine.left_behind.on_fault(LogGap("offsets are missing", partition=0, expected=9, found=11), 0)
+        await turns(5)
+        assert node.engine.readiness.reason(0) == "partition 0 has stopped: offsets are missing"
+        assert not node.engine.left_behind._must_start_anew.is_set()

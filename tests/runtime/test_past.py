@@ -1,0 +1,193 @@
+"""The past that is built aside is what the log came to then, wherever it comes from; and it is bounded and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import empty_state, fold
+from tests.compaction.folding import Tables, placed
+from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
+from topicfold.errors import Overloaded, Resync
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.log.port import Entry, LogIdentity
+from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, partition_of
+from topicfold.runtime.past import Past, PastNamespace, Place
+from topicfold.runtime.snapshots import Snapshots
+from topicfold.state.fold import PartitionState
+
+HERE = [each for each in NAMESPACES if partition_of(each, PARTITIONS) == PARTITION]
+IDENTITY = LogIdentity(bytes(16), PARTITIONS, HASH_NAME)
+SECONDS = 20.0
+
+
+class TrimmedLog(MemoryLog):
+    """A log that no longer holds what lies before `floor`, and can be held up."""
+
+    def __init__(self, log: Log, floor: int = 0) -> None:
+        store = MemoryStore(PARTITIONS)
+        for event in log:
+            store.append(PARTITION, b"garbage" if event is None else encode_event(event))
+        super().__init__(store)
+        self.floor = floor
+        self.reads = 0
+        self.answers = asyncio.Event()
+        self.answers.set()
+
+    async def start_offsets(self) -> Mapping[int, int]:
+        return {**await super().start_offsets(), PARTITION: self.floor}
+
+    async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
+        self.reads += 1
+        await self.answers.wait()
+        return await super().read(partition, max(offset, self.floor), limit)
+
+
+def new_state(partition: int) -> PartitionState:
+    return empty_state(partition, PARTITIONS, client_ring=CLIENT_RING, server_ring=SERVER_RING)
+
+
+def past_of(log: MemoryLog, root: Path | None = None, max_events: int = 1_000) -> Past:
+    snapshots = Snapshots(root, IDENTITY, new_state)
+    return Past(log, IDENTITY, snapshots, new_state, separator="__", max_events=max_events)
+
+
+def compacted(log: Log, root: Path, cuts: Sequence[int] = ()) -> Tables:
+    """Write a snapshot of `log`, a commit at each of these places and one at its end."""
+    tables = Tables(root, PARTITIONS)
+    for start, end in pairwise(sorted({0, len(log), *(cut for cut in cuts if cut < len(log))})):
+        tables.take(placed(PARTITION, log[start:end], start))
+    return tables
+
+
+async def at(past: Past, position: int) -> Mapping[Place, PastNamespace]:
+    places = [(name, position) for name in HERE]
+    return await past.namespaces(places, asyncio.get_running_loop().time() + SECONDS)
+
+
+def topics_in(found: Mapping[Place, PastNamespace]) -> dict[str, object]:
+    """Return all that is shown of the topics of namespaces, and which lives these had."""
+    return {
+        name: (namespace.incarnation, {
+            key: namespace.table.shown(number) for key, number in namespace.table.numbers.items()
+            if number in namespace.table.live
+        })
+        for (name, _), namespace in found.items() if namespace.table is not None
+    }  # fmt: skip
+
+
+def folded(log: Log, position: int) -> dict[str, object]:
+    state = new_state(PARTITION)
+    fold(state, log[:position])
+    return topics_in(
+        {(name, position): PastNamespace(state.namespaces[name].incarnation, state.topics.get(name))
+         for name in HERE if name in state.namespaces}
+    )  # fmt: skip
+
+
+@given(logs, st.lists(st.integers(0, 60), max_size=3), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_the_past_is_the_fold_of_what_was_there_then(log: Log, cuts: list[int], chance: random.Random) -> None:
+    async def looked() -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            compacted(log, root, cuts)
+            # From commits and what lies behind them; from the log alone; from the table of history alone.
+            ways = [
+                past_of(TrimmedLog(log), root),
+                past_of(TrimmedLog(log)),
+                past_of(TrimmedLog(log, floor=len(log)), root),
+                past_of(TrimmedLog(log), root, max_events=0),
+            ]
+            for position in [chance.randint(0, len(log)) for _ in range(2)]:
+                for past in ways:
+                    assert topics_in(await at(past, position)) == folded(log, position)
+            for past in ways:
+                await past.close()
+
+    asyncio.run(looked())
+
+
+def some_log() -> Log:
+    """Return a log of a namespace and topics in it."""
+    from tests.builders import an_id, namespace_put, topic_put
+
+    name = HERE[0]
+    return [
+        namespace_put(1, name=name),
+        *(topic_put(n, an_id(1), name=f"persistent://{name}/t{n}") for n in range(2, 12)),
+    ]
+
+
+async def test_what_neither_log_nor_history_holds_is_refused(tmp_path: Path) -> None:
+    log = some_log()
+    compacted(log[:6], tmp_path)
+    past = past_of(TrimmedLog(log, floor=8), tmp_path)
+    assert topics_in(await at(past, 5)) == folded(log, 5)
+    with pytest.raises(Resync, match="no longer holds what lies behind position 6"):
+        await at(past, 9)
+
+
+async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:
+    log = some_log()
+    past = past_of(TrimmedLog(log), max_events=5)
+    assert topics_in(await at(past, 5)) == folded(log, 5)
+    with pytest.raises(Resync, match="6 events would have to be folded, and 5 may be") as caught:
+        await at(past, 6)
+    assert "--snapshot DIR" in caught.value.hint
+
+
+async def test_a_history_that_cannot_be_read_is_told_and_is_no_defect(tmp_path: Path) -> None:
+    log = some_log()
+    compacted(log, tmp_path)
+    for path in (tmp_path / "history").glob("*.parquet"):
+        path.write_bytes(b"nothing")
+    with pytest.raises(Resync, match="history cannot be read"):
+        await at(past_of(TrimmedLog(log, floor=len(log)), tmp_path), 5)
+
+
+async def test_what_was_built_is_kept_for_the_next_page() -> None:
+    log = TrimmedLog(some_log())
+    past = past_of(log)
+    first, reads = await at(past, 7), log.reads
+    assert (await at(past, 7)) == first
+    assert log.reads == reads
+    await past.close()
+    await at(past, 7)
+    assert log.reads > reads
+
+
+async def test_the_same_question_at_the_same_time_is_made_once_and_others_must_wait() -> None:
+    log = TrimmedLog(some_log())
+    past = past_of(log)
+    log.answers.clear()
+    asking = [asyncio.create_task(at(past, position)) for position in (5, 5, 6)]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded, match="for 2 other questions"):
+        await at(past, 7)
+    log.answers.set()
+    one, other, _ = await asyncio.gather(*asking)
+    assert one == other
+    assert topics_in(await at(past, 7)) == folded(some_log(), 7)
+
+
+async def test_who_cannot_wait_is_told_to_ask_again_and_finds_it_made() -> None:
+    log = TrimmedLog(some_log())
+    past = past_of(log)
+    log.answers.clear()
+    with pytest.raises(Overloaded, match="still being made"):
+        await past.namespaces([(HERE[0], 7)], asyncio.get_running_loop().time() + 0.01)
+    reads = log.reads
+    log.answers.set()
+    assert topics_in(await past.namespaces([(HERE[0], 7)], asyncio.get_running_loop().time() + SECONDS))
+    assert log.reads == reads
+    await past.close()

@@ -1,0 +1,70 @@
+"""Folding aside: from the snapshot where there is one, the same as the first fold, and in slices."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.runtime.nodes import Node
+from topicfold.log.codec import decode_event
+from topicfold.log.memory import MemoryLog
+from topicfold.log.port import Entry
+from topicfold.runtime import slices
+from topicfold.runtime.refold import refold
+from topicfold.state.fold import PartitionState
+
+
+async def no_base(partition: int, position: int) -> PartitionState | None:
+    """Return None: there is no snapshot."""
+    return None
+
+
+async def test_a_partition_folded_aside_is_the_same_at_every_position(orders: Node) -> None:
+    await orders.label(tier="gold")
+    state = orders.engine.states[0]
+    for position in range(state.position + 1):
+        found = await refold(orders.log, 0, position, orders.engine.new_state, no_base)
+        assert found is not None
+        assert found.position == position
+    assert found.digest() == state.digest()
+    assert found is not state
+
+
+async def test_only_what_lies_after_the_snapshot_is_read(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def base(partition: int, position: int) -> PartitionState | None:
+        state = orders.engine.new_state(partition)
+        for _, offset, value in orders.log.store.entries[partition][:3]:
+            state.apply(offset, decode_event(value))
+        return state
+
+    async def trimmed(partition: int, offset: int, limit: int) -> list[Entry]:
+        return await MemoryLog.read(orders.log, partition, max(offset, 3), limit)
+
+    monkeypatch.setattr(orders.log, "read", trimmed)
+    state = orders.engine.states[0]
+    found = await refold(orders.log, 0, state.position, orders.engine.new_state, base)
+    assert found is not None
+    assert found.digest() == state.digest()
+    assert await refold(orders.log, 0, state.position, orders.engine.new_state, no_base) is None
+
+
+async def test_beyond_the_logs_end_nothing_can_be_folded(orders: Node) -> None:
+    assert await refold(orders.log, 0, 1_000, orders.engine.new_state, no_base) is None
+
+
+async def test_others_have_their_turn_between_two_records(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(take_turns())
+    position = orders.engine.states[0].position
+    await refold(orders.log, 0, position, orders.engine.new_state, no_base)
+    other.cancel()
+    assert turns >= position

@@ -1,0 +1,146 @@
+"""The scrubber: what flips in memory is found, whatever it is, and only that partition stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from tests.runtime.agreeing import agreeing, flip_payload, look, make_orders, misfold, place
+from tests.runtime.nodes import Node
+from topicfold.errors import StateDiverged
+from topicfold.log.memory import MemoryStore
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord
+from topicfold.runtime import slices
+from topicfold.runtime.examiner import Finding
+
+
+def flip_hash(node: Node) -> None:
+    """Flip a bit of the stored hash of `orders`."""
+    _, table, number = place(node)
+    table._rows[60 * number + 59] ^= 1
+
+
+def flip_version(node: Node) -> None:
+    """Flip a bit of the stored version of `orders`."""
+    _, table, number = place(node)
+    table._rows[60 * number] ^= 1
+
+
+def flip_label(node: Node) -> None:
+    """Have `orders` bear no label, though the index lists it."""
+    _, table, number = place(node)
+    table._labels[number] = b""
+
+
+def unlist_label(node: Node) -> None:
+    """Have the index not list `orders` under its label."""
+    _, table, number = place(node)
+    postings = table.index.having("team", "pay")
+    assert postings is not None
+    postings.discard(number)
+
+
+def flip_topic_sum(node: Node) -> None:
+    """Flip a bit of the sum of the namespace's topics."""
+    place(node)[1].digest_sum ^= 1
+
+
+def flip_namespace(node: Node) -> None:
+    """Have the namespace bear another version."""
+    state, _, _ = place(node)
+    state.namespaces["public/default"] = state.namespaces["public/default"]._replace(version=bytes(16))
+
+
+SPOILT = (flip_payload, flip_hash, flip_version, flip_label, unlist_label, flip_topic_sum, flip_namespace)
+
+
+@pytest.fixture
+async def node() -> AsyncIterator[Node]:
+    async with agreeing(MemoryStore(partitions=8), "one") as made:
+        await make_orders(made)
+        yield made
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+async def test_what_flips_in_memory_stops_its_partition_and_no_other(node: Node, spoil: Callable[[Node], None]) -> None:
+    spoil(node)
+    partition = place(node)[0].partition
+    await node.engine.scrubber.scrub()
+    await node.engine.examiner.idle()
+    assert list(node.engine.reader.faults) == [partition]
+    fault = node.engine.reader.faults[partition]
+    assert isinstance(fault, StateDiverged)
+    assert fault.values == {"partition": partition, "offset": node.engine.states[partition].position}
+    assert node.engine.scrubber.report is not None
+    assert node.engine.scrubber.report.found == node.engine.scrubber.found >= 1
+
+
+async def test_what_lies_in_memory_as_it_was_put_there_is_left_alone(node: Node) -> None:
+    await node.writing.delete_topic(parse_topic("orders"), node.asked())
+    await node.writing.create_topic(parse_topic("bills"), TopicRecord(3), node.asked())
+    await node.engine.scrubber.scrub()
+    report = node.engine.scrubber.report
+    assert report is not None
+    assert report._replace(at_ms=0) == (0, 2, 0, ())
+    assert node.engine.examiner.findings == {}
+
+
+async def test_what_was_folded_wrongly_agrees_with_itself_and_is_for_the_other_nodes_to_find(node: Node) -> None:
+    misfold(node)
+    await node.engine.scrubber.scrub()
+    assert node.engine.scrubber.found == 0
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_the_fold_goes_on_while_everything_is_looked_at(
+    node: Node, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+    for number in range(300):
+        await node.writing.create_topic(parse_topic(f"t{number}"), TopicRecord(), node.asked())
+    scrubbing = asyncio.ensure_future(node.engine.scrubber.scrub())
+    for number in range(10):
+        await node.writing.delete_topic(parse_topic(f"t{number}"), node.asked())
+        await node.label(step=str(number))
+    assert not scrubbing.done()
+    if ends:
+        await node.writing.delete_namespace("public/default", node.asked(), force=True)
+    await scrubbing
+    await node.engine.examiner.idle()
+    assert (node.engine.scrubber.found, node.engine.examiner.findings) == (0, {})
+
+
+async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, table, _ = place(node)
+    monkeypatch.setattr(type(table), "is_sound", lambda *_: False)
+    await node.engine.scrubber.scrub()
+    await node.engine.examiner.idle()
+    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+    assert node.engine.reader.faults == {}
+
+
+async def test_a_scrub_comes_every_so_often_and_none_where_that_is_never() -> None:
+    for seconds, comes in ((0.01, True), (0.0, False)):
+        async with agreeing(MemoryStore(1), "one", scrub_every_seconds=seconds) as node:
+            await asyncio.sleep(0.1)
+            assert (node.engine.scrubber.report is not None) is comes
+
+
+async def test_a_node_that_was_stopped_is_well_again_after_a_restart() -> None:
+    store = MemoryStore(partitions=1)
+    async with agreeing(store, "one") as node:
+        await make_orders(node)
+        flip_payload(node)
+        await node.engine.scrubber.scrub()
+        await node.engine.examiner.idle()
+        assert node.engine.reader.faults
+    async with agreeing(store, "one") as node:
+        await look(node)
+        await node.engine.scrubber.scrub()
+        assert node.engine.scrubber.found == 0
+        assert node.labels() == {"team": "pay"}

@@ -1,0 +1,165 @@
+"""A node goes on from the newest commit that is whole, from the log's beginning where it can, and else not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.compaction.folding import Tables
+from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
+from tests.snapshot.making import compacted
+from topicfold.errors import LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.log.memory import MemoryStore
+from topicfold.model.events import CLIENT_RING, SERVER_RING
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.snapshot.commits import MANIFESTS
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "snapshot"
+
+
+async def labelled(node: Node, *teams: str) -> None:
+    """Give the topic `orders` these labels in turn."""
+    for team in teams:
+        await node.label(team=team)
+
+
+async def history(store: MemoryStore, root: Path) -> Tables:
+    """Write a log, with a snapshot of two commits and a tail behind it."""
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        await labelled(node, "a", "b")
+        first = await node.log.end_offsets()
+        await labelled(node, "c")
+        tables = await compacted(WilfulLog(store), root, first)
+        await labelled(node, "d", "e")
+    return tables
+
+
+def damage(tables: Tables, *sequences: int) -> None:
+    for sequence in sequences:
+        (tables.root / MANIFESTS / f"{sequence:012}.json").write_bytes(b"{}")
+
+
+def without(store: MemoryStore, floor: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the log begin at `floor`."""
+    kept = store.entries[0]
+
+    async def start_offsets(self: WilfulLog) -> Mapping[int, int]:
+        return {0: floor}
+
+    async def read(self: WilfulLog, partition: int, offset: int, limit: int) -> object:
+        # The header's copy stands where the log begins.
+        found = [kept[0]._replace(offset=floor)] if offset == floor else kept[max(offset, floor) :]
+        return found[:limit]
+
+    monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
+    monkeypatch.setattr(WilfulLog, "read", read)
+
+
+async def test_a_node_that_starts_from_a_snapshot_is_like_one_that_folded_everything(
+    store: MemoryStore, root: Path
+) -> None:
+    tables = await history(store, root)
+    async with running(store) as folding, running(store, snapshot=root) as loading:
+        assert loading.digests() == folding.digests()
+        assert loading.labels() == {"team": "e"}
+        assert sum(loading.engine.reader.counts.values()) == len(store.entries[0]) - tables.commit.to[0]
+
+
+async def test_it_goes_on_writing_where_the_log_is(store: MemoryStore, root: Path) -> None:
+    await history(store, root)
+    async with running(store, snapshot=root) as loading, running(store, first_id=10**9) as folding:
+        await labelled(loading, "f")
+        await folding.caught_up()
+        assert folding.labels() == {"team": "f"}
+        assert folding.digests() == loading.digests()
+
+
+@pytest.mark.parametrize(("damaged", "folds_from"), [((), 2), ((2,), 1), ((2, 1), 0)])
+async def test_what_is_damaged_is_passed_over_down_to_the_logs_beginning(
+    store: MemoryStore, root: Path, damaged: tuple[int, ...], folds_from: int
+) -> None:
+    tables = await history(store, root)
+    start = [0, *(commit.to[0] for commit in tables.commits)][folds_from]
+    damage(tables, *damaged)
+    async with running(store, snapshot=root) as node:
+        assert sum(node.engine.reader.counts.values()) == len(store.entries[0]) - start
+        assert node.labels() == {"team": "e"}
+
+
+async def test_without_a_snapshot_yet_the_log_is_folded_from_its_beginning(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        assert node.engine.watches.window.start(0) == 0
+
+
+async def refusal(store: MemoryStore, root: Path | None) -> Exception:
+    """Return why a node does not start."""
+    rings = {"client_ring": CLIENT_RING, "server_ring": SERVER_RING}
+    with pytest.raises((SnapshotDamaged, UnsafeLog, LogGap, WrongSnapshot)) as caught:
+        await Engine.start(WilfulLog(store), EngineOptions(snapshot=root, **rings))
+    return caught.value
+
+
+async def test_a_log_without_its_beginning_needs_a_snapshot(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = await history(store, root)
+    without(store, tables.commits[0].to[0], monkeypatch)
+    async with running(store, snapshot=root) as node:
+        assert node.labels() == {"team": "e"}
+    error = await refusal(store, None)
+    assert isinstance(error, UnsafeLog)
+    assert "--snapshot DIR" in error.hint
+    error = await refusal(store, root / "nothing")
+    assert "holds no commit" in error.reason
+
+
+async def test_a_log_without_its_beginning_and_a_snapshot_without_a_whole_commit_say_both(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = await history(store, root)
+    without(store, tables.commits[0].to[0], monkeypatch)
+    damage(tables, 1, 2)
+    error = await refusal(store, root)
+    assert isinstance(error, SnapshotDamaged)
+    assert "is damaged" in error.reason
+    assert "not at 0" in error.reason
+
+
+async def test_a_log_that_begins_after_the_only_whole_commit_is_refused(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = await history(store, root)
+    without(store, tables.commits[1].to[0], monkeypatch)
+    damage(tables, 2)
+    assert isinstance(await refusal(store, root), LogGap)
+
+
+async def test_a_log_that_lost_what_the_snapshot_holds_is_refused(store: MemoryStore, root: Path) -> None:
+    tables = await history(store, root)
+    del store.entries[0][tables.commit.to[0] - 1 :]
+    error = await refusal(store, root)
+    assert isinstance(error, LogGap)
+    assert "lost records" in error.hint
+
+
+async def test_the_snapshot_of_another_log_is_refused(store: MemoryStore, root: Path) -> None:
+    await history(MemoryStore(partitions=1), root)
+    async with running(store, first_id=5):
+        pass
+    assert isinstance(await refusal(store, root), WrongSnapshot)
+
+
+async def test_how_far_a_load_is_can_be_seen(store: MemoryStore, root: Path) -> None:
+    await history(store, root)
+    told: list[tuple[int, int]] = []
+    async with running(store, snapshot=root, tell=lambda done, total: told.append((done, total))):
+        pass
+    assert told == sorted(told)
+    assert told[-1][0] == told[-1][1] > 0

@@ -1,0 +1,99 @@
+"""A node that started from a snapshot goes on with streams from below it, as one does that folded everything."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.compaction.folding import Tables
+from tests.compaction.logs import random_values
+from tests.runtime.nodes import Node, WilfulLog, running
+from tests.snapshot.making import compacted
+from topicfold.log.memory import MemoryStore
+from topicfold.runtime.window import Seen
+from topicfold.snapshot.commits import MANIFESTS
+from topicfold.state.change import TopicDelta
+
+PARTITION, LENGTH = 1, 150
+CUTS = (40, 90, 130)
+
+
+@pytest.fixture
+async def log(tmp_path: Path) -> tuple[MemoryStore, Tables]:
+    """A log with everything in it, and a snapshot with commits at `CUTS` and at its end."""
+    store = MemoryStore(partitions=2)
+    async with running(store):
+        pass
+    for value in random_values(random.Random(3).randrange(1000), LENGTH):
+        store.append(PARTITION, value)
+    end = {0: len(store.entries[0])}
+    tables = await compacted(WilfulLog(store), tmp_path / "snapshot", *({**end, PARTITION: cut} for cut in CUTS))
+    return store, tables
+
+
+def seen(node: Node, start: int) -> list[Seen]:
+    """Return what the window has from `start` on, without the numbers that topics have on this node."""
+    found = node.engine.watches.window.between(PARTITION, start, 10**6)
+    return [(each._replace(number=0) if isinstance(each, TopicDelta) else each, audit) for each, audit in found]
+
+
+@pytest.mark.parametrize("start", [0, 17, 40, 41, 89, 90, 149])
+async def test_what_happened_below_the_snapshot_is_told_as_it_is_by_who_folded_it(
+    log: tuple[MemoryStore, Tables], start: int
+) -> None:
+    store, tables = log
+    async with running(store) as folding, running(store, snapshot=tables.root) as loading:
+        await loading.engine.window_refill.reach({PARTITION: start})
+        assert not loading.engine.watches.is_too_old({PARTITION: start})
+        assert seen(loading, start) == seen(folding, start) != []
+
+
+async def test_only_what_is_wanted_is_folded_again(log: tuple[MemoryStore, Tables]) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        window, refill = node.engine.watches.window, node.engine.window_refill
+        starts = []
+        for position in (tables.commit.to[PARTITION], 95, 92, 89, 3, 50):
+            await refill.reach({PARTITION: position})
+            starts.append(window.start(PARTITION))
+        assert starts == [tables.commit.to[PARTITION], 90, 90, 40, 0, 0]
+
+
+async def test_what_comes_after_stays_in_its_place(log: tuple[MemoryStore, Tables]) -> None:
+    store, tables = log
+    async with running(store) as folding, running(store, snapshot=tables.root) as loading:
+        for value in random_values(8, 40):
+            store.append(PARTITION, value)
+        await folding.caught_up()
+        await loading.caught_up()
+        await loading.engine.window_refill.reach({PARTITION: 0})
+        assert seen(loading, 0) == seen(folding, 0)
+
+
+async def test_below_the_windows_size_nothing_is_folded_again(log: tuple[MemoryStore, Tables]) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root, window_size=30) as node:
+        await node.engine.window_refill.reach({PARTITION: 100})
+        assert node.engine.watches.is_too_old({PARTITION: 100})
+        await node.engine.window_refill.reach({PARTITION: LENGTH - 20})
+        assert not node.engine.watches.is_too_old({PARTITION: LENGTH - 20})
+
+
+async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it_is(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        for sequence in (1, 2):
+            (tables.root / MANIFESTS / f"{sequence:012}.json").unlink()
+
+        async def start_offsets(self: WilfulLog) -> dict[int, int]:
+            return {0: 0, PARTITION: 20}
+
+        monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
+        await node.engine.window_refill.reach({PARTITION: 100})
+        assert node.engine.watches.is_too_old({PARTITION: 100})
+        await node.engine.window_refill.reach({PARTITION: 135})
+        assert not node.engine.watches.is_too_old({PARTITION: 135})

@@ -1,0 +1,46 @@
+"""The past is for those who may list all of a namespace now; its former lives for those who may list the tenant's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.auth.conftest import bearer
+from tests.server.auth.test_authorizer import ADMIN, FIND, done, grant, make_acme, seen
+from tests.server.rest import RestNode
+
+PAST = f"{FIND}&at=0s"
+
+
+@pytest.fixture
+async def acme(closed: RestNode) -> RestNode:
+    """A node with labelled topics in `acme/pay`."""
+    await make_acme(closed)
+    return closed
+
+
+async def test_who_may_list_a_namespace_may_see_its_past(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    before = (await seen(acme, FIND, "app"))["position"]
+    await done(acme, "DELETE", f"{ADMIN}/persistent/acme/pay/taxes")
+    assert (await seen(acme, PAST, "app"))["counts"]["matched"] == 2
+    assert (await seen(acme, f"{FIND}&at={before}", "app"))["counts"]["matched"] == 3
+
+
+async def test_a_grant_on_a_topic_says_nothing_of_the_past(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/orders", "app", "list-topics", "read-policies")
+    answer = await acme.send("GET", PAST, authorization=bearer("app"))
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert "list all of its topics" in answer.json()["detail"]
+    assert await seen(acme, PAST, "stranger") == 403
+
+
+async def test_a_former_life_of_a_namespace_is_the_tenants(acme: RestNode) -> None:
+    before = (await seen(acme, FIND, "boss"))["position"]
+    await done(acme, "DELETE", f"{ADMIN}/namespaces/acme/pay?force=true")
+    await done(acme, "PUT", f"{ADMIN}/namespaces/acme/pay")
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    then = f"{FIND}&at={before}"
+    assert (await seen(acme, PAST, "app"))["counts"]["matched"] == 0
+    assert await seen(acme, then, "app") == 404
+    for who in ("boss", "root"):
+        assert (await seen(acme, then, who))["counts"]["matched"] == 3

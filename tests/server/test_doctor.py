@@ -1,0 +1,135 @@
+"""What a node tells of itself to whoever asks whether it is well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime.agreeing import flip_payload, foreign_record, look
+from tests.server.rest import RestNode, problem_in, rest_node
+from tests.snapshot.test_commits import COMMIT
+from topicfold.errors import OperatorNeeded
+from topicfold.log.memory import MemoryStore
+from topicfold.log.port import SettingProblem
+from topicfold.runtime import agreement
+from topicfold.snapshot.commits import put_commit
+
+DOCTOR = "/api/v1/doctor"
+PARTITION = 3
+
+
+@pytest.fixture(autouse=True)
+def looks_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes compare when a test says so."""
+    monkeypatch.setattr(agreement, "LOOK_EVERY_SECONDS", 3_600.0)
+
+
+def problems(diagnosis: dict[str, Any]) -> list[str]:
+    """Return what is wrong, each with what to do."""
+    assert diagnosis["healthy"] is (not diagnosis["problems"])
+    return [f"{each['what']} -> {each['next']}" for each in diagnosis["problems"]]
+
+
+async def test_a_node_that_is_well_says_how_far_it_is_and_nothing_wrong(orders: RestNode) -> None:
+    found = await orders.get(DOCTOR)
+    assert problems(found) == []
+    assert found["log"] | {"incarnation": ""} == {"incarnation": "", "reachable": True, "wrongSettings": []}
+    state = orders.node.engine.states[PARTITION]
+    assert found["partitions"][PARTITION] == {
+        "partition": PARTITION, "ready": True, "reason": "", "position": state.position,
+        "digest": state.digest().hex(), "topics": 1, "undecodableTopics": 0, "compared": None, "comparisons": 0,
+        "differences": {}, "examined": None,
+    }  # fmt: skip
+    assert (found["scrub"], found["snapshot"]) == (None, None)
+
+
+async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(orders: RestNode) -> None:
+    end = len(orders.node.log.store.entries[PARTITION])
+    orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "http://node2:8080", PARTITION))
+    await look(orders.node)
+    found = await orders.get(DOCTOR)
+    assert problems(found) == [
+        f"node http://node2:8080 has another digest of partition 3 at {end}; folding anew says this node is right -> "
+        "topicfold doctor --url http://node2:8080 asks that node"
+    ]
+    told = found["partitions"][PARTITION]
+    assert told["compared"] | {"at": ""} == {"position": end, "node": "http://node2:8080", "equal": False, "at": ""}
+    assert (told["differences"], told["examined"]) == ({"http://node2:8080": 1}, "memory_right")
+    assert found["partitions"][PARTITION]["ready"]
+    metrics = (await orders.send("GET", "/metrics")).text
+    assert 'topicfold_digests_compared_total{result="different"} 1.0' in metrics
+    assert 'topicfold_partitions_examined_total{finding="memory_right"} 1.0' in metrics
+
+
+async def test_who_agrees_again_is_no_problem_any_more(orders: RestNode) -> None:
+    state = orders.node.engine.states[PARTITION]
+    for digest in (bytes(16), state.digest()):
+        orders.node.log.store.append(PARTITION, foreign_record(state.position, digest, "two", PARTITION))
+        await look(orders.node)
+    found = await orders.get(DOCTOR)
+    assert problems(found) == []
+    assert found["partitions"][PARTITION]["differences"] == {"two": 1}
+
+
+async def test_a_difference_is_a_problem_for_a_day(orders: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = len(orders.node.log.store.entries[PARTITION])
+    orders.node.log.store.append(PARTITION, foreign_record(end, bytes(16), "two", PARTITION))
+    await look(orders.node)
+    assert len(problems(await orders.get(DOCTOR))) == 1
+    monkeypatch.setattr("topicfold.server.doctor.PROBLEM_FOR_MS", -1)
+    assert problems(await orders.get(DOCTOR)) == []
+
+
+@pytest.fixture
+async def spoilt(orders: RestNode) -> AsyncIterator[RestNode]:
+    """A node that found its memory wrong where `orders` is."""
+    flip_payload(orders.node)
+    await orders.node.engine.scrubber.scrub()
+    await orders.node.engine.examiner.idle()
+    yield orders
+    flip_payload(orders.node, b"pax", b"pay")
+
+
+async def test_memory_that_is_wrong_makes_the_node_not_ready_with_the_offset(spoilt: RestNode) -> None:
+    position = spoilt.node.engine.states[PARTITION].position
+    answer = await spoilt.send("GET", "/readyz")
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
+    assert f"what the log says up to offset {position}: what is stored of" in answer.json()["reason"]
+    assert await spoilt.problem("GET", "/api/v1/topics/public/default/orders") == (503, "not_ready")
+    found = await spoilt.get(DOCTOR)
+    assert "Restart this node" in problems(found)[0]
+    assert [each["partition"] for each in found["partitions"] if not each["ready"]] == [PARTITION]
+    assert (found["scrub"]["topics"], found["scrub"]["found"]) == (1, 1)
+    assert found["partitions"][PARTITION]["examined"] == "memory_wrong"
+    assert "topicfold_scrub_found_total 1.0" in (await spoilt.send("GET", "/metrics")).text
+
+
+async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) -> None:
+    engine = orders.node.engine
+    engine.freshness.problems = (SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter"),)
+    engine.freshness.is_reachable = False
+    engine.reader.stop(OperatorNeeded("it broke"), 5)
+    engine.states[PARTITION].topics["public/default"].undecodable.add(0)
+    told = "\n".join(problems(await orders.get(DOCTOR)))
+    engine.states[PARTITION].topics["public/default"].undecodable.clear()
+    assert "the log cannot be reached -> see whether topicfold.db is there" in told
+    assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
+    assert "partition 5 has stopped: it broke -> restart this node" in told
+    assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
+
+
+async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store: MemoryStore, tmp_path: Path) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        found = await rest.get(DOCTOR)
+        assert found["snapshot"] == {"path": str(tmp_path), "sequence": None, "ageSeconds": None}
+        assert problems(found) == [
+            f"there is no commit in the snapshot {tmp_path} -> topicfold compact --once --snapshot {tmp_path}"
+        ]
+        put_commit(tmp_path, replace(COMMIT, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
+        found = await rest.get(DOCTOR)
+        assert (found["snapshot"]["sequence"], problems(found)) == (7, [])
+        assert 60 <= found["snapshot"]["ageSeconds"] < 90

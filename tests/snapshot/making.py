@@ -1,0 +1,46 @@
+"""Snapshots for tests, made without Spark: logs folded in batches by the job's own slices, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.compaction.folding import Placed, Tables, run_here
+from topicfold.compaction.compactor import Compactor
+from topicfold.log.identity import recognise_identity
+from topicfold.log.port import Log
+from topicfold.snapshot.commits import Commit
+
+
+async def records_of(log: Log, until: Mapping[int, int] | None = None) -> list[Placed]:
+    """Return all records of `log`, or those below the positions `until`."""
+    found: list[Placed] = []
+    for partition, start in (await log.start_offsets()).items():
+        offset = start
+        end = (until or {}).get(partition, (await log.end_offsets())[partition])
+        while offset < end and (batch := await log.read(partition, offset, min(1_000, end - offset))):
+            found += [Placed(*entry) for entry in batch]
+            offset = batch[-1].offset + 1
+    return found
+
+
+async def compacted(log: Log, root: Path, *cuts: Mapping[int, int], until: Mapping[int, int] | None = None) -> Tables:
+    """Bring a snapshot of `log` up to each of `cuts` in turn, and then to `until` or the log's end."""
+    identity = await recognise_identity(log)
+    tables = Tables(root, identity.partitions, identity.incarnation)
+    for each in (*cuts, until):
+        tables.take(await records_of(log, each))
+    return tables
+
+
+async def compacted_further(log: Log, root: Path) -> Commit:
+    """Bring the snapshot at `root`, which need not be there, up to the log's end; return the newest commit."""
+    identity = await recognise_identity(log)
+    job = Compactor(root, identity, 2)
+    try:
+        starts = job.base.start
+        done = job.take(run_here([each for each in await records_of(log) if each.offset >= starts[each.partition]]))
+        assert job.base.commit is not None
+        return done.commit if done else job.base.commit
+    finally:
+        job.close()

@@ -1,0 +1,195 @@
+"""Whatever is done to a snapshot's files is seen before anything is built of them, and the commit before is used."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.builders import an_id, empty_state, namespace_put, operation, topic_put
+from tests.compaction.folding import Tables, placed
+from topicfold.compaction import batch
+from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
+from topicfold.snapshot.commits import MANIFESTS, Commit, put_commit
+from topicfold.snapshot.loading import Loaded, load
+from topicfold.state.fold import PartitionState
+
+FLIPS = int(os.environ.get("TOPICFOLD_TEST_FLIPS", "200"))
+"""10,000 in the nightly run."""
+TOPICS = 40
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot of two commits, the second with a tail behind the first's base."""
+
+    root: Path
+    first: Commit
+    second: Commit
+
+    def files_of(self, commit: Commit) -> list[Path]:
+        """Return the files that a node reads of a commit, the commit itself among them."""
+        return [self.manifest(commit), *(self.root / each.path for each in commit.files)]
+
+    def manifest(self, commit: Commit) -> Path:
+        return self.root / MANIFESTS / f"{commit.sequence:012}.json"
+
+    def load(self) -> Loaded:
+        found = load(self.root, bytes(16), 1, new_state)
+        assert found is not None
+        return found
+
+    def require_fallback(self, *hit: Path) -> None:
+        """See that the second commit is given up, and the first is used or, where one of its files is hit too, none."""
+        if {*hit} & {*self.files_of(self.first)}:
+            with pytest.raises(SnapshotDamaged):
+                self.load()
+            return
+        found = self.load()
+        assert found.commit.sequence == 1
+        assert [each.values["sequence"] for each in found.damaged] == [2]
+        assert found.states[0].digest().hex() == self.first.digests[0]
+
+
+def new_state(partition: int) -> PartitionState:
+    return empty_state(partition, 1, client_ring=65_536, server_ring=16_384)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    """A snapshot that is never touched: tests take copies."""
+    root = tmp_path_factory.mktemp("snapshot")
+    log = [namespace_put(1)] + [
+        topic_put(n, an_id(1), name=f"persistent://public/default/t{n % TOPICS}",
+                  base=an_id(n - TOPICS) if n > TOPICS + 1 else bytes(16),
+                  labels={"team": f"t{n % 3}", "n": str(n)}, operations=(operation(n, by_client=bool(n % 2)),))
+        for n in range(2, TOPICS + 20)
+    ]  # fmt: skip
+    tables = Tables(root, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None)
+        tables.take(placed(0, log[:TOPICS]))
+        tables.take(placed(0, log[TOPICS:], TOPICS))
+    return Snapshot(root, *tables.commits)
+
+
+@pytest.fixture
+def snapshot(made: Snapshot, tmp_path: Path) -> Snapshot:
+    """A copy to be damaged."""
+    shutil.copytree(made.root, tmp_path / "snapshot")
+    return replace(made, root=tmp_path / "snapshot")
+
+
+def flips(snapshot: Snapshot, seed: int) -> Iterator[tuple[Path, int, int]]:
+    """Yield places in files of the second commit, every file alike, and bits to flip there."""
+    chance = random.Random(seed)
+    files = snapshot.files_of(snapshot.second)
+    while True:
+        file = chance.choice(files)
+        yield file, chance.randrange(file.stat().st_size), 1 << chance.randrange(8)
+
+
+def test_an_undamaged_snapshot_loads_whole(snapshot: Snapshot) -> None:
+    found = snapshot.load()
+    assert (found.commit.sequence, found.damaged) == (2, ())
+    assert found.states[0].digest().hex() == snapshot.second.digests[0]
+
+
+def test_any_flipped_bit_is_seen(snapshot: Snapshot) -> None:
+    for file, place, bit in islice(flips(snapshot, seed=6), FLIPS):
+        whole = file.read_bytes()
+        damaged = bytearray(whole)
+        damaged[place] ^= bit
+        file.write_bytes(damaged)
+        snapshot.require_fallback(file)
+        file.write_bytes(whole)
+    assert snapshot.load().commit.sequence == 2
+
+
+def test_a_file_that_is_gone_or_cut_short_anywhere_is_seen(snapshot: Snapshot) -> None:
+    chance = random.Random(7)
+    for file in snapshot.files_of(snapshot.second):
+        whole = file.read_bytes()
+        for length in (0, 1, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(5))):
+            file.write_bytes(whole[:length])
+            snapshot.require_fallback(file)
+        file.write_bytes(whole + b"\0")
+        snapshot.require_fallback(file)
+        file.write_bytes(whole)
+    for file in snapshot.files_of(snapshot.second)[1:]:
+        whole = file.read_bytes()
+        file.unlink()
+        snapshot.require_fallback(file)
+        file.write_bytes(whole)
+
+
+def test_files_that_were_swapped_are_seen(snapshot: Snapshot) -> None:
+    files = [snapshot.root / each.path for each in snapshot.second.files]
+    for one, other in pairwise(files):
+        contents = one.read_bytes(), other.read_bytes()
+        one.write_bytes(contents[1])
+        other.write_bytes(contents[0])
+        snapshot.require_fallback(one, other)
+        one.write_bytes(contents[0])
+        other.write_bytes(contents[1])
+
+
+def test_an_older_commit_on_top_is_seen(snapshot: Snapshot) -> None:
+    snapshot.manifest(snapshot.second).write_bytes(snapshot.manifest(snapshot.first).read_bytes())
+    snapshot.require_fallback()
+    assert snapshot.load().commit.sequence == 1
+
+
+def test_what_nobody_reads_of_a_newer_commit_harms_no_older_one(snapshot: Snapshot) -> None:
+    snapshot.manifest(snapshot.second).unlink()
+    assert snapshot.load().damaged == ()
+
+
+@pytest.mark.parametrize(
+    ("forged", "says"),
+    [
+        (lambda commit: {"digests": ("00" * 16,)}, "another digest in partition 0"),
+        (lambda commit: {"counts": {**commit.counts, "topics": 1}}, f"holds {TOPICS} topics, not 1"),
+        (lambda commit: {"counts": {**commit.counts, "records": 1}}, "records, not 1"),
+        (lambda commit: {"files": commit.files[1:]}, "of the snapshot"),
+        (lambda commit: {"levels": (0,)}, "another digest"),
+    ],
+)
+def test_a_commit_that_does_not_say_what_its_files_hold_is_given_up(
+    snapshot: Snapshot, forged: Callable[[Commit], dict[str, object]], says: str
+) -> None:
+    put_commit(snapshot.root, replace(snapshot.second, sequence=3, after=2, **forged(snapshot.second)))
+    found = snapshot.load()
+    assert found.commit.sequence == 2
+    assert says in found.damaged[0].reason
+
+
+@pytest.mark.parametrize(("fields", "error"), [
+    ({"incarnation": "ab" * 16}, WrongSnapshot), ({"partitions": 2}, WrongSnapshot), ({"format": 9}, WrongSnapshot),
+    ({"levels": (2,)}, LevelUnsupported),
+])  # fmt: skip
+def test_a_snapshot_of_another_log_or_a_newer_version_is_refused(
+    snapshot: Snapshot, fields: dict[str, object], error: type[Exception]
+) -> None:
+    put_commit(snapshot.root, replace(snapshot.second, sequence=3, after=2, **fields))
+    with pytest.raises(error):
+        snapshot.load()
+
+
+def test_the_newest_commit_at_or_below_a_position_is_chosen(snapshot: Snapshot) -> None:
+    (first,) = snapshot.first.to
+    for position, sequence in ((first + 1, 1), (first, 1), (snapshot.second.to[0], 2)):
+        found = load(snapshot.root, bytes(16), 1, new_state, not_above={0: position})
+        assert found is not None
+        assert found.commit.sequence == sequence
+    assert load(snapshot.root, bytes(16), 1, new_state, not_above={0: first - 1}) is None
+
+
+def test_a_directory_without_a_snapshot_is_said_to_have_none(tmp_path: Path) -> None:
+    assert load(tmp_path / "nowhere", bytes(16), 1, new_state) is None

@@ -1,0 +1,52 @@
+"""The files of a table are those that Delta's own library names, however the table was written and tidied up."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from topicfold.errors import SnapshotDamaged
+from topicfold.snapshot.delta_files import active_paths
+
+
+def named_by_delta(root: Path) -> list[str]:
+    found = pa.table(DeltaTable(str(root / "history")).get_add_actions(flatten=True))["path"].to_pylist()
+    return sorted(f"history/{path}" for path in found)
+
+
+def append(root: Path, *numbers: int) -> None:
+    write_deltalake(str(root / "history"), pa.table({"number": pa.array(numbers, pa.int64())}), mode="append")
+
+
+def test_what_was_appended_tidied_and_summed_up_is_what_there_is(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    assert active_paths(tmp_path, "history") == []
+    for number in range(30):
+        append(tmp_path, number, number + 1)
+        table = DeltaTable(str(tmp_path / "history"))
+        if chance.random() < 0.2:
+            table.optimize.compact()
+        if chance.random() < 0.2:
+            DeltaTable(str(tmp_path / "history")).create_checkpoint()
+        assert active_paths(tmp_path, "history") == named_by_delta(tmp_path)
+    assert list((tmp_path / "history" / "_delta_log").glob("*.checkpoint.parquet"))
+
+
+def test_entries_that_a_checkpoint_stands_for_need_not_be_there(tmp_path: Path) -> None:
+    for number in range(5):
+        append(tmp_path, number)
+    DeltaTable(str(tmp_path / "history")).create_checkpoint()
+    for path in (tmp_path / "history" / "_delta_log").glob("*.json"):
+        path.unlink()
+    assert len(active_paths(tmp_path, "history")) == 5
+
+
+def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    append(tmp_path, 1)
+    (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text("{")
+    with pytest.raises(SnapshotDamaged, match="the log of the table"):
+        active_paths(tmp_path, "history")

@@ -1,0 +1,171 @@
+"""A state that comes from a snapshot is the one that folding comes to, now and after whatever comes next."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import an_id, empty_state, namespace_delete, namespace_put, topic_put
+from tests.compaction.folding import Tables, index_of, placed
+from tests.state.histories import PARTITION, PARTITIONS, Log, logs
+from topicfold.compaction import batch
+from topicfold.log.payload import encode_record, payload_schema_of
+from topicfold.model.events import Event
+from topicfold.model.records import Pending, Step, TopicRecord, frozen
+from topicfold.snapshot.loading import load
+from topicfold.state.fold import PartitionState
+from topicfold.state.invariants import check
+
+many = settings(max_examples=60, deadline=None)
+cuts = st.lists(st.integers(0, 60), max_size=4)
+seeds = st.integers(0, 1_000_000)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_rings() -> Iterator[None]:
+    """Rings of a few operations, so that they overflow."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("rings", "batch", "folded"):
+            patch.setattr(f"topicfold.compaction.{module}.CAPACITIES", {"client": 4, "server": 3})
+        patch.setattr(batch, "_RING_FILES", 3)
+        yield
+
+
+def new_state(partition: int) -> PartitionState:
+    """Return a partition with such rings, that has folded nothing."""
+    return empty_state(partition, PARTITIONS, client_ring=4, server_ring=3)
+
+
+def snapshot_of(log: Log, root: Path, cut: Sequence[int] = (), seed: int = 0, rewritten: float = 0.3) -> Tables:
+    """Return the tables after `log`, in batches cut at these places; `topics` is rewritten with this chance."""
+    chance = random.Random(seed)
+    tables = Tables(root, PARTITIONS)
+    places = sorted({0, *(each for each in cut if each < len(log)), len(log)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or chance.random() < rewritten)
+        for start, end in pairwise(places):
+            tables.take(placed(PARTITION, log[start:end], start), slices=chance.choice((1, 2, 3)))
+    return tables
+
+
+def loaded(log: Log, cut: Sequence[int] = (), seed: int = 0, rewritten: float = 0.3) -> PartitionState:
+    """Return what a node has that starts from the snapshot of `log`."""
+    with tempfile.TemporaryDirectory() as root:
+        snapshot_of(log, Path(root), cut, seed, rewritten)
+        found = load(Path(root), bytes(16), PARTITIONS, new_state)
+    assert found is not None
+    return found.states[PARTITION]
+
+
+def folded(log: Log) -> PartitionState:
+    """Return what a node has that folds all of `log`."""
+    state = new_state(PARTITION)
+    for each in log:
+        state.apply(state.position, each)
+    return state
+
+
+def rows_of(state: PartitionState) -> dict[str, object]:
+    """Return every topic's record and labels, by namespace and key, with all that is indexed of it."""
+    return {
+        f"{namespace}/{key}": (
+            table.get(key), table.labels(number), table.shown(number), table.stored_hash(number),
+            number in table.undecodable, number in table.pending, number in table.ending,
+        )
+        for namespace, table in state.topics.items()
+        for key, number in table.numbers.items()
+    }  # fmt: skip
+
+
+def assert_same(one: PartitionState, other: PartitionState) -> None:
+    """Hold two states against each other, numbers of topics aside."""
+    assert check(one) == []
+    assert (one.position, one.level, one.tenants, one.namespaces) == (
+        other.position, other.level, other.tenants, other.namespaces
+    )  # fmt: skip
+    assert rows_of(one) == rows_of(other)
+    assert index_of(one) == index_of(other)
+    assert one.digest() == other.digest()
+
+
+@given(logs, cuts, seeds)
+@many
+def test_a_loaded_state_is_the_folded_one(log: Log, cut: list[int], seed: int) -> None:
+    assert_same(loaded(log, cut, seed), folded(log))
+
+
+@given(logs, st.integers(1, 60), cuts, seeds)
+@many
+def test_whatever_comes_next_is_judged_alike(log: Log, place: int, cut: list[int], seed: int) -> None:
+    place = min(place, len(log))
+    state, other = loaded(log[:place], cut, seed), folded(log[:place])
+    for each in log[place:]:
+        mine, theirs = state.apply(state.position, each), other.apply(other.position, each)
+        assert (mine.outcome, mine.settled) == (theirs.outcome, theirs.settled)
+        assert (mine.effect is None) == (theirs.effect is None)
+    assert_same(state, other)
+
+
+def topics(*records: TopicRecord, names: Sequence[str] = ()) -> Log:
+    """Return a log that makes a topic of each of `records`, in the default namespace."""
+    names = names or [f"t{n}" for n in range(len(records))]
+    made: list[Event | None] = [namespace_put(1, name="acme/a")]
+    for n, (name, record) in enumerate(zip(names, records, strict=True)):
+        domain, _, local = name.rpartition("://")
+        full = f"{domain or 'persistent'}://acme/a/{local}"
+        put = topic_put(n + 2, an_id(1), name=full)
+        made.append(put._replace(payload=encode_record(record), payload_schema=payload_schema_of(record)))
+    return made
+
+
+def test_what_only_some_topics_have_comes_with_them() -> None:
+    log = topics(
+        TopicRecord(partitions=4, labels=frozen({"team": "pay"})),
+        TopicRecord(kafka_name="elsewhere"),
+        TopicRecord(pending=Pending(Step.END, "")),
+        TopicRecord(grants=frozen({"ann": ("consume",)})),
+        TopicRecord(),
+        names=["a", "b", "c", "d", "non-persistent://e"],
+    )
+    state = loaded(log)
+    (table,) = state.topics.values()
+    assert_same(state, folded(log))
+    assert (len(table.partitions), len(table.kafka_names), len(table.ending), len(table.grants)) == (1, 1, 1, 1)
+    assert len(table.non_persistent) == 1
+
+
+def test_names_of_many_segments_are_found_as_in_a_folded_state() -> None:
+    names = [f"eu__pay__{n}" for n in range(40)] + ["__odd", "eu____gap", "a__b", "a__" * 40 + "z"]
+    log = topics(*[TopicRecord()] * len(names), names=names)
+    assert_same(loaded(log), folded(log))
+
+
+def test_labels_that_hundreds_bear_are_found_as_in_a_folded_state() -> None:
+    log = topics(*[TopicRecord(labels=frozen({"team": f"t{n % 3}", "n": str(n)})) for n in range(300)])
+    assert_same(loaded(log), folded(log))
+
+
+@pytest.mark.parametrize("rewritten", [0.0, 1.0])
+def test_topics_that_went_with_their_namespace_do_not_come_back_with_its_next_life(rewritten: float) -> None:
+    log = topics(TopicRecord(), TopicRecord(), TopicRecord())
+    made = len(log)
+    log += [namespace_delete(50, an_id(1), name="acme/a"), namespace_put(51, an_id(50), name="acme/a")]
+    log += [topic_put(52, an_id(51), name="persistent://acme/a/t1", labels={"team": "pay"})]
+    for cut in ((made,), (made, made + 1), (made, made + 2), (made - 1, made + 1)):
+        state = loaded(log, cut, rewritten=rewritten)
+        assert_same(state, folded(log))
+        assert state.topics["acme/a"].keys == ["t1"]
+
+
+def test_of_a_topics_rows_in_base_and_tail_the_newest_counts() -> None:
+    log = topics(TopicRecord(), TopicRecord())
+    log += [topic_put(60 + n, an_id(1), an_id(60 + n - 1) if n else an_id(2), name="persistent://acme/a/t0",
+                      labels={"n": str(n)}) for n in range(4)]  # fmt: skip
+    assert_same(loaded(log, (3, 4, 5, 6), rewritten=0), folded(log))
