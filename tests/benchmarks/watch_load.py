@@ -26,10 +26,14 @@ _MOST_PAIRS = 3
 
 
 class Late(NamedTuple):
-    """How late frames came, in seconds, to those who read all the time; and how many came not as they had to."""
+    """How late frames came, in seconds, to those who read all the time; and how many came not as they had to.
+
+    `missing` had not come to them before the others read again.
+    """
 
     seconds: list[float]
     wrong: int
+    missing: int
 
     @property
     def p99_ms(self) -> float:
@@ -63,6 +67,10 @@ def run(site: Site) -> Iterator[Row]:
     yield row(
         f"watches: {of}, lost, twice or out of order", "frames", wrong, "all that came", frames, Goal("ours", "=", 0)
     )
+    missing = [float(each.missing) for each in some_do_not]
+    late_frames = [float(len(each.seconds)) for each in some_do_not]
+    what = f"watches: {of}, not come to others while 1 % do not read"
+    yield row(what, "frames", missing, "all that came", late_frames, Goal("ours", "=", 0))
     what = f"watches: {of}, p99 while 1 % do not read"
     yield row(what, "ms", others, "all read", p99s, Goal("ratio", "≤", 1.1))
 
@@ -98,7 +106,7 @@ class Load:
         """Make changes, all watches reading."""
         changes = self._some()
         written = self._writer.run(write, changes, 1 / CHANGES_PER_SECOND)
-        return self._late(changes, written)
+        return self._late(changes, written, self._judge.due(changes))
 
     def changes_unread(self) -> Late:
         """Make the same number of changes while some do not read; then have them read."""
@@ -107,16 +115,20 @@ class Load:
         changes = self._some()
         filled = self._writer.run(write, bulk, 0)
         written = self._writer.run(write, changes, 1 / CHANGES_PER_SECOND)
+        writes = [*bulk, *changes]
+        due = self._judge.due(writes)
+        missing = self._party.run(
+            missing_of_others, self._stalled, sum(map(len, due[self._stalled :])), _SETTLE_SECONDS
+        )
         self._party.run(resume, self._stalled)
-        return self._late([*bulk, *changes], [*filled, *written])
+        return self._late(writes, [*filled, *written], due)._replace(missing=missing)
 
     def _some(self) -> list[Write]:
         many = int(self._site.sizes.watch_seconds * CHANGES_PER_SECOND)
         random = self._random
         return [Write(random.choice(self._topics), random_labels(next(self._numbers), random)) for _ in range(many)]
 
-    def _late(self, writes: Sequence[Write], written: Sequence[Written]) -> Late:
-        due = self._judge.due(writes)
+    def _late(self, writes: Sequence[Write], written: Sequence[Written], due: Sequence[Sequence[str]]) -> Late:
         came = self._party.run(frames_of_all, sum(map(len, due)), _SETTLE_SECONDS)
         sent = {labels["n"]: each.sent for (_, labels), each in zip(writes, written, strict=True)}
         seconds: list[float] = []
@@ -128,7 +140,7 @@ class Load:
                 wrong += max(1, len(set(numbers) ^ set(order)), len(order) - len(numbers))
             if watch >= self._stalled:
                 seconds += [when - sent[number] for number, when in told]
-        return Late(seconds, wrong)
+        return Late(seconds, wrong, 0)
 
 
 async def pause(party: Party, count: int) -> None:
@@ -141,6 +153,16 @@ async def resume(party: Party, count: int) -> None:
     """Have them read again."""
     for watch in party.watches[:count]:
         watch.transport.resume_reading()
+
+
+async def missing_of_others(party: Party, count: int, frames: int, seconds: float) -> int:
+    """Return how many of `frames` do not come to all but the first `count` watches until the time is over."""
+
+    def missing() -> int:
+        return frames - party.frames + sum(len(watch.frames) for watch in party.watches[:count])
+
+    await party.wait(lambda: missing() <= 0, seconds)
+    return missing()
 
 
 async def frames_of_all(party: Party, frames: int, seconds: float) -> list[list[Came]]:

@@ -49,6 +49,13 @@ def test_all_that_is_asked_for_must_hold(run: Run, words: list[str], names: list
     assert listed.out.split() == [f"persistent://public/default/{name}" for name in names]
 
 
+@pytest.mark.parametrize("words", [["-p", r"owner=a\,b=c d"], ["-p", "owner=a,b=c d", "-p", "region=eu"]])
+def test_a_property_may_have_commas(client: Client, run: Run, words: list[str]) -> None:
+    client.create_topic("odd", properties={"owner": "a,b=c d", "region": "eu"})
+    client.create_topic("even", properties={"owner": "a", "b": "c d", "region": "eu"})
+    assert run("topics", "list", *words, "-o", "name").out.split() == ["persistent://public/default/odd"]
+
+
 def test_system_topics_count_for_no_limit_where_they_are_not_shown(client: Client, run: Run) -> None:
     client.create_topic("__change_events")
     assert run("topics", "list", "--limit", "1", "-o", "name").out.split() == ["persistent://public/default/pay__eu"]

@@ -132,6 +132,18 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(
     assert start("watch", "-l", "team=pay", "--since", told[1], "-o", "name").line() == ORDERS
 
 
+def test_a_cursor_of_other_namespaces_is_refused_with_the_one_that_it_says_nothing_of(
+    start: Start, client: Client, run: Run
+) -> None:
+    watching = start("watch", "-l", "team=pay", "-o", "json")
+    cursor = json.loads(watching.line())["cursor"]
+    client.create_namespace("public/other")
+    refused = run("watch", "-n", "public/default", "-n", "public/other", "--since", cursor)
+    assert refused.code == 2
+    assert "says nothing of public/other" in refused.err
+    assert "leave --since out to begin with the topics that match now" in refused.err
+
+
 def test_lines_of_json_have_everything_and_nothing_else_is_printed(start: Start, client: Client) -> None:
     client.create_topic("orders", labels={"team": "pay"})
     watching = start("watch", "--match", "orders", "-o", "json", "--no-initial")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.served import serving
-from topicfold.client import Added, Bookmark, Client, Deleted, Modified
+from topicfold.client import Added, Bookmark, Client, Deleted, Modified, QueryUnconfirmed
 from topicfold.client.find_calls import Asked
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.errors import NamespaceNotFound
@@ -15,10 +15,9 @@ from topicfold.errors import NamespaceNotFound
 DEFAULT = "persistent://public/default"
 
 
-@pytest.fixture(params=["all", "by-properties"])
-def listing(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+@pytest.fixture
+def listing() -> str:
+    return "by-properties"
 
 
 @pytest.fixture
@@ -32,18 +31,30 @@ def asked(namespace: str = "public/default", regex: str = "pay.*") -> Asked:
     return Asked.of(namespace, None, None, None, regex)
 
 
-def test_what_matches_is_told_as_far_as_the_listing_names_it(client: Client, listing: str) -> None:
+def test_what_matches_is_told_as_far_as_the_listing_names_it(client: Client) -> None:
     client.create_topic("pay-eu", properties={"region": "eu", "note": "a,b=c"})
     client.create_topic("pay-us", partitions=2, properties={"region": "us"})
     client.create_topic("ship-eu", properties={"region": "eu", "note": "a,b=c"})
     frames = iter(ListedTopics(client, asked(), {"region": "eu", "note": "a,b=c"}))
-    told = [next(frames) for _ in range({"all": 3, "by-properties": 2}[listing])]
-    names = [frame.topic.name for frame in told if isinstance(frame, Added)]
-    assert names == [f"{DEFAULT}/pay-eu", f"{DEFAULT}/pay-us"][: len(told) - 1]
-    assert told[-1] == Bookmark("", is_initial=True)
+    first, second = next(frames), next(frames)
+    assert isinstance(first, Added)
+    assert first.topic.name == f"{DEFAULT}/pay-eu"
+    assert second == Bookmark("", is_initial=True)
 
 
-@pytest.mark.parametrize("listing", ["by-properties"])
+@pytest.mark.parametrize("listing", ["all", "tests.server.plugins:Heedless"])
+def test_a_listing_that_takes_no_notice_of_properties_is_refused(client: Client) -> None:
+    client.create_topic("pay-us", properties={"region": "us"})
+    with pytest.raises(QueryUnconfirmed, match="does not say what it understood") as refused:
+        next(iter(ListedTopics(client, asked(), {"region": "eu"})))
+    assert "TOPICFOLD_TOPIC_LISTING=by-properties" in refused.value.hint
+
+
+@pytest.mark.parametrize("properties", [{"region": "ü b,c=%"}, {"%": "+", "b": ""}])
+def test_properties_of_any_characters_are_confirmed(client: Client, properties: dict[str, str]) -> None:
+    assert next(iter(ListedTopics(client, asked(), properties))) == Bookmark("", is_initial=True)
+
+
 def test_partitioned_topics_are_told_whole(client: Client) -> None:
     client.create_topic("pay", partitions=3, properties={"region": "eu"})
     first = next(iter(ListedTopics(client, asked(), {"region": "eu"})))
@@ -51,7 +62,6 @@ def test_partitioned_topics_are_told_whole(client: Client) -> None:
     assert (first.topic.name, first.topic.partitions) == (f"{DEFAULT}/pay", 3)
 
 
-@pytest.mark.parametrize("listing", ["by-properties"])
 def test_what_comes_changes_and_goes_is_told_as_a_watch_tells_it(client: Client) -> None:
     frames = iter(ListedTopics(client, asked(), {"region": "eu"}))
     assert isinstance(next(frames), Bookmark)

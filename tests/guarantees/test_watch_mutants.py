@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
+from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_world import lived
 from topicfold.runtime import cut, watch_pump
 from topicfold.runtime.watch_group import Group, Subject
@@ -18,7 +20,7 @@ from topicfold.runtime.window import Window
 from topicfold.server.auth.viewer import Viewer
 from topicfold.state.change import TopicDelta
 
-TRIES = 8
+TRIES = 24
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
 
@@ -42,7 +44,14 @@ def sends_what_was_known_at_the_join(patch: Patch) -> None:
 
 
 def bookmarks_before_all_is_matched(patch: Patch) -> None:
-    patch.setattr(Pump, "tell", lambda self, groups: [self._bookmark(group) for group in groups] and self._wake())
+    match = Pump._match
+
+    async def bookmarks_first(self: Pump, noted: Any, work: Any) -> None:
+        while self._due:
+            await self._bookmark(self._due.popitem()[0], work)
+        await match(self, noted, work)
+
+    patch.setattr(Pump, "_match", bookmarks_first)
 
 
 def leaves_out_what_a_turn_had_no_room_for(patch: Patch) -> None:
@@ -104,6 +113,23 @@ def ends_without_the_rest(patch: Patch) -> None:
     patch.setattr(Watcher, "end", Watcher.abandon)
 
 
+def sends_to_who_does_not_read(patch: Patch) -> None:
+    def take(self: Watcher, data: bytes, positions: Any) -> bool:
+        if data:
+            self._sink.write(data)
+        self._sent = positions
+        return True
+
+    patch.setattr(Watcher, "take", take)
+
+
+def catches_up_without_waiting_for_the_reader(patch: Patch) -> None:
+    async def at_once(self: Pipe) -> None:
+        await asyncio.sleep(0)
+
+    patch.setattr(Pipe, "drained", at_once)
+
+
 MUTANTS: Mapping[Mutant, Iterable[str]] = {
     bookmarks_that_say_nothing_new: ("v1",),
     forgets_what_the_group_had_sent: ("v2", "v5", "v1"),
@@ -116,6 +142,8 @@ MUTANTS: Mapping[Mutant, Iterable[str]] = {
     calls_positions_too_old_that_are_not: ("v7",),
     goes_on_from_what_the_window_lost: ("v7",),
     tells_anybody_of_anything: ("v11",),
+    sends_to_who_does_not_read: ("v10",),
+    catches_up_without_waiting_for_the_reader: ("v10",),
     calls_what_was_there_added: ("v11",),
     keeps_an_old_hash: ("v6",),
     does_not_wait_for_the_future: ("v8", "v3", "v1"),

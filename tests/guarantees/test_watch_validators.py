@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.builders import an_id, namespace_delete, namespace_put, operation, topic_delete, topic_put
-from tests.guarantees.watch_history import Asked, Frame, History, Stream, parsed
+from tests.guarantees.watch_history import MOST_HELD_BYTES, Asked, Frame, History, Stream, parsed
 from tests.guarantees.watch_log import WatchedLog
-from tests.guarantees.watch_validators import MOST_HELD_BYTES, VALIDATORS, violations
+from tests.guarantees.watch_validators import VALIDATORS, violations
 from topicfold.log.codec import encode_event
 from topicfold.log.port import Entry
 from topicfold.model.events import Event
@@ -86,6 +86,12 @@ GOOD = {
     ),
     "unreadable": history(stream(RESET, ITEM, INITIAL, is_unreadable=True)),
     "from the future": history(stream(FUTURE, since=9), stream(AGAIN, since=6)),
+    "a future refused": history(stream(since=9, refused=504)),
+    "gone": history(
+        stream(since=2, refused=410), stream(told("ADDED", None, k="y"), frame("BOOKMARK", 7, initial=True))
+    ),
+    "cut off after a reset": history(stream(RESET, since=2), stream(RESET, told("ADDED", None, k="y"), since=2)),
+    "not ready": history(stream(refused=503), stream(since=3, refused=503)),
 }
 
 BAD: dict[str, tuple[str, History]] = {
@@ -100,8 +106,13 @@ BAD: dict[str, tuple[str, History]] = {
     "a bookmark before its events": ("v6", history(stream(frame("BOOKMARK", 3), MODIFIED, since=2))),
     "a hash of something else": ("v6", history(stream(ITEM, frame("BOOKMARK", 2, initial=True, hash="00000000")))),
     "a reset inside the window": ("v7", history(stream(RESET, ITEM, INITIAL, since=1))),
+    "a reset inside the window, cut off": ("v7", history(stream(RESET, ITEM, since=6))),
+    "gone inside the window": ("v7", history(stream(since=6, refused=410))),
+    "gone without a position": ("v7", history(stream(refused=410))),
+    "refused without a reason": ("v5", history(stream(since=6, refused=500))),
     "no reset outside of it": ("v7", history(stream(ADDED, GONE, AGAIN, since=4, node_at=8))),
     "no reset though it was unreadable": ("v7", history(stream(ITEM, INITIAL, is_unreadable=True))),
+    "a future that is past": ("v8", history(stream(since=3, refused=504))),
     "old events from the future": ("v8", history(stream(GONE, AGAIN, since=9))),
     "a start state of another moment": ("v9", history(stream(told("ADDED", None, k="w"), INITIAL))),
     "a start state that lacks a topic": ("v9", history(stream(frame("BOOKMARK", 2, initial=True)))),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.guarantees.watch_history import Asked, History, Stream, parsed
+from tests.guarantees.watch_history import MOST_HELD_BYTES, Asked, History, Stream, parsed
 from tests.runtime.nodes import Node
 from topicfold.errors import TopicfoldError
 from topicfold.model.events import partition_of
@@ -21,6 +21,8 @@ from topicfold.runtime.watcher import Watcher
 from topicfold.server.auth.viewer import Viewer
 from topicfold.server.frames import Frames
 
+CAPACITY = 800
+"""Bytes at which a connection counts as full."""
 NAMESPACES = ("public/a", "public/b", "public/c", "public/e")
 ROLES = ("ann", "bob")
 SELECTORS = (
@@ -37,7 +39,7 @@ class Pipe:
     stream: Stream
     cut_after: int
     reads_at_once: bool
-    capacity: int = 64 * 1024
+    capacity: int = CAPACITY
     watcher: Watcher | None = None
     held: int = 0
     is_cut: bool = False
@@ -84,12 +86,14 @@ class Pipe:
 
 @dataclass
 class WatchClient:
-    """One client. `history` is what it asked for and received."""
+    """One client. `history` is what it asked for and received. One that is slow does not read for long whiles."""
 
     asked: Asked
     as_events: bool
     random: Random
     partitions: int
+    is_slow: bool = False
+    may_hold: int = MOST_HELD_BYTES
     cuts: bool = True
     pipe: Pipe | None = None
 
@@ -100,11 +104,11 @@ class WatchClient:
         """Watch one node, from `since`, until cut off or told to end."""
         random = self.random
         if cut_after is None:
-            cut_after = random.randrange(1, 30) if self.cuts else 10**9
+            cut_after = random.randrange(1, 300 if self.is_slow else 30) if self.cuts else 10**9
         watches = node.engine.watches
-        stream = Stream(since, watches.now(frozenset(range(self.partitions))))
+        stream = Stream(since, watches.now(frozenset(range(self.partitions))), may_hold=self.may_hold)
         self.history.streams.append(stream)
-        pipe = self.pipe = Pipe(stream, cut_after, reads_at_once=random.random() < 0.7, capacity=2_000)
+        pipe = self.pipe = Pipe(stream, cut_after, reads_at_once=not self.is_slow and random.random() < 0.7)
         watcher = pipe.watcher = Watcher(watches, self.subject(node), pipe)
         try:
             if since is None:

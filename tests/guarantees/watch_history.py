@@ -11,10 +11,12 @@ from typing import Any
 from tests.guarantees.watch_log import Row, Step
 from tests.model.naive_pattern import naive_matches
 from tests.model.naive_selector import naive_tests
+from topicfold.runtime.cursors import MARK
 from topicfold.runtime.revision import decode_revision
-from topicfold.runtime.watches import MARK
 
 Positions = Mapping[int, int]
+MOST_HELD_BYTES = 160 * 1024
+"""For a client that does not read: 64 KiB until the connection counts as full, and what is written at once."""
 _LISTS = {"list-topics", "admin", "produce", "consume"}
 
 
@@ -90,15 +92,20 @@ class Frame:
 
 @dataclass
 class Stream:
-    """One connection: from where it was to go on, where its node was then, and what came."""
+    """One connection: from where it was to go on, where its node was then, and what came.
+
+    `refused` is the status of an answer that is no stream, 0 for a stream. `most_held` are the most bytes that were
+    kept for its client, where that can be known, `may_hold` how many may be.
+    """
 
     since: Positions | None
     node_at: Positions
     frames: list[Frame] = field(default_factory=list)
-    is_lines: bool = False
+    refused: int = 0
     is_unreadable: bool = False
     ended_politely: bool = False
     most_held: int = 0
+    may_hold: int = MOST_HELD_BYTES
 
     def last_positions(self) -> Positions | None:
         """Return those of the last cursor that came."""

@@ -12,8 +12,9 @@ from tests.guarantees.watch_history import Frame, History, Positions, Segment, c
 from tests.guarantees.watch_log import End, Row, Step, WatchedLog
 from topicfold.model.topic_hash import topic_list_hash
 
-MOST_HELD_BYTES = 160 * 1024
-"""For a client that does not read: 64 KiB until the connection counts as full, and what is written at once."""
+GONE, FUTURE = 410, 504
+MAY_REFUSE = (0, 404, GONE, 503, FUTURE)
+"""What a watch may be refused with: no namespace, gone (V7), not ready, the future (V8)."""
 
 Validator = Callable[[History, WatchedLog, int], Iterator[str]]
 """Takes a history, the log and the size of the window; yields what is wrong."""
@@ -81,6 +82,7 @@ def v5_resumable(history: History, log: WatchedLog, window: int) -> Iterator[str
         brought = {_place(history, frame) for frame in changes(after.frames)}
         known = {_place(history, frame) for frame in changes(before.frames)}
         yield from (f"{place} came again" for place in sorted(brought & known))
+    yield from (f"refused with {each.refused}" for each in history.streams if each.refused not in MAY_REFUSE)
 
 
 def v6_bookmark(history: History, log: WatchedLog, window: int) -> Iterator[str]:
@@ -108,6 +110,10 @@ def v6_bookmark(history: History, log: WatchedLog, window: int) -> Iterator[str]
 def v7_gone(history: History, log: WatchedLog, window: int) -> Iterator[str]:
     """A RESET comes if, and only if, the position is out of the window, unreadable, or a namespace has ended."""
     for stream in history.streams:
+        if stream.refused == GONE and not stream.is_unreadable:
+            yield from _needless_reset(
+                history, log, window, Segment(None, [], [], is_complete=False, known=stream.since)
+            )
         parts = list(segments(stream))
         if stream.is_unreadable and parts[0].reset is None and stream.frames:
             yield "an unreadable position without a RESET"
@@ -115,7 +121,9 @@ def v7_gone(history: History, log: WatchedLog, window: int) -> Iterator[str]:
             gone = [each for each in history.partitions if stream.since[each] < stream.node_at[each] - window]
             yield from (f"{stream.since} is out of the window in partition {each}, without a RESET" for each in gone)
         for part in parts:
-            if part.reset is None or part.start is None or (stream.is_unreadable and part is parts[0]):
+            if part.reset is None or (stream.is_unreadable and part is parts[0]):
+                continue
+            if part.start is None and part.known is None:
                 continue
             yield from _needless_reset(history, log, window, part)
 
@@ -125,6 +133,8 @@ def v8_future(history: History, log: WatchedLog, window: int) -> Iterator[str]:
     for stream in history.streams:
         since = stream.since
         if since is None or all(since[each] <= stream.node_at[each] for each in history.partitions):
+            if stream.refused == FUTURE:
+                yield f"{since} was called the future, at {stream.node_at}"
             continue
         never = any(since[each] > log.ends[each] for each in history.partitions)
         for frame in stream.frames:
@@ -156,8 +166,8 @@ def v9_start_state(history: History, log: WatchedLog, window: int) -> Iterator[s
 def v10_isolated(history: History, log: WatchedLog, window: int) -> Iterator[str]:
     """What is kept for a client that does not read is bounded; once it reads it gets the rest (V3, V5)."""
     for stream in history.streams:
-        if stream.most_held > MOST_HELD_BYTES:
-            yield f"{stream.most_held} bytes were kept for one client"
+        if stream.most_held > stream.may_hold:
+            yield f"{stream.most_held} bytes were kept for one client, at most {stream.may_hold} may be"
 
 
 def v11_filtered(history: History, log: WatchedLog, window: int) -> Iterator[str]:
@@ -231,14 +241,15 @@ def _ends(history: History, log: WatchedLog, start: Positions, end: Positions) -
 
 
 def _needless_reset(history: History, log: WatchedLog, window: int, part: Segment) -> Iterator[str]:
-    known, start = part.known, part.start
-    if known is None or start is None:
+    """Yield what is wrong with a RESET, or a 410 in its place; one that was cut off may be as of the log's end."""
+    known, start = part.known, part.start or log.ends
+    if known is None:
         yield f"a RESET of a stream that went on from nothing: {part.reset}"
         return
     if any(known[each] < start[each] - window for each in history.partitions):
         return
     if not _ends(history, log, known, start):
-        yield f"a RESET inside the window, from {known} to {start}: {part.reset and part.reset.members}"
+        yield f"a RESET inside the window, from {known} to {start}: {part.reset.members if part.reset else GONE}"
 
 
 def _matching(history: History, log: WatchedLog, at: Positions) -> dict[str, Row]:

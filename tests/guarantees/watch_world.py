@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 
+import pytest
+
 from tests.guarantees.watch_clients import NAMESPACES, ROLES, WatchClient, any_query
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
@@ -17,9 +19,16 @@ from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import topic_missing
+from topicfold.runtime import watch_pump, watch_rest, watcher
 
 PARTITIONS = 3
 TOPICS = ("x", "y", "x__y", "x__z", "z__z", "x__y__z", "a" * 28)
+
+
+SMALL = {watch_pump: {"MAX_SENT_BYTES": 1_000}, watch_rest: {"PART": 4}, watcher: {"CHUNK": 2}}
+"""Limits of what is written at once, so small that a client that does not read comes to them within a world."""
+MAY_HOLD = 4_000
+"""A full connection, and what is written at once with these limits."""
 
 
 async def change(node: Node, random: Random) -> None:
@@ -127,7 +136,7 @@ class World:
 
     def _read_some(self) -> None:
         for client in self.clients:
-            if client.pipe is not None and self.random.random() < 0.3:
+            if client.pipe is not None and self.random.random() < (0.1 if client.is_slow else 0.3):
                 client.pipe.read()
 
     async def _read_all(self) -> None:
@@ -144,10 +153,14 @@ class World:
 
 @asynccontextmanager
 async def world(seed: int, window: int, nodes: int = 2, *, lags: bool = False) -> AsyncIterator[World]:
-    """Run a world with the namespaces there."""
+    """Run a world of small limits with the namespaces there."""
     made = World(seed, window, lags=lags)
     for _ in range(nodes):
         await made.start_node()
+    patch = pytest.MonkeyPatch()
+    for module, limits in SMALL.items():
+        for name, limit in limits.items():
+            patch.setattr(module, name, limit)
     try:
         for namespace in NAMESPACES:
             node = made.nodes[0]
@@ -157,6 +170,7 @@ async def world(seed: int, window: int, nodes: int = 2, *, lags: bool = False) -
         yield made
     finally:
         await made.close()
+        patch.undo()
 
 
 async def lived(
@@ -166,7 +180,9 @@ async def lived(
     async with world(seed, window, lags=lags) as made:
         for number in range(clients):
             random = Random(f"{seed}/{number}")
-            made.clients.append(WatchClient(any_query(random), random.random() < 0.5, random, PARTITIONS))
+            is_slow = number % 5 == 0
+            query, as_events = any_query(random), random.random() < 0.5
+            made.clients.append(WatchClient(query, as_events, random, PARTITIONS, is_slow, MAY_HOLD))
         is_done = asyncio.Event()
         following = [asyncio.create_task(client.follow(made.nodes, is_done)) for client in made.clients]
         await made.trouble(changes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +26,21 @@ def blocks(language: str) -> list[str]:
 
 def timeless(text: str) -> str:
     """Return what was printed without positions and random ids, shortened as the document does."""
-    text = re.sub(r'"A[Q-f][\w-]{20,}"', '"AQ…"', text)
+    text = re.sub(r'"A[Q-f][\w.-]{20,}"', '"AQ…"', text)
     return re.sub(r'"[0-9a-f]{32}(\.\d+)?"', r'"0a…\1"', text)
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A node with the topics that the examples are about."""
-    path = tmp_path_factory.mktemp("node")
-    with running(["--log", str(path / "log.db")], path) as (node,):
+    with with_topics(tmp_path_factory.mktemp("node")) as url:
+        yield url
+
+
+@contextmanager
+def with_topics(directory: Path) -> Iterator[str]:
+    """Run a node with the topics that the examples are about, on `log.db`; gives its URL."""
+    with running(["--log", str(directory / "log.db")], directory) as (node,):
         (setting_up,) = blocks("sh")
         shell(f"set -e\n{setting_up}", node.url)
         yield node.url
@@ -51,8 +60,34 @@ def test_an_example_prints_what_the_document_shows(url: str, example: str) -> No
 
 
 async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
-    (source,) = blocks("python")
+    source, _ = blocks("python")
     names: dict[str, Any] = {}
     exec(source, names)
     listed = await names["Listing"]().list("public/default", "ALL", {"only": "logs"})
     assert listed == ["persistent://public/default/logs"]
+
+
+async def test_the_service_in_the_same_process_tells_what_the_document_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TOPICFOLD_TEST_TRIMS", raising=False)  # The example folds the log from its beginning.
+    _, source = blocks("python")
+    names: dict[str, Any] = {}
+    exec(source, names)
+    told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+
+    async def listener(topic: str, labels: Any) -> None:
+        await told.put((topic, labels))
+
+    with with_topics(tmp_path) as url:
+        engine, service, pay, keys = await names["tell_of_labels"](tmp_path / "log.db", listener)
+        body = '-H "Content-Type: application/json" -d \'{"labels": {"team": "ship"}}\''
+        shell(f'curl -X PUT "$URL/api/v1/topics/public/default/late" {body}', url)
+        created = await asyncio.wait_for(told.get(), 10)
+        shell('curl -X DELETE "$URL/api/v1/topics/public/default/late"', url)
+        deleted = await asyncio.wait_for(told.get(), 10)
+        await names["end"](engine, service)
+    assert pay == [f"persistent://public/default/{name}" for name in ("pay__invoice__eu", "pay__refund")]
+    assert f"# {json.dumps(keys)}" in source
+    late = "persistent://public/default/late"
+    assert [created, deleted] == [(late, {"team": "ship"}), (late, None)]

@@ -87,7 +87,11 @@ def test_the_command_says_what_goes_and_why(log_options: Sequence[str], tmp_path
         dry = json.loads(shown.stdout)
         assert dry["deleted"] is False
         done = json.loads(trim(log_options, root, "-o", "json").stdout)
-        assert done == {**dry, "deleted": True}
+        # Digest records may have come meanwhile.
+        assert [(each["from"], each["to"]) for each in done["partitions"]] == [
+            (each["from"], each["to"]) for each in dry["partitions"]
+        ]
+        assert {**done, "partitions": None} == {**dry, "deleted": True, "partitions": None}
         assert sum(each["to"] - each["from"] for each in done["partitions"]) > PARTITIONS
         again = trim(log_options, root)
         assert again.returncode == 0

@@ -67,11 +67,11 @@ async def test_fifty_clients_receive_what_is_promised_whatever_happens_to_nodes(
     log_options: Sequence[str], tmp_path: Path
 ) -> None:
     random = Random(5)
-    count = 1 if "--log" in log_options else 3
+    count = 2 if "--log" in log_options else 3
     with running(log_options, tmp_path, count) as nodes:
         clients = [HttpClient(replace(any_query(random), roles=None), Random(n)) for n in range(CLIENTS)]
         following = [asyncio.create_task(client.follow(nodes)) for client in clients]
-        await trouble(nodes if count > 1 else [nodes[0], nodes[0]], random)
+        await trouble(nodes, random)
         for client in clients:
             client.is_done = True
         await asyncio.gather(*following)
@@ -108,4 +108,5 @@ async def test_ten_silent_seconds_bring_a_ping(tmp_path: Path) -> None:
     with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
         async with opened(node.port) as stream:
             await stream.frame()
-            await stream.until(b"\n:\n\n", 35 if is_trimmed() else 15)
+            # The node's first digest may move the log meanwhile: a bookmark then, and a ping ten seconds later.
+            await stream.until(b"\n:\n\n", 35 if is_trimmed() else 25)

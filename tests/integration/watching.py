@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from random import Random
 from urllib.parse import urlencode
 
 from tests.guarantees.watch_clients import NAMESPACES
-from tests.guarantees.watch_history import Asked, Frame, History, Stream
+from tests.guarantees.watch_history import Asked, Frame, History, Positions, Stream
 from tests.integration.node import Node
 from tests.server.watching import LINES, Opened, ask
 from topicfold.model.events import partition_of
@@ -31,6 +33,7 @@ class HttpClient:
     def __post_init__(self) -> None:
         self.history = History(self.asked, {each: partition_of(each, PARTITIONS) for each in NAMESPACES})
         self._headers = self.random.choice(({}, LINES))
+        self._since: Positions | None = None
 
     async def follow(self, nodes: Sequence[Node]) -> None:
         """Watch one node after another, each from where the one before ended, until it is done."""
@@ -41,24 +44,25 @@ class HttpClient:
 
     async def stream(self, port: int, most: int, query: str = "") -> None:
         """Watch until so many frames have come, or the stream ends."""
-        opened = await ask(port, urlencode(self._query(), doseq=True) + query, **self._headers)
-        if opened.status != 200:
-            opened.cut()
-            return
-        since = self.history.streams[-1].last_positions() if self.cursor and self.history.streams else None
-        stream = Stream(since, since or {}, is_lines=bool(self._headers))
+        by_header = bool(self.cursor) and not self._headers and self.random.random() < 0.5
+        headers = {"last_event_id": self.cursor} if by_header else self._headers
+        stream = Stream(self._since if self.cursor else None, await positions_of(port))
+        asked = self._query() if by_header else self._query() | ({"since": self.cursor} if self.cursor else {})
+        opened = await ask(port, urlencode(asked, doseq=True) + query, **headers)
         self.history.streams.append(stream)
         try:
+            if opened.status != HTTPStatus.OK:
+                stream.refused = opened.status
+                if opened.status == HTTPStatus.GONE:
+                    self.cursor = ""
+                return
             while len(stream.frames) < most and (frame := await self._next(opened)):
                 stream.frames.append(frame)
                 if frame.positions is not None:
-                    self.cursor = frame.cursor
+                    self.cursor, self._since = frame.cursor, frame.positions
             stream.ended_politely = opened.ended_politely
         finally:
             opened.cut()
-            if since is not None and stream.last_positions() is None:
-                # Nothing was learnt: the next one goes on from the same place.
-                self.history.streams.remove(stream)
 
     async def _next(self, opened: Opened) -> Frame | None:
         while not self.is_done:
@@ -77,6 +81,18 @@ class HttpClient:
             query["labelSelector"] = asked.selector
         if asked.regex is not None:
             query["regex"] = asked.regex
-        if self.cursor:
-            query["since"] = self.cursor
         return query
+
+
+async def positions_of(port: int) -> Positions:
+    """Return where the node is, or fails as a connection does."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(b"GET /readyz?verbose HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        async with asyncio.timeout(5):
+            body = (await reader.read()).partition(b"\r\n\r\n")[2]
+    finally:
+        writer.transport.abort()
+    if not body.endswith(b"}"):
+        raise ConnectionError("the node went away")
+    return {int(number): each["position"] for number, each in json.loads(body)["partitions"].items()}

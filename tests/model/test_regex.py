@@ -50,6 +50,8 @@ def test_what_would_hold_a_backtracking_matcher_costs_nothing(regex: str) -> Non
         ("a**", "bad repetition operator: **"),
         ("a{1001}", "invalid repetition size: {1001}"),
         (r"\pL{1000}", "pattern too large"),
+        ("(.*a.{0,80}b){0,9}", "pattern too large"),
+        ("(.*[a-z].{0,90}[0-9]){0,9}", "pattern too large"),
         ("\ud800", "must be valid UTF-8"),
         ("a" * (MAX_REGEX_LENGTH + 1), "257 characters, at most 256"),
     ],
@@ -73,6 +75,26 @@ def test_an_expression_whose_automaton_would_not_fit_is_matched_within_its_memor
     ]
     assert all(regex.matches(name) for name in names)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [r"\w{1,100}", r"[a-z0-9-]{1,63}\.[a-z0-9-]{1,63}", r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", "(.*é){20}",
+     ".{1,40}", ".*".join("abcdefghijklmnopqrstuvwxyz"), "(?i)" + "|".join(["payments-orders-eu"] * 12), "é" * 256],
+)  # fmt: skip
+def test_what_people_write_is_not_too_large(regex: str) -> None:
+    assert str(parse_regex(regex)) == regex
+
+
+def test_too_large_an_expression_is_refused_with_what_to_write_instead() -> None:
+    with pytest.raises(InvalidRegex) as caught:
+        parse_regex(".{1,249}")
+    assert "Repeat fewer times" in caught.value.hint
+
+
+def test_equal_expressions_are_one_object() -> None:
+    regex = parse_regex("a+")
+    assert parse_regex("a+") is regex is not parse_regex("a+", "b/")
 
 
 def test_the_longest_expression_is_taken_and_spells_itself() -> None:

@@ -18,7 +18,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
-from topicfold.runtime import finding, found
+from topicfold.runtime import finding, found, tried_names
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.found import Found
 
@@ -34,6 +34,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(finding, "MAX_SORTED", 0)
         monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
         monkeypatch.setattr(finding, "_STEP", 1)
+        monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
         monkeypatch.setattr(found, "CHUNK", 2)
 
 
@@ -126,7 +127,9 @@ async def test_an_expression_is_tried_once_on_each_name(several: Node) -> None:
     query = TopicQuery(regex=parse_regex("[ab]"))
     assert len(names(await found_once.find(NAMESPACES[:1], query, everyone))) == 1
     await make(several, "b")
-    outcome = next(iter(found_once._known.values())).outcomes[parse_regex("[ab]")]
+    table = several.engine.watches.table(NAMESPACES[0])
+    assert table is not None
+    outcome = several.engine.watches.outcomes.of(table, parse_regex("[ab]"))
     assert list(outcome.tried) == [0]
     assert len(names(await found_once.find(NAMESPACES[:1], query, everyone))) == 2
 
@@ -135,7 +138,7 @@ async def test_what_changes_while_it_tries_counts_as_it_is_at_the_end(
     several: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(finding, "_STEP", 1)
+    monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
     for local in ("a", "b", "c", "d"):
         await make(several, local)
     task = asyncio.ensure_future(
@@ -160,7 +163,7 @@ async def test_few_expressions_are_remembered(several: Node) -> None:
     for number in range(finding.MAX_EXPRESSIONS + 5):
         await remembering.find(NAMESPACES[:1], TopicQuery(regex=parse_regex(f"a{number}?")), everyone)
     [known] = remembering._known.values()
-    assert len(known.outcomes) == finding.MAX_EXPRESSIONS
+    assert len(known.expressions) == finding.MAX_EXPRESSIONS
 
 
 async def test_nothing_is_known_of_a_namespace_that_has_ended(several: Node) -> None:

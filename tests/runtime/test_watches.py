@@ -15,6 +15,7 @@ from topicfold.errors import Forbidden, TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.model.topic_hash import topic_list_hash
 from topicfold.runtime import slices, watch_pump, watches
 from topicfold.runtime.watch_group import Subject
 from topicfold.runtime.watch_pump import Pump
@@ -223,6 +224,18 @@ async def test_a_bookmark_of_many_topics_has_no_hash(orders: Node, monkeypatch: 
     monkeypatch.setattr(watches, "MAX_HASHED", 0)
     (watching,) = await many(orders, 1)
     assert "hash" not in watching.frames[-1].members
+
+
+async def test_a_bookmarks_hash_is_that_of_a_finding_where_few_of_many_topics_match(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watches, "MAX_HASHED", 2)
+    for number in range(4):
+        await orders.writing.create_topic(parse_topic(f"t{number}"), TopicRecord(), orders.asked())
+    few, more = Watching(orders, regex="t[01]"), Watching(orders, regex="t[012]")
+    await asyncio.gather(few.up_to_date(), more.up_to_date())
+    assert few.frames[-1].members["hash"] == topic_list_hash([f"persistent://public/default/t{each}" for each in "01"])
+    assert "hash" not in more.frames[-1].members
 
 
 async def test_any_change_of_a_tenant_or_a_namespace_is_a_reason_to_look_at_rights_again(orders: Node) -> None:

@@ -11,6 +11,7 @@ from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_history import Frame, Stream
 from tests.runtime.nodes import Node, turns
 from topicfold.model.query import TopicQuery
+from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
 from topicfold.runtime.watch_group import Subject
 from topicfold.runtime.watch_ports import Viewer
@@ -46,6 +47,7 @@ class Watching:
         capacity: int = 64 * 1024,
         viewer: Viewer | None = None,
         admits: Admits | None = None,
+        regex: str | None = None,
         **start: Any,
     ) -> None:
         self.node = node
@@ -53,7 +55,8 @@ class Watching:
         self.stream = Stream(None, watches.now(frozenset(node.engine.states)))
         self.pipe = Counting(self.stream, 10**9, reads, capacity)
         encoding = Frames(node.engine.identity, as_events=True)
-        subject = Subject(TopicQuery(parse_selector(selector)), namespaces or ("public/default",), encoding, viewer)
+        query = TopicQuery(parse_selector(selector), regex=None if regex is None else parse_regex(regex))
+        subject = Subject(query, namespaces or ("public/default",), encoding, viewer)
         self.watcher = self.pipe.watcher = Watcher(watches, subject, self.pipe, admits)
         self.task = asyncio.create_task(self.watcher.run(**start))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from topicfold.runtime.engine import Engine
@@ -29,6 +30,12 @@ class Chosen:
         calls.append(("close",))
 
 
+class Heedless(Chosen):
+    """Takes no notice of properties, and says so."""
+
+    takes_properties = False
+
+
 class Plain(Chosen):
     """The same as plain functions, which may wait."""
 
@@ -43,6 +50,12 @@ class Broken(Chosen):
         match properties["how"]:
             case "raise":
                 raise RuntimeError("secret text")
+            case "interrupt":
+                raise KeyboardInterrupt
+            case "exit":
+                raise SystemExit(3)
+            case "cancel":
+                raise asyncio.CancelledError
             case "hang":
                 await asyncio.sleep(60)
             case "text":
@@ -50,6 +63,21 @@ class Broken(Chosen):
             case "numbers":
                 return [1, 2]
         return None
+
+
+class Hanging(Plain):
+    """Plain functions that never come back where its property `hang` is there, one only after its first name."""
+
+    def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:  # type: ignore[override]
+        if properties.get("hang") == "later":
+            return self._named()
+        while "hang" in properties:
+            time.sleep(60)
+        return [f"{DEFAULT}/a"]
+
+    def _named(self) -> Iterator[str]:
+        yield f"{DEFAULT}/a"
+        time.sleep(60)
 
 
 class Unready(Chosen):

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -34,7 +35,7 @@ def command(**settings: object) -> list[str]:
 
 
 @contextmanager
-def served(log_file: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(log_file: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run a server on a log in a file; gives the process and its URL."""
     arguments = command(port=0, log_file=str(log_file), **settings)
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
@@ -55,6 +56,16 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert '"stopped"' in process.stderr.read()
         assert process.wait(10) == 0
+
+
+def test_a_server_stops_though_calls_of_its_topic_listing_never_come_back(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"topic_listing": "tests.server.plugins:Hanging", "request_timeout_seconds": 0.2}
+    with served(tmp_path / "log.db", **settings) as (process, url):
+        for number in range(3):
+            listing = f"{url}/admin/v2/persistent/public/default?properties=hang={number}"
+            assert httpx2.get(listing).json()["code"] == "listing_failed"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(5) == 0
 
 
 def test_a_server_speaks_tls_and_knows_its_clients_by_their_certificates(tmp_path: Path) -> None:

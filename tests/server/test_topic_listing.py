@@ -114,6 +114,23 @@ async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, mon
     assert {table.keys[number] for number in numbers} == {"__change_events", "b", "c", "e"}
 
 
+@pytest.mark.parametrize(
+    ("listing", "query", "said"),
+    [
+        ("all", "properties=team=pay", None),
+        ("by-properties", "properties=team=pay,b=%25C3%25BC,=x,y", r'{"b":"\u00fc","team":"pay"}'),
+        ("by-properties", "", None),
+        (plugin(plugins.Chosen), "properties=team=pay", '{"team":"pay"}'),
+        (plugin(plugins.Heedless), "properties=team=pay", None),
+    ],
+)
+async def test_a_listing_that_goes_by_properties_says_by_which(
+    listing_by: Open, listing: str, query: str, said: str | None
+) -> None:
+    rest = await listing_by(listing)
+    assert (await rest.send("GET", f"{PATH}?{query}")).headers.get("X-Topicfold-Properties") == said
+
+
 async def test_a_plug_in_is_asked_with_mode_and_properties(listing_by: Open) -> None:
     rest = await listing_by(plugin(plugins.Chosen))
     only = f"{DEFAULT}/d%20{DEFAULT}/c%20{DEFAULT}/a"
@@ -154,6 +171,9 @@ async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open
         ("text", "it returned str, not a list of names"),
         ("numbers", "it named 1, which is no text"),
         ("hang", "took longer than 0.2 s"),
+        ("interrupt", "raised KeyboardInterrupt"),
+        ("exit", "raised SystemExit"),
+        ("cancel", "raised CancelledError"),
     ],
 )
 async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: Open, how: str, said: str) -> None:
@@ -164,6 +184,39 @@ async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: 
     assert said in answer.json()["reason"]
     assert "secret" not in answer.text
     assert "Traceback" not in answer.text
+
+
+async def test_calls_that_hang_are_bounded_and_stop_nothing_but_listings(
+    listing_by: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.plug_in_threads.PlugInThreads.__init__.__defaults__", (2,))
+    rest = await listing_by(plugin(plugins.Hanging))
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.1)
+    for number in range(2):
+        assert await rest.problem("GET", f"{PATH}?properties=hang={number}") == (500, "listing_failed")
+    answer = await rest.send("GET", PATH)
+    assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
+    assert "2 calls of the topic listing tests.server.plugins:Hanging have not come back" in answer.json()["reason"]
+    assert await asyncio.wait_for(asyncio.to_thread(lambda: "others have threads"), 1)
+    assert (await rest.get("/api/v1/topics?labelSelector=team"))["counts"]["matched"] > 0
+
+
+async def test_names_that_are_made_one_by_one_may_wait_without_stopping_the_node(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Hanging))
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
+    assert await rest.problem("GET", f"{PATH}?properties=hang=later") == (500, "listing_failed")
+    assert await rest.get(PATH) == full("a")
+
+
+async def test_a_request_that_is_given_up_is_no_failure_of_the_listing(store: MemoryStore) -> None:
+    async with running(store) as node:
+        listings = Listings(node.engine, plugins.Broken(), "broken")
+        listing = asyncio.create_task(listings.choose("public/default", ListingMode.ALL, {"how": "hang"}))
+        await asyncio.sleep(0.05)
+        listing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listing
+        await listings.close()
 
 
 async def test_a_plug_in_that_cannot_be_made_ready_is_tried_again(listing_by: Open) -> None:

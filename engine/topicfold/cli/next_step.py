@@ -67,6 +67,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
         "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
     ),
+    "Leave it out to begin with the topics that match now, or watch that namespace on its own without it.": (
+        "leave --since out to begin with the topics that match now, or watch that namespace on its own without it"
+    ),
     "Is it from another log, or was this one restored? Watch without `since`.": (
         "is it of another server? leave --since out to watch from now"
     ),

@@ -38,7 +38,12 @@ SystemTopics = Annotated[
 ]
 Properties = Annotated[
     list[str] | None,
-    typer.Option("--properties", "-p", metavar="K=V,K=V", help="For the server's topic listing (PIP-452)."),
+    typer.Option(
+        "--properties",
+        "-p",
+        metavar="K=V,K=V",
+        help=r"For the server's topic listing (PIP-452); a comma in a value is \,.",
+    ),
 ]
 PastTime = Annotated[
     str | None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of the same namespaces."),
+    typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of these namespaces at least."),
 ]
 Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Begin with the topics that match now.")]
 
@@ -56,7 +56,7 @@ def watch(
     """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
 
     It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. -o json
-    prints an object a line, with a cursor in each.
+    prints an object a line, each with a cursor, which is empty for the topics that match at the beginning.
 
     \b
     Examples:

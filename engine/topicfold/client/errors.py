@@ -46,7 +46,7 @@ class UnexpectedAnswer(TopicfoldError):
 
 
 class QueryUnconfirmed(UnexpectedAnswer):
-    """The server does not confirm which topics are watched, so it may tell of others, or of all.
+    """The server does not confirm which topics are meant, so it may tell of others, or of all.
 
     `values` hold `url`, `asked` and `confirmed`: both as `topicfold.wire.confirmation` writes them, None for no word.
     """
@@ -54,10 +54,15 @@ class QueryUnconfirmed(UnexpectedAnswer):
     code = "query_unconfirmed"
     default_hint = "Upgrade the server to the client's version."
 
-    def __init__(self, *, url: str, asked: str, confirmed: str | None) -> None:
+    def __init__(self, *, url: str, asked: str, confirmed: str | None, hint: str | None = None) -> None:
         said = "does not say what it understood" if confirmed is None else f"understood {confirmed}"
         super().__init__(
-            f"{url} was asked for {asked} and {said}", url=url, status=200, asked=asked, confirmed=confirmed
+            f"{url} was asked for {asked} and {said}",
+            hint=hint,
+            url=url,
+            status=200,
+            asked=asked,
+            confirmed=confirmed,
         )
 
 

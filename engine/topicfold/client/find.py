@@ -110,9 +110,10 @@ class FindCalls:
         asked for.
 
         They begin with those that match now, unless `initial` is false, or with what happened after `since`: the
-        `cursor` of a frame, of this watch or another of the same namespaces. What is too old for that is told by a
-        `Reset`. The stream goes on by itself when a node stops or a connection is cut, and tells nothing twice; it
-        raises what the server refuses, and `QueryUnconfirmed` if the server does not understand the query.
+        `cursor` of a frame, of this watch or another of these namespaces at least; one of others is refused. What is
+        too old for that is told by a `Reset`. The stream goes on by itself when a node stops or a connection is cut,
+        and tells nothing twice; it raises what the server refuses, and `QueryUnconfirmed` if the server does not
+        understand the query.
 
         Raises:
             InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.

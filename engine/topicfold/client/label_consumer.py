@@ -77,15 +77,16 @@ class LabelConsumer(PassedOn):
         """Follow the topics that match all that is given, as `Client.watch` does; they are known when this returns.
 
         `conf` is librdkafka's. With `properties` (PIP-452) only topics are read that the server's topic listing names
-        for them; it is asked every second. `client` is used and left open, or `url` is where the server is.
-        `on_topics` is called by polls with the full names that came and those that went. `on_assign`, `on_revoke` and
-        `on_lost` are those of `Consumer.subscribe`.
+        for them, which must confirm that it goes by them; it is asked every second. `client` is used and left open, or
+        `url` is where the server is. `on_topics` is called by polls with the full names that came and those that went.
+        `on_assign`, `on_revoke` and `on_lost` are those of `Consumer.subscribe`.
 
         Raises:
             ExtraMissing: confluent-kafka is not installed.
             BadSetting: librdkafka does not take `conf`.
             InvalidRequest: nothing says which topics are meant, or something does that means every topic.
-            QueryUnconfirmed: the server does not say that it understood which topics are meant.
+            QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
+                listing goes by `properties`.
             TopicfoldError: what the server refuses; that it is away.
         """
         try:

@@ -10,13 +10,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 
+from topicfold.client import calls
+from topicfold.client.call import Answer, Call, names_in
 from topicfold.client.client import Client
+from topicfold.client.errors import QueryUnconfirmed
 from topicfold.client.find import PAGE_SIZE
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified
 from topicfold.errors import Wait
-from topicfold.model.names import partition_base
+from topicfold.model.names import PERSISTENT, partition_base
+from topicfold.wire import headers
+from topicfold.wire.confirmation import properties_text
+
+_HINT = (
+    "Have the server list by properties (TOPICFOLD_TOPIC_LISTING=by-properties), or leave them out. The topic listing "
+    "called all, the default, takes no notice of them, and a server of an older version does not say."
+)
 
 PERIOD_SECONDS = 1.0
 """The shortest that Pulsar's `patternAutoDiscoveryPeriod` can be."""
@@ -25,7 +35,8 @@ PERIOD_SECONDS = 1.0
 class ListedTopics:
     """Frames of the persistent topics that `asked` asks for, as far as listings name them for `properties`.
 
-    While the server is away nothing is told; what it refuses is raised.
+    While the server is away nothing is told; what it refuses is raised, and `QueryUnconfirmed` where its listing does
+    not go by these very properties: it would name more.
     """
 
     def __init__(self, client: Client, asked: Asked, properties: Mapping[str, str]) -> None:
@@ -52,11 +63,26 @@ class ListedTopics:
 
     def _topics(self) -> dict[str, Match]:
         listed: set[str] = set()
+        asked = properties_text(self._properties)
         for namespace in self._asked.namespaces:
-            for name in self._client.list_topics(namespace, properties=self._properties):
+            names, confirmed = self._client.perform(_listing(namespace, self._properties))
+            if confirmed != asked:
+                url = self._client.url
+                raise QueryUnconfirmed(url=url, asked=f"properties {asked}", confirmed=confirmed, hint=_HINT)
+            for name in names:
                 listed |= {name, partition_base(name) or name}
         found = self._client.page_through(Listing(self._asked, PAGE_SIZE))
         return {topic.name: topic for topic in found if topic.name in listed}
+
+
+def _listing(namespace: str, properties: Mapping[str, str]) -> Call[tuple[tuple[str, ...], str | None]]:
+    """Return the call for full names, and what the server says that its listing goes by."""
+
+    def read(answer: Answer) -> tuple[tuple[str, ...], str | None]:
+        return names_in(answer), answer.headers.get(headers.PROPERTIES.lower())
+
+    asked = calls.list_topics(namespace, PERSISTENT, {}, properties, with_system_topics=False)
+    return Call(asked.method, asked.path, read, asked.query)
 
 
 def differences(old: Mapping[str, Match], new: Mapping[str, Match]) -> Iterator[Frame]:

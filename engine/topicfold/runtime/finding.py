@@ -1,8 +1,8 @@
 """Finding topics: a query over several namespaces, answered as of one cut, and in slices where names must be tried.
 
 Labels and wildcards are sets. A regular expression is tried on the names that are left, and what came of it is kept
-for as long as the namespace lives: a number's name never changes, so it is never wrong. A large set needs the order
-of all names, which is made the first time. Both take turns with whatever else runs on the loop.
+while somebody watches with it, and after a finding for some time. A large set needs the order of all names, which is
+made the first time. Both take turns with whatever else runs on the loop, and all findings with each other.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
 
-from topicfold.model.names import local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import Regex
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
+from topicfold.runtime.slices import Turns
 from topicfold.state.finding import find, prepare
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
@@ -40,43 +39,18 @@ Tables = Callable[[str], TopicTable | None]
 
 
 @dataclass(slots=True)
-class _Outcome:
-    """On which names an expression was tried, and which it matches."""
-
-    regex: Regex
-    tried: BitMap = field(default_factory=BitMap)
-    matching: BitMap = field(default_factory=BitMap)
-
-    def cover(self, numbers: BitMap, keys: Sequence[str], is_late: Callable[[], bool]) -> bool:
-        """Try the names of `numbers` until it is late, and some at least; return whether none is left."""
-        matches = self.regex.matches
-        untried = numbers - self.tried
-        while untried:
-            step = BitMap(islice(untried, _STEP))
-            self.matching |= BitMap([number for number in step if matches(local_of_key(keys[number]))])
-            self.tried |= step
-            untried -= step
-            if untried and is_late():
-                return False
-        return True
-
-
-@dataclass(slots=True)
 class _Known:
-    """What is known of one namespace's names."""
+    """What is known of one namespace's names; the outcomes of `expressions` are kept."""
 
     order: NameOrder
-    outcomes: OrderedDict[Regex, _Outcome] = field(default_factory=OrderedDict)
+    expressions: OrderedDict[Regex, None] = field(default_factory=OrderedDict)
 
-    def outcome(self, regex: Regex) -> _Outcome:
-        """Return what is known of an expression, and forget one that was not asked about for long."""
-        outcome = self.outcomes.get(regex)
-        if outcome is None:
-            outcome = self.outcomes[regex] = _Outcome(regex)
-        self.outcomes.move_to_end(regex)
-        if len(self.outcomes) > MAX_EXPRESSIONS:
-            self.outcomes.popitem(last=False)
-        return outcome
+    def keep(self, regex: Regex) -> None:
+        """Keep what is known of an expression, and forget one that was not asked about for long."""
+        self.expressions[regex] = None
+        self.expressions.move_to_end(regex)
+        if len(self.expressions) > MAX_EXPRESSIONS:
+            self.expressions.popitem(last=False)
 
     def is_in_order(self, is_late: Callable[[], bool]) -> bool:
         """Put names in order until it is late, and some at least; return whether none is left."""
@@ -93,6 +67,7 @@ class Finding:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._known: WeakKeyDictionary[TopicTable, _Known] = WeakKeyDictionary()
+        self._turns = Turns()
 
     async def find(
         self, namespaces: Sequence[str], query: TopicQuery, listable: Listable, tables: Tables | None = None
@@ -101,10 +76,9 @@ class Finding:
 
         Namespaces that are not there have none. Topics whose end is decided are not found.
 
-        Cost: set steps; for an expression 1 µs a name that it was never tried on, and for a large set once 2 µs a
-        topic of the namespace, in slices of `SLICE_SECONDS`.
+        Cost: set steps; for an expression one try of each name that it was never tried on, and for a large set once
+        2 µs a topic of the namespace, in slices of `SLICE_SECONDS`.
         """
-        held: dict[TopicTable, _Outcome] = {}
         while True:
             is_late = partial(_is_past, asyncio.get_running_loop().time() + SLICE_SECONDS)
             sections: list[Section] = []
@@ -119,10 +93,9 @@ class Finding:
                     break
                 numbers = _candidates(table, query, listable(namespace))
                 if query.regex is not None:
-                    outcome = held.get(table)
-                    if outcome is None:
-                        outcome = held[table] = known.outcome(query.regex)
-                    if not outcome.cover(numbers, table.keys, is_late):
+                    known.keep(query.regex)
+                    outcome = self._engine.watches.outcomes.of(table, query.regex)
+                    if not outcome.cover(query.regex, numbers, table.keys, is_late):
                         break
                     numbers = numbers & outcome.matching
                 if len(numbers) > MAX_SORTED and not known.is_in_order(is_late):
@@ -130,7 +103,7 @@ class Finding:
                 sections += sections_of(namespace, table, numbers)
             else:
                 return Found(sorted(sections, key=_place), self._order_of)
-            await asyncio.sleep(0)
+            await self._turns.next()
 
     def _order_of(self, table: TopicTable) -> NameOrder:
         return self._known[table].order

@@ -1,13 +1,14 @@
 """Listings: one topic listing at work, and what keeps it from doing harm.
 
 Equal listings at the same time share one run. What a listing names can only be less than what there is: names that
-are not there are passed over. One that raises, hangs or returns what is no list of names fails that request alone.
+are not there are passed over. One that raises, hangs or returns what is no list of names fails that request alone;
+while many calls of its plain functions hang, listings are refused, and nothing else is.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -20,6 +21,7 @@ from pyroaring import BitMap
 from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
 from topicfold.model.names import partition_base, split_topic
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.state.topic_table import TopicTable
 
@@ -52,14 +54,21 @@ class Listings:
         self._engine = engine
         self._listing = listing
         self._name = name
+        self._threads = PlugInThreads(name)
         self._ready: asyncio.Task[None] | None = None
         self._runs: dict[_Run, asyncio.Task[Chosen]] = {}
+
+    @property
+    def takes_properties(self) -> bool:
+        """Whether it goes by properties."""
+        return getattr(self._listing, "takes_properties", True)
 
     async def choose(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
         """Return the topics of a namespace that the listing chooses.
 
         Raises:
             ListingFailed: it raised, took too long, or did not return names.
+            Overloaded: too many calls of it have not come back.
         """
         run = namespace, mode, frozenset(properties.items())
         task = self._runs.get(run)
@@ -87,7 +96,7 @@ class Listings:
         if self._ready is not None and not self._ready.cancelled() and self._ready.exception() is None:
             try:
                 await self._guarded(self._listing.close)
-            except ListingFailed:
+            except (ListingFailed, Overloaded):
                 return
 
     async def _choose(self, namespace: str, mode: ListingMode, pairs: Iterable[tuple[str, str]]) -> Chosen:
@@ -96,7 +105,7 @@ class Listings:
         return chosen
 
     async def _listed(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
-        listed: Listed = await _called(self._listing.list, namespace, mode, properties)
+        listed: Listed = await self._called(self._listing.list, namespace, mode, properties)
         if isinstance(listed, BitMap):
             return Chosen(listed)
         if isinstance(listed, str | bytes | Mapping):
@@ -106,9 +115,11 @@ class Listings:
     async def _resolved(self, namespace: str, listed: Iterable[str]) -> Chosen:
         """Return what names mean, a slice of them at a time."""
         rest = iter(listed)
+        # A plain function may wait for each name that it yields.
+        may_wait = isinstance(listed, Iterator) and not iscoroutinefunction(self._listing.list)
         names: set[str] = set()
         numbers = BitMap()
-        while step := list(islice(rest, _STEP)):
+        while step := await self._threads.call(_next, rest) if may_wait else _next(rest):
             strange = next((each for each in step if not isinstance(each, str)), None)
             if strange is not None:
                 raise TypeError(f"it named {strange!r:.80}, which is no text")
@@ -127,15 +138,25 @@ class Listings:
         seconds = self._engine.options.request_timeout_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await _called(call, *arguments)
+                return await self._called(call, *arguments)
         except TimeoutError:
             reason = f"took longer than {seconds:g} s"
-        except TopicfoldError:
+        except (TopicfoldError, GeneratorExit):
             raise
-        except Exception as error:  # noqa: BLE001 -- a plug-in may raise anything, and must harm nobody else
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
             _log.exception("topic_listing_failed", listing=self._name)
             reason = str(error) if isinstance(error, TypeError) else f"raised {type(error).__name__}"
         raise ListingFailed(f"the topic listing {self._name} failed: {reason}", listing=self._name)
+
+    async def _called(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a coroutine function or, in a thread, a plain one returns."""
+        if iscoroutinefunction(call):
+            return await call(*arguments)
+        answer = await self._threads.call(call, *arguments)
+        return await answer if isawaitable(answer) else answer
 
 
 class InFlight:
@@ -164,12 +185,9 @@ class InFlight:
         self._bytes -= size
 
 
-async def _called(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a coroutine function or, in a thread, a plain one returns."""
-    if iscoroutinefunction(call):
-        return await call(*arguments)
-    answer = await asyncio.to_thread(call, *arguments)
-    return await answer if isawaitable(answer) else answer
+def _next(names: Iterator[Any]) -> list[Any]:
+    """Return the next slice of `names`, nothing at their end."""
+    return list(islice(names, _STEP))
 
 
 def _number(table: TopicTable | None, namespace: str, name: str) -> int | None:

@@ -43,7 +43,10 @@ Listed = Iterable[str] | BitMap
 
 
 class TopicListing(Protocol):
-    """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may wait."""
+    """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may wait.
+
+    One that takes no notice of properties says so: `takes_properties = False`. Without that it is taken to go by them.
+    """
 
     def initialize(self, engine: Engine) -> Awaitable[None] | None:
         """Make ready to list topics of `engine`; called once, before anything is listed."""
@@ -60,6 +63,8 @@ class TopicListing(Protocol):
 
 class AllTopics:
     """Lists every topic, whatever the properties."""
+
+    takes_properties = False
 
     async def initialize(self, engine: Engine) -> None:
         """Remember the engine."""

@@ -54,19 +54,9 @@ class Subject:
     encoding: Encoding
     viewer: Viewer | None = None
 
-    def names(self, key: str) -> bool:
-        """Return whether the regular expression matches the topic with this key, if there is one."""
-        regex = self.query.regex
-        return regex is None or regex.matches(local_of_key(key))
-
     def may_see(self, namespace: str, grants: Grants) -> bool:
         """Return whether a topic with these grants of its own may be shown, whether it is watched or not."""
         return self.viewer is None or self.viewer.sees(namespace, grants)
-
-    @property
-    def mark(self) -> str:
-        """What its cursors bear beside positions."""
-        return "" if self.viewer is None else self.viewer.mark
 
     def kind_of(self, delta: TopicDelta, labels: Borne) -> str | None:
         """Return what a change is to whoever watches this: ADDED, MODIFIED, DELETED, or None for nothing.
@@ -75,12 +65,13 @@ class Subject:
 
         Source: PIP-451, which derives it from whether the topic matched before and whether it does now.
         """
-        if not self.query.matches_name(local_of_key(delta.key)):
-            return None
         was = self._shows(delta.namespace, delta.before, labels[0])
-        if self._shows(delta.namespace, delta.after, labels[1]):
+        shows = self._shows(delta.namespace, delta.after, labels[1])
+        if not (was or shows) or not self.query.matches_name(local_of_key(delta.key)):
+            return None
+        if shows:
             return MODIFIED if was else ADDED
-        return DELETED if was else None
+        return DELETED
 
     def _shows(self, namespace: str, row: TopicRow | None, labels: Mapping[str, str]) -> bool:
         return row is not None and self.query.selector.matches(labels) and self.may_see(namespace, row.grants)

@@ -42,8 +42,11 @@ class Said(Protocol):
     def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
         """Return the cursor of `positions`."""
 
+    def try_names(self, subject: Subject) -> bool:
+        """Try the expression of `subject` on some names; return whether none is left."""
+
     def hash_now(self, subject: Subject) -> str | None:
-        """Return the hash of the names that `subject` shows now, None where they are many."""
+        """Return the hash of the names that `subject` shows now, None where they are many or yet to be tried."""
 
 
 class _Noted(NamedTuple):
@@ -122,7 +125,7 @@ class Pump:
             while self._due and not self._queue:
                 group, _ = self._due.popitem()
                 if group.members:
-                    self._bookmark(group)
+                    await self._bookmark(group, work)
                 await work.rest()
             if self._dirty:
                 group = next(iter(self._dirty))
@@ -159,7 +162,7 @@ class Pump:
         for count, group in enumerate(index.candidates(effect), 1):
             with self._guarding(group):
                 self._match_group(group, noted, effect, labels, made)
-            if not count % _BETWEEN_LOOKS:
+            if group.subject.query.regex or not count % _BETWEEN_LOOKS:
                 await work.rest()
 
     def _match_group(
@@ -172,7 +175,7 @@ class Pump:
             return
         if kind != MODIFIED:
             group.names_hash = None
-        same = kind, group.partitions, subject.encoding, subject.mark
+        same = kind, subject.namespaces, subject.encoding, subject.viewer
         data = made.get(same)
         if data is None:
             positions = {partition: noted.positions[partition] for partition in group.partitions}
@@ -181,20 +184,30 @@ class Pump:
         group.add(Frame(noted.number, noted.positions, data))
         self._dirty[group] = None
 
-    def _bookmark(self, group: Group) -> None:
+    async def _bookmark(self, group: Group, work: Slice) -> None:
         """Make a bookmark of all that is folded, or a ping where nothing has moved. Nothing may wait to be matched."""
         with self._guarding(group):
             positions = self._folded()
+            self._number += 1
+            number = self._number
             encoding = group.subject.encoding
             data = encoding.ping
             if group.has_moved(positions):
-                if group.names_hash is None:
-                    group.names_hash = self._said.hash_now(group.subject)
+                if group.names_hash is None and await self._try_names(group.subject, work):
+                    is_still_now = all(self._states[each].position == positions[each] for each in group.partitions)
+                    group.names_hash = self._said.hash_now(group.subject) if is_still_now else None
                 cursor = self._said.cursor(group.subject, {each: positions[each] for each in group.partitions})
                 data = encoding.bookmark(cursor, initial=False, names_hash=group.names_hash)
-            self._number += 1
-            group.add(Frame(self._number, positions, data, encoding.ping))
+            group.add(Frame(number, positions, data, encoding.ping))
             self._dirty[group] = None
+
+    async def _try_names(self, subject: Subject, work: Slice) -> bool:
+        """Try an expression on new names for `MATCH_SECONDS`; return whether none is left."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + MATCH_SECONDS
+        while not (is_done := self._said.try_names(subject)) and loop.time() < until:
+            await work.rest()
+        return is_done
 
     async def _send(self, group: Group, work: Slice) -> None:
         """Write a group's next frames to its members; let go of those who cannot take them."""

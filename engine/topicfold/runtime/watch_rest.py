@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import NamedTuple
 
+from topicfold.runtime.slices import SLICE_SECONDS
 from topicfold.runtime.watch_group import Reset, Subject, borne
 from topicfold.runtime.window import Window
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
 
 PART = 64
-"""Events looked at for one part, at most: a millisecond's work. Parts end at its multiples, wherever one comes from."""
+"""Events looked at for one part, at most: a millisecond's work. Parts end at its multiples, wherever one comes from, or
+where that millisecond is over: an expression may have to be tried on each name."""
 MAX_PARTS = 512
 """Parts that are kept: ten megabytes at most."""
 
@@ -50,7 +53,7 @@ class Rest:
         """Return the next part after `positions`, none of which may be below the window's floor.
 
         It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where a namespace
-        does. Cost: O(`PART` frames), or nothing.
+        does, or time is up. Cost: O(`PART` frames), or nothing.
         """
         whole = subject, tuple(sorted(positions.items()))
         for_now = whole, tuple([self._states[partition].position for partition in sorted(positions)])
@@ -67,6 +70,7 @@ class Rest:
         positions = dict(after)
         frames: list[bytes] = []
         said: Positions | None = None
+        until = monotonic() + SLICE_SECONDS
         for partition in sorted(positions):
             folded = self._states[partition].position
             end = (positions[partition] // PART + 1) * PART
@@ -79,6 +83,8 @@ class Rest:
                     if frame is not None:
                         frames.append(frame)
                         said = positions.copy()
+                    if subject.query.regex and monotonic() > until:
+                        return Part(tuple(frames), positions, said, None), True
                 elif not effect.is_live:
                     return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
             positions[partition] = min(end, folded)

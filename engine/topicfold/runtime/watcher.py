@@ -15,15 +15,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pyroaring import BitMap
-
 from topicfold.errors import TopicfoldError
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.slices import SLICE_SECONDS
 from topicfold.runtime.watch_group import TOO_OLD, Frame, Group, Reset, Subject
 from topicfold.runtime.watch_ports import Sink
 from topicfold.runtime.watches import CLOSE_SECONDS, Watches
-from topicfold.state.finding import find
 
 CHUNK = 64
 """Topics of a start state for which a turn is taken: a millisecond's work."""
@@ -234,6 +231,13 @@ class Watcher:
                 return True
         return False
 
+    async def _names_tried(self) -> bool:
+        """Have an expression tried on all names, a turn at a time; return whether to go on."""
+        while not self._watches.try_names(self.subject):
+            if not await self._turn():
+                return False
+        return True
+
     async def _start_over(self, reset: Reset) -> None:
         self._reset = None
         self._watches.resets[reset.cause] += 1
@@ -242,7 +246,7 @@ class Watcher:
 
     async def _start_state(self, known_hash: str | None = None) -> None:
         """Write all topics that match, from one cut, then the bookmark that ends them."""
-        if not await self._prepared():
+        if not await self._prepared() or not await self._names_tried():
             return
         self._positions = self._now()
         is_known = known_hash is not None and known_hash == self._watches.names_hash(self.subject)
@@ -264,7 +268,7 @@ class Watcher:
         table = self._watches.table(namespace)
         if table is None:
             return None
-        return self._watches.cuts.open(namespace, table, BitMap(find(table, self.subject.query)))
+        return self._watches.cuts.open(namespace, table, self._watches.matching(self.subject, table))
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject
@@ -273,7 +277,7 @@ class Watcher:
             frames = [
                 subject.encoding.item(cut.namespace, key, row)
                 for key, row in chunk
-                if subject.names(key) and subject.may_see(cut.namespace, row.grants)
+                if subject.may_see(cut.namespace, row.grants)
             ]
             self._write(frames)
             if not await self._turn():

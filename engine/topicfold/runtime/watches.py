@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+
+from pyroaring import BitMap
 
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind, partition_of
 from topicfold.model.names import topic_of_key
 from topicfold.model.pattern import SEPARATOR
-from topicfold.model.topic_hash import topic_list_hash
+from topicfold.model.records import NO_GRANTS
+from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
+from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.cut import Cuts
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, Slice, Turns
+from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
 from topicfold.runtime.watch_pump import Pump
@@ -35,11 +40,9 @@ from topicfold.state.topic_table import TopicTable
 BEAT_SECONDS = 10.0
 CLOSE_SECONDS = 1.5
 """For how long a client may read what it is sent last; then its connection is cut."""
-MAX_HASHED = 2_000
-"""Topics up to which a bookmark carries the hash of their names: a millisecond's work."""
 
-MARK = "."
-"""Stands between the token of a cursor's positions and the mark of whom it is for."""
+_MAX_LOOKED_AT = 4 * MAX_HASHED
+"""Topics with grants of their own that are looked at for a hash; beyond that there is none."""
 
 
 class Watches:
@@ -61,6 +64,7 @@ class Watches:
         self.window = Window({partition: state.position for partition, state in states.items()}, window_size)
         self.rest = Rest(self.window, states, self.cursor)
         self.cuts = Cuts()
+        self.outcomes = Outcomes()
         self.turns = Turns()
         self.watchers: set[Member] = set()
         self.groups = Groups(identity.partitions, separator, self._labels)
@@ -98,18 +102,36 @@ class Watches:
 
     def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
         """Return the cursor of `positions` for whoever watches `subject`."""
-        token, mark = token_of(self.identity.incarnation, positions), subject.mark
-        return f"{token}{MARK}{mark}" if mark else token
+        mark = "" if subject.viewer is None else subject.viewer.mark
+        return str(Cursor(token_of(self.identity.incarnation, positions), namespaces_mark(subject.namespaces), mark))
 
     def prepare(self, subject: Subject) -> bool:
-        """Make some of what it takes to find the topics of `subject`; return whether nothing is left to be made."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + SLICE_SECONDS
-        tables = filter(None, map(self.table, subject.namespaces))
-        return all(prepare(table, subject.query, lambda: loop.time() > until) for table in tables)
+        """Make some of what it takes to find the topics of `subject`; return whether nothing is left to be made.
+
+        Names are not tried.
+        """
+        is_late = _lateness()
+        return all(prepare(table, subject.query, is_late) for table in self._tables(subject))
+
+    def try_names(self, subject: Subject) -> bool:
+        """Try the expression of `subject` on some of the names that it may match; return whether none is left."""
+        query, is_late = subject.query, _lateness()
+        regex = query.regex
+        return regex is None or all(
+            self.outcomes.of(table, regex).cover(regex, find(table, query), table.keys, is_late)
+            for table in self._tables(subject)
+        )
+
+    def matching(self, subject: Subject, table: TopicTable) -> BitMap:
+        """Return the topics of a table that match, of those whose names were tried: a set of its own."""
+        found, regex = find(table, subject.query), subject.query.regex
+        return BitMap(found) if regex is None else found & self.outcomes.of(table, regex).matching
 
     def names_hash(self, subject: Subject) -> str | None:
-        """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`."""
+        """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`.
+
+        None, too, where an expression is still to be tried on more names than there is time for now.
+        """
         group = self.groups.find(subject)
         if group is None or not self.pump.has_matched_all:
             return self.hash_now(subject)
@@ -119,18 +141,22 @@ class Watches:
 
     def hash_now(self, subject: Subject) -> str | None:
         """Return the same without looking whether it was made already."""
+        if not self.try_names(subject):
+            return None
         names: list[str] = []
         for namespace in subject.namespaces:
             table = self.table(namespace)
             if table is None:
                 continue
-            numbers = find(table, subject.query)
+            numbers = self.matching(subject, table)
+            if not subject.may_see(namespace, NO_GRANTS):
+                numbers &= BitMap(table.grants)
+                if len(numbers) > _MAX_LOOKED_AT:
+                    return None
+                numbers = BitMap([each for each in numbers if subject.may_see(namespace, table.grants[each])])
             if len(names) + len(numbers) > MAX_HASHED:
                 return None
-            for number in numbers:
-                key = table.keys[number]
-                if subject.names(key) and subject.may_see(namespace, table.grants.get(number, {})):
-                    names.append(topic_of_key(namespace, key))
+            names += [topic_of_key(namespace, table.keys[each]) for each in numbers]
         return topic_list_hash(names)
 
     def leave(self, watcher: Member) -> None:
@@ -179,6 +205,16 @@ class Watches:
                 watcher.recheck()
                 await work.rest()
 
+    def _tables(self, subject: Subject) -> Iterator[TopicTable]:
+        return filter(None, map(self.table, subject.namespaces))
+
     def _labels(self, namespace: str) -> LabelIndex | None:
         table = self.table(namespace)
         return None if table is None else table.index
+
+
+def _lateness() -> Callable[[], bool]:
+    """Return what says whether a slice that begins now is used up."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + SLICE_SECONDS
+    return lambda: loop.time() > until

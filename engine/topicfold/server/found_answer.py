@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from topicfold.errors import Overloaded
 from topicfold.model.names import parse_topic, topic_of_key
-from topicfold.model.topic_hash import topic_list_hash
+from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
 from topicfold.runtime.found import CHUNK, Found
@@ -28,9 +28,6 @@ from topicfold.server.long_answer import LongAnswer
 from topicfold.server.page_place import PagePlace
 from topicfold.server.topic_query import Wanted
 from topicfold.wire import headers as names
-
-MAX_HASHED = 10_000
-"""Topics up to which an answer carries the hash of their names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
 from topicfold.server.queries import SYSTEM_TOPICS, Query, flag, label_filter, query_of
 from topicfold.server.routes import READ_ERRORS
 from topicfold.server.stream import client_has_read, line_of
+from topicfold.wire import headers
+from topicfold.wire.confirmation import properties_text
 
 LISTED = {
     "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
@@ -97,7 +99,10 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
         node.reading.namespace(namespace)
     cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
     body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
-    return _ListingAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), node.in_flight)
+    said = read_headers(cut)
+    if properties and node.listings.takes_properties:
+        said[headers.PROPERTIES] = properties_text(properties)
+    return _ListingAnswer(Response(body, 200, said, JSON_TYPE), node.in_flight)
 
 
 async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:

@@ -21,8 +21,8 @@ from topicfold.server.node import Node
 from topicfold.server.times import time_ms_in
 
 AT_QUERY = {
-    "at": "Read it as it was then: an offset in the topic's history, a position, a time (RFC 3339), or how long ago that"
-    " is (`30m`, `2h`, `7d`)."
+    "at": "Read it as it was then: an offset in the topic's history, a position, a time (RFC 3339), or how long"
+    " ago that is (`30m`, `2h`, `7d`)."
 }
 
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -66,7 +67,8 @@ class Watching:
         """Answer with a stream.
 
         Raises:
-            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
+            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused;
+                or the position to go on from says nothing of a namespace.
             NamespaceNotFound: there is no such namespace, and no position to go on from.
             Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in the stream.
             Overloaded: too many watch already.
@@ -122,11 +124,7 @@ class Watching:
             await self.node.engine.reach(since, asyncio.get_running_loop().time() + most)
             await self.node.engine.window_refill.reach(since.positions)
         except PositionTimeout as error:
-            raise FuturePosition(
-                "the position to go on from is beyond the end of the log",
-                hint="Is it from another log, or was this one restored? Watch without `since`.",
-                **error.values,
-            ) from None
+            raise _future(error.values) from None
 
     @contextmanager
     def counted(self, principal: str) -> Iterator[None]:
@@ -175,9 +173,11 @@ class Stream(Response):
         with self._watching.counted(actor_of(scope)):
             await open_body(send, self._opening())
             line.watch(watcher.abandon)
-            timer = asyncio.get_running_loop().call_later(start.seconds, watcher.end)
+            ends_at = asyncio.get_running_loop().time() + start.seconds
+            timer = asyncio.get_running_loop().call_at(ends_at, watcher.end)
             try:
                 await self._run(watcher)
+                self._refuse_future(ends_at)
             except TopicfoldError as error:
                 request_id: bytes = scope[HEADERS_KEY][REQUEST_ID]
                 line.write(self._subject.encoding.error(error, request_id.decode()))
@@ -193,6 +193,19 @@ class Stream(Response):
             await watcher.run(reset=start.reset, initial=start.initial, known_hash=start.known_hash)
         else:
             await watcher.run(start.since.positions, reaching=self._watching.reach(start.since, math.inf))
+
+    def _refuse_future(self, ends_at: float) -> None:
+        """Return unless the time is up before the log has reached the position to go on from.
+
+        Raises:
+            FuturePosition: it has not.
+        """
+        since, states = self._start.since, self._watching.node.engine.states
+        if since is None or asyncio.get_running_loop().time() < ends_at:
+            return
+        for partition, position in since.positions.items():
+            if states[partition].position < position:
+                raise _future({"partition": partition, "position": position})
 
     async def _close(self, send: Send, line: Line) -> None:
         """End the answer; cut off a client that does not read it."""
@@ -230,6 +243,14 @@ class Stream(Response):
         return admits
 
 
+def _future(values: Mapping[str, Any]) -> FuturePosition:
+    return FuturePosition(
+        "the position to go on from is beyond the end of the log",
+        hint="Is it from another log, or was this one restored? Watch without `since`.",
+        **values,
+    )
+
+
 def _refuse_empty(wanted: Wanted) -> None:
     """Return unless a selector is given that says nothing, blanks and empty objects included.
 
@@ -254,7 +275,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
                   needs=Right(Permission.WATCH, RightScope.NAMESPACE), media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   query=PARAMETERS | {
-                      "since": "Go on after this cursor, of a frame of a watch of the same namespaces; else from now.",
+                      "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",
                       "initial": "`false`: without the topics that match now. With `since` there are none.",
                       "timeoutSeconds": "End after so many seconds, a day at most; the last cursor is where to go on.",
                   },

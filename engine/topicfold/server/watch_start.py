@@ -9,9 +9,9 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest, Resync
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import partition_of
+from topicfold.runtime.cursors import cursor_in
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.watch_group import Reset, Subject
-from topicfold.runtime.watches import MARK
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.queries import Query, flag, one
 
@@ -19,6 +19,7 @@ MAX_SECONDS = 86_400
 
 _LAST_EVENT = b"last-event-id"
 _CURSOR_HINT = "Give the `cursor` of a frame as it was received; leave it out to watch from now."
+_COVER_HINT = "Leave it out to begin with the topics that match now, or watch that namespace on its own without it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     """Return from where to go: a reconnecting browser's last event id before the `since` of its first request.
 
     Raises:
-        InvalidRequest: `since` is empty, or another parameter is malformed.
+        InvalidRequest: `since` is empty or says nothing of a namespace; another parameter is malformed.
         InvalidRequest, Resync: lines cannot go on from there; events say it in the stream.
     """
     headers: Headers = request.scope[HEADERS_KEY]
@@ -58,29 +59,37 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
         if not subject.encoding.as_events:
             raise
         return Start(None, True, reset=Reset(error.code, error.reason), seconds=seconds)
-    return Start(since, initial, seconds=seconds)
+    partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
+    lacking = cursor_in(text).lacking(subject.namespaces)
+    if lacking is None:
+        lacking = next((each for each, partition in partitions.items() if partition not in since.positions), None)
+    if lacking is None:
+        wanted = {partition: since.positions[partition] for partition in partitions.values()}
+        return Start(Revision(since.incarnation, wanted), initial, seconds=seconds)
+    reason = f"{name}: it is of other namespaces, and says nothing of {lacking}"
+    if not last_event or not subject.encoding.as_events:
+        raise InvalidRequest(reason, hint=_COVER_HINT)
+    return Start(None, True, reset=Reset(InvalidRequest.code, reason), seconds=seconds)
 
 
 def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Revision:
-    """Return the positions of a cursor, in the partitions that are watched; `name` is what errors call it.
+    """Return the positions of a cursor; `name` is what errors call it.
 
-    What was watched when it was received does not matter: a cursor says how far, not of what.
+    Which topics were watched when it was received does not matter. A revision is taken as it is: who gives one says
+    that nothing before it is wanted.
 
     Raises:
         InvalidRequest: it is none.
-        Resync: it is of another log, of other namespaces, or of whoever may see other topics.
+        Resync: it is of another log, or of whoever may see other topics.
     """
-    token, _, mark = text.partition(MARK)
+    cursor = cursor_in(text)
     try:
-        since = parse_revision(token, identity.incarnation, identity.partitions)
+        since = parse_revision(cursor.revision, identity.incarnation, identity.partitions)
     except InvalidRequest as error:
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
-    partitions = {partition_of(each, identity.partitions) for each in subject.namespaces}
-    if not partitions <= set(since.positions):
-        raise Resync("the position says nothing of some of these namespaces")
-    if mark != subject.mark:
+    if cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
         raise Resync("what may be shown of these namespaces is not what it was")
-    return Revision(since.incarnation, {partition: since.positions[partition] for partition in partitions})
+    return since
 
 
 def _seconds(query: Query) -> float:

@@ -124,7 +124,7 @@ class Archive:
         if life is None:
             return None
         since, incarnation = life
-        inside = below & _is(AggregateKind.TOPIC) & (pc.field("namespace") == namespace)
+        inside = below & (pc.field("offset") > since) & _is(AggregateKind.TOPIC) & (pc.field("namespace") == namespace)
         newest, changed = pa.table({}), pa.table({})
         for rows in self._rows(_TOPIC_COLUMNS, inside):
             rows = rows.append_column("place", _last_changes(rows["operations"])).drop_columns(["operations"])

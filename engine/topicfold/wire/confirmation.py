@@ -1,6 +1,7 @@
-"""How a server says which query it understood, so that a client never takes everything for what it asked for.
+"""How a server says what it understood, so that a client never takes everything for what it asked for.
 
-The server sends the text as the header `headers.QUERY`; the client compares it with its own.
+The server sends the texts as the headers `headers.QUERY` and, of listings, `headers.PROPERTIES`; the client compares
+them with its own.
 
 Source: PIP-451, where an old broker that ignores the labels answers with every topic.
 """
@@ -44,3 +45,12 @@ def query_text(
     if at:
         members["at"] = at
     return json.dumps(members, sort_keys=True, separators=(",", ":"))
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """Return the properties that a listing goes by, the same text in whatever order they were sent; ASCII, one line.
+
+    >>> properties_text({"team": "pay", "env": "é"})
+    '{"env":"\\\\u00e9","team":"pay"}'
+    """
+    return json.dumps(dict(properties), sort_keys=True, separators=(",", ":"))

@@ -22,6 +22,7 @@ LOG_AGE = "X-Log-Age"
 OPERATION_ID = "X-Operation-Id"
 RETRY_AFTER = "Retry-After"
 QUERY = "X-Topicfold-Query"
+PROPERTIES = "X-Topicfold-Properties"
 AUTHENTICATE = "WWW-Authenticate"
 
 # Both

@@ -1,0 +1,62 @@
+"""Cursors: how far somebody has heard, of which namespaces, and what they may see.
+
+    <revision>.<namespaces>[.<viewer>]
+
+Positions alone do not say what somebody knows: namespaces share partitions. So a cursor bears four octets of each
+namespace's hash. A revision by itself says only from where to go on, and is taken as such.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+MARK = "."
+"""Stands between the parts; in none of them."""
+
+_SIZE = 4
+_REMEMBERED = 4_096
+
+
+class Cursor(NamedTuple):
+    """The parts of a cursor, "" for what it does not say."""
+
+    revision: str
+    namespaces: str = ""
+    viewer: str = ""
+
+    def lacking(self, namespaces: Sequence[str]) -> str | None:
+        """Return the first of `namespaces` that it says nothing of; None where there is none, or it names none."""
+        if not self.namespaces:
+            return None
+        try:
+            raw = base64.urlsafe_b64decode(self.namespaces + "=" * (-len(self.namespaces) % 4))
+        except (binascii.Error, ValueError):
+            raw = b""
+        known = {raw[start : start + _SIZE] for start in range(0, len(raw), _SIZE)}
+        return next((each for each in namespaces if _hash(each) not in known), None)
+
+    def __str__(self) -> str:
+        parts = (self.revision, self.namespaces, self.viewer) if self.viewer else (self.revision, self.namespaces)
+        return MARK.join(parts)
+
+
+def cursor_in(text: str) -> Cursor:
+    """Return the parts of `text`; nothing says that they are well-formed."""
+    revision, _, rest = text.partition(MARK)
+    namespaces, _, viewer = rest.partition(MARK)
+    return Cursor(revision, namespaces, viewer)
+
+
+@lru_cache(_REMEMBERED)
+def namespaces_mark(namespaces: tuple[str, ...]) -> str:
+    """Return what the cursors of whoever watches `namespaces` bear."""
+    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces)))).decode().rstrip("=")
+
+
+def _hash(namespace: str) -> bytes:
+    return hashlib.blake2b(namespace.encode(), digest_size=_SIZE).digest()

@@ -1,0 +1,38 @@
+"""Cursors: of which namespaces they speak, in whatever order these are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from topicfold.runtime.cursors import Cursor, cursor_in, namespaces_mark
+
+BOTH = namespaces_mark(("a/b", "c/d"))
+
+
+def test_a_cursor_spells_its_parts_and_is_read_again() -> None:
+    for cursor in (Cursor("AQ", BOTH), Cursor("AQ", BOTH, "0f")):
+        assert cursor_in(str(cursor)) == cursor
+
+
+@pytest.mark.parametrize(
+    ("mark", "namespaces", "lacking"),
+    [
+        (BOTH, ("a/b", "c/d"), None),
+        (BOTH, ("c/d",), None),
+        (BOTH, ("c/d", "e/f", "g/h"), "e/f"),
+        (namespaces_mark(("a/b",)), ("a/b", "c/d"), "c/d"),
+        ("", ("a/b",), None),
+        ("AAAA", ("a/b",), "a/b"),
+        ("A", ("a/b",), "a/b"),
+        ("é", ("a/b",), "a/b"),
+    ],
+)
+def test_it_says_nothing_of_namespaces_that_it_does_not_bear(
+    mark: str, namespaces: tuple[str, ...], lacking: str | None
+) -> None:
+    assert Cursor("AQ", mark).lacking(namespaces) == lacking
+
+
+def test_the_order_of_namespaces_makes_no_other_cursor() -> None:
+    assert namespaces_mark(("c/d", "a/b")) == BOTH
+    assert len(BOTH) == 11
