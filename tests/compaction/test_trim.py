@@ -165,6 +165,12 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(on_sqlite: Settings, r
     assert not (root / NOTE).exists()
 
 
+def test_what_is_left_counts_the_copies_of_the_header(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root)
+    plan = trimmed(on_sqlite, root)
+    assert {span.partition: span.end for span in plan.spans} == bounds(on_sqlite)[1]
+
+
 def test_trimming_twice_does_nothing_the_second_time(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root)
     trimmed(on_sqlite, root)

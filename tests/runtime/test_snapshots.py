@@ -10,7 +10,7 @@ import pytest
 from tests.compaction.folding import Tables
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from tests.snapshot.making import compacted
-from topicfold.errors import LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.errors import BadSetting, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
@@ -163,3 +163,10 @@ async def test_how_far_a_load_is_can_be_seen(store: MemoryStore, root: Path) -> 
         pass
     assert told == sorted(told)
     assert told[-1][0] == told[-1][1] > 0
+
+
+async def test_a_file_is_no_snapshot(tmp_path: Path) -> None:
+    file = tmp_path / "snapshot"
+    file.write_bytes(b"")
+    with pytest.raises(BadSetting, match="is no directory"):
+        await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=file))

@@ -32,6 +32,7 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ModuleNotFoundError as error:
         raise ExtraMissing("--plot", "report") from error
     if not report.keys:
@@ -43,6 +44,7 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     _draw_owners(left, owners, report)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
     _draw_coverage(right, [each.key for each in keys], [each.share for each in keys])
     for axes in (left, right):
         # Bars are as thick on both sides.
@@ -98,7 +100,7 @@ def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> Non
     axes.set_xlim(0, max((each.topics for each in owners), default=1) * 1.18)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     if len(series) > 1:
-        axes.legend(title="namespace", loc="best", fontsize=9, title_fontsize=9, frameon=True, edgecolor=_FAINT)
+        axes.legend(title="namespace", loc="lower right", fontsize=9, title_fontsize=9, frameon=True, edgecolor=_FAINT)
 
 
 def _draw_coverage(axes: Any, keys: Sequence[str], shares: Sequence[float]) -> None:

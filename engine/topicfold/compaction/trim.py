@@ -82,6 +82,9 @@ async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell
         plan = await trimming.plan(wall_clock_ms() - int(grace_seconds * 1000) if grace_seconds else None)
         if not only_plans:
             await trimming.carry_out(plan)
+            # Copies of the header were appended.
+            ends = await log.end_offsets()
+            plan = replace(plan, spans=tuple([each._replace(end=ends[each.partition]) for each in plan.spans]))
         return plan
     finally:
         await log.close()

@@ -59,7 +59,7 @@ class Verifier:
         return tuple(verified)
 
     def _too_few(self, found: int, verified: int) -> TrimRefused:
-        hint = f"Run `topicfold compact --snapshot {self._root}` again once the log has grown."
+        hint = f"Run `topicfold compact --once --snapshot {self._root}` on this log, and again once it has grown."
         if self.damaged:
             hint = f"{self.damaged[0].reason}. Restore it, or let `topicfold compact` make new commits."
         elif verified < min(found, WANTED):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from topicfold.errors import LevelUnsupported, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.errors import BadSetting, LevelUnsupported, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
 from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.refold import NewState
 from topicfold.state.fold import PartitionState
@@ -50,6 +50,7 @@ class Snapshots:
 
         Raises:
             UnsafeLog, SnapshotDamaged: the log no longer has its beginning, and there is no snapshot in its place.
+            BadSetting: the snapshot is no directory.
             LogGap: the log does not go on where the snapshot ends.
             WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
             LogUnavailable: the log did not answer in time.
@@ -98,6 +99,8 @@ class Snapshots:
             return None
         from topicfold.snapshot.loading import load
 
+        if self._root.exists() and not self._root.is_dir():
+            raise BadSetting(f"the snapshot {self._root} is no directory")
         since = time.monotonic()
         found = await asyncio.to_thread(
             load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state, tell=tell
