@@ -15,6 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.compaction.folding import Placed, placed, run_here
 from tests.state.histories import PARTITION, PARTITIONS, WHATS, Step, log_of
 from topicfold.compaction import batch, compactor, outputs, publishing
@@ -57,12 +59,13 @@ def batches(cuts: int) -> list[list[Placed]]:
 
 def run(root: Path, cuts: int) -> None:
     """Take every batch."""
-    # Where `topics` is written anew always hangs on its size, which is small here: have both ways taken.
-    batch._must_rewrite = lambda commit: commit is None or commit.sequence % 3 == 0
-    job = Compactor(root, IDENTITY, 2)
-    for each in batches(cuts):
-        job.take(run_here(each))
-    job.close()
+    with pytest.MonkeyPatch.context() as patch:
+        # Whether `topics` is written anew hangs on its size, which is small here: have both ways taken.
+        patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or commit.sequence % 3 == 0)
+        job = Compactor(root, IDENTITY, 2)
+        for each in batches(cuts):
+            job.take(run_here(each))
+        job.close()
 
 
 def _dying(function: Callable[..., Any], call: int, when: str) -> Callable[..., Any]:

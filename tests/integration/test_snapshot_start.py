@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx2
@@ -51,6 +51,11 @@ def watched(node: Node, since: str = "") -> list[dict[str, object]]:
     return [json.loads(line) for line in answer.text.splitlines() if line]
 
 
+def changes(frames: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Return `frames` but for bookmarks, of which there is one more where a digest is logged meanwhile."""
+    return [frame for frame in frames if frame["type"] != "BOOKMARK"]
+
+
 def test_a_node_that_starts_from_a_snapshot_agrees_with_one_that_does_not(
     log_options: Sequence[str], tmp_path: Path
 ) -> None:
@@ -67,7 +72,7 @@ def test_a_node_that_starts_from_a_snapshot_agrees_with_one_that_does_not(
             assert sorted(httpx2.get(loading.url + TOPICS, timeout=10).json()) == sorted(
                 f"persistent://public/default/{name}" for name in "abcd"
             )
-            mine, theirs = watched(loading, cursor), watched(folding, cursor)
+            mine, theirs = changes(watched(loading, cursor)), changes(watched(folding, cursor))
             assert mine == theirs
             assert len(mine) > 3
             assert "snapshot_loaded" in loading.output.read_text()
