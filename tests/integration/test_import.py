@@ -25,7 +25,8 @@ def test_an_import_makes_records_changes_nothing_and_tells_what_is_new_and_gone(
     mark = uuid.uuid4().hex[:8]
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
     _make(admin, {f"{mark}-plain": 1, f"acme{mark}..pay..orders": 3, f"{mark}..odd": 1, f"__{mark}-internal": 1})
-    before = _cluster(admin)
+    before = _cluster(admin, mark)
+    assert len(before) == 4
     with running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,):
         _import(node, kafka_bootstrap)
         found = _records(node, f"acme{mark}/pay") | _records(node, "public/default")
@@ -33,7 +34,7 @@ def test_an_import_makes_records_changes_nothing_and_tells_what_is_new_and_gone(
         assert found[f"persistent://acme{mark}/pay/orders"] == {"partitions": 3, "kafkaName": None}
         assert f"{mark}..odd" in {record["kafkaName"] for record in found.values()}
         assert not [name for name in found if f"{mark}-internal" in name]
-        assert _cluster(admin) == before
+        assert _cluster(admin, mark) == before
         for future in admin.delete_topics([f"{mark}-plain"]).values():
             future.result(20)
         _make(admin, {f"{mark}-late": 1})
@@ -48,10 +49,10 @@ def _make(admin: AdminClient, partitions: dict[str, int]) -> None:
         future.result(20)
 
 
-def _cluster(admin: AdminClient) -> dict[str, int]:
-    """Return the number of partitions of each topic but the logs of other tests."""
+def _cluster(admin: AdminClient, mark: str) -> dict[str, int]:
+    """Return the number of partitions of each topic with `mark` in its name; other tests make others all the while."""
     topics = admin.list_topics(timeout=10).topics
-    return {name: len(topic.partitions) for name, topic in topics.items() if not name.startswith("test-")}
+    return {name: len(topic.partitions) for name, topic in topics.items() if mark in name}
 
 
 def _import(node: Node, bootstrap: str) -> str:
