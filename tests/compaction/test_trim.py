@@ -306,6 +306,12 @@ async def aged(store: MemoryStore, root: Path, commits: int = 3) -> None:
             put_commit(root, replace(commit, time_ms=number * 1_000))
 
 
+async def trim_and_vacuum(trimming: Trimming, root: Path, until_ms: int) -> None:
+    """Trim to commits that old, then delete all files that need not stay."""
+    await trimming.carry_out(await trimming.plan(until_ms))
+    vacuum(root, keep=2, min_age_seconds=-1)
+
+
 async def trimming_of(store: MemoryStore, root: Path) -> Trimming:
     log = MemoryLog(store)
     return Trimming(log, await recognise_identity(log), root, Settings(), lambda text: None)
@@ -328,14 +334,11 @@ async def test_the_commit_where_the_log_begins_stays_and_the_next_to_trim_to(roo
     store = MemoryStore(partitions=1)
     await aged(store, root, 6)
     trimming = await trimming_of(store, root)
-    await trimming.carry_out(await trimming.plan(2_000))
-    vacuum(root, keep=2, min_age_seconds=-1)
+    await trim_and_vacuum(trimming, root, 2_000)
     assert sequences(root) == [6, 5, 3, 2]
-    await trimming.carry_out(await trimming.plan(2_500))
-    vacuum(root, keep=2, min_age_seconds=-1)
+    await trim_and_vacuum(trimming, root, 2_500)
     assert sequences(root) == [6, 5, 3, 2]
-    await trimming.carry_out(await trimming.plan(4_500))
-    vacuum(root, keep=2, min_age_seconds=-1)
+    await trim_and_vacuum(trimming, root, 4_500)
     assert sequences(root) == [6, 5, 3]
     assert store.starts[0] == read_commit(root, 3).to[0]
 
@@ -344,8 +347,7 @@ async def test_watchers_of_a_node_that_starts_then_go_on_from_wherever_the_log_b
     store = MemoryStore(partitions=1)
     await aged(store, root, 6)
     trimming = await trimming_of(store, root)
-    await trimming.carry_out(await trimming.plan(2_000))
-    vacuum(root, keep=2, min_age_seconds=-1)
+    await trim_and_vacuum(trimming, root, 2_000)
     floor = store.starts[0]
     options = {"client_ring": CLIENT_RING, "server_ring": SERVER_RING}
     for position, reached in ((floor, floor), (floor - 1, read_commit(root, 6).to[0])):
@@ -358,8 +360,7 @@ async def test_before_any_is_old_enough_one_waits_to_become_so(root: Path) -> No
     store = MemoryStore(partitions=1)
     await aged(store, root, 5)
     trimming = await trimming_of(store, root)
-    await trimming.carry_out(await trimming.plan(500))
-    vacuum(root, keep=2, min_age_seconds=-1)
+    await trim_and_vacuum(trimming, root, 500)
     assert sequences(root) == [5, 4, 1]
     assert (await trimming.plan(1_000)).records == read_commit(root, 1).to[0]
 

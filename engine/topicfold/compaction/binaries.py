@@ -1,4 +1,4 @@
-"""Bytes of one length in columns: as rows of numpy, and as Arrow has them."""
+"""Bytes of one length, rows of numpy, as Arrow has them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,3 @@ def binaries(rows: Bytes) -> pa.BinaryArray:
     return pa.Array.from_buffers(
         pa.binary(), count, [None, pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(content)]
     )
-
-
-def ids_of(column: pa.ChunkedArray, width: int = 16) -> Bytes:
-    """Return a column of bytes that are all `width` long, none of them null, as rows."""
-    parts = []
-    for chunk in column.chunks:
-        if len(chunk):
-            start = chunk.buffers()[1] and np.frombuffer(chunk.buffers()[1], np.int32, 1, chunk.offset * 4)[0]
-            parts.append(np.frombuffer(chunk.buffers()[2], np.uint8, len(chunk) * width, int(start)).reshape(-1, width))
-    return np.concatenate(parts) if parts else np.zeros((0, width), np.uint8)

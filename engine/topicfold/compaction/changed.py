@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.binaries import binaries, ids_of
+from topicfold.compaction.binaries import binaries
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.owners import OwnerFold
 from topicfold.compaction.records import Records
@@ -20,6 +20,7 @@ from topicfold.compaction.spans import Bytes, Numbers
 from topicfold.compaction.topic_fold import TopicFold
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.tables import GRANTS, KINDS, LABELS, TOPICS
+from topicfold.snapshot.topic_rows import ids_of
 from topicfold.state.aggregate import Aggregate, Etag
 
 _NO_NUMBERS = np.zeros(0, np.int64)

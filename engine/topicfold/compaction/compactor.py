@@ -16,10 +16,10 @@ from topicfold.compaction.comparison import Difference
 from topicfold.compaction.folded import empty_folded, folded_at
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
 from topicfold.snapshot.claims import LEASE_SECONDS, Claims
-from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_intact, sequences
+from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_intact, require_log, sequences
 from topicfold.snapshot.tables import STATE_TABLES
 
 _PAUSE_SECONDS = 0.2
@@ -129,7 +129,10 @@ class Compactor:
         for number in found:
             try:
                 commit = read_commit(self._root, number)
-                _require_same_log(commit, self._identity)
+                require_log(
+                    commit, self._identity.incarnation, self._identity.partitions,
+                    "another directory for this log's snapshot",
+                )  # fmt: skip
                 require_intact(self._root, commit, STATE_TABLES)
             except SnapshotDamaged as error:
                 reason = reason or error
@@ -138,17 +141,3 @@ class Compactor:
         if reason is not None:
             raise reason
         return Base(None, empty_folded(self._identity.partitions))
-
-
-def _require_same_log(commit: Commit, identity: LogIdentity) -> None:
-    """Return if `commit` is of this log.
-
-    Raises:
-        WrongSnapshot: it is of another.
-    """
-    if (commit.incarnation, commit.partitions) != (identity.incarnation.hex(), identity.partitions):
-        raise WrongSnapshot(
-            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
-            f"this one is {identity.incarnation.hex()} with {identity.partitions}",
-            hint="Name another directory for this log's snapshot, or the log that this one is of.",
-        )

@@ -16,13 +16,15 @@ import pyarrow as pa
 from topicfold.compaction.owners import OwnerRows
 from topicfold.compaction.plan import NamespaceDelta
 from topicfold.compaction.prior import owner_rows
-from topicfold.compaction.rings import CAPACITIES, Ring, empty_ring, ring_content
+from topicfold.compaction.rings import CAPACITIES, Ring, empty_ring
 from topicfold.compaction.rows import Row, topic_rows
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import Commit
 from topicfold.snapshot.data_files import read_rows
+from topicfold.snapshot.owner_rows import OWNER_COLUMNS, aggregate_of
+from topicfold.snapshot.ring_rows import last_places, ring_content
 from topicfold.snapshot.tables import KINDS, NAMESPACES
-from topicfold.state.aggregate import Aggregate, Etag, add_hashes, hash_of
+from topicfold.state.aggregate import Aggregate, add_hashes, hash_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +154,8 @@ def owner_table(folded: Folded) -> pa.Table:
 
 def _aggregates(rows: pa.Table) -> list[tuple[str, int, str, Aggregate]]:
     return [
-        (
-            row["kind"],
-            row["partition"],
-            row["name"],
-            Aggregate(
-                row["version"],
-                row["live"],
-                Etag(row["etag_id"], row["etag_place"]),
-                row["payload_schema"],
-                row["payload"],
-                row["offset"],
-                row["incarnation"],
-            ),
-        )
-        for row in rows.select(_AGGREGATE).to_pylist()
+        (row["kind"], row["partition"], row["name"], aggregate_of(row))
+        for row in rows.select(OWNER_COLUMNS).to_pylist()
     ]
 
 
@@ -189,12 +178,8 @@ def _rings(rows: pa.Table, partitions: int) -> list[dict[str, Ring]]:
         rings = {}
         for kind, capacity in CAPACITIES.items():
             places = np.flatnonzero((owners == partition) & (kinds == kind))
-            places = places[np.argsort(numbers[places])][-capacity:]
+            places = last_places(places, numbers, capacity)
             number = int(numbers[places[-1]]) + 1 if len(places) else 0
             rings[kind] = Ring(capacity, content[places], number)
         found.append(rings)
     return found
-
-
-_AGGREGATE = ["kind", "partition", "name", "version", "live", "etag_id", "etag_place", "payload_schema", "payload",
-              "offset", "incarnation"]  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topicfold.compaction.binaries import binaries, ids_of
+from topicfold.compaction.binaries import binaries
 from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.tables import RINGS
@@ -28,12 +28,6 @@ PASSED = np.dtype([("partition", "<i4"), ("by_client", "?"), ("half", "<u8")])
 """Of an operation that so many others follow that it does not stay in its ring: the last eight bytes of its id."""
 
 CAPACITIES = {"client": CLIENT_RING, "server": SERVER_RING}
-
-
-def entries(ids: Bytes, verdicts: Numbers, etag_ids: Bytes, etag_places: Numbers, body_hashes: Bytes) -> Bytes:
-    """Return operations as rings keep them: id, verdict, the ETag's event id and place, hash of the request's body."""
-    places = etag_places.astype(">u2").view(np.uint8).reshape(-1, 2)
-    return np.concatenate([ids, verdicts.astype(np.uint8)[:, None], etag_ids, places, body_hashes], axis=1)
 
 
 def latest_of(partitions: Numbers, by_client: Flags) -> Numbers:
@@ -115,14 +109,6 @@ def ring_rows(partition: int, kind: str, first: int, rows: Bytes) -> pa.Table:
         "body_hash": binaries(rows[:, 35:]),
     }
     return pa.table([columns[each.name] for each in RINGS], schema=RINGS)
-
-
-def ring_content(rows: pa.Table) -> Bytes:
-    """Return the operations of such rows as rings keep them."""
-    return entries(
-        ids_of(rows["operation"]), rows["verdict"].to_numpy(), ids_of(rows["etag_id"]), rows["etag_place"].to_numpy(),
-        ids_of(rows["body_hash"], 8),
-    )  # fmt: skip
 
 
 def _halves(rows: Bytes) -> npt.NDArray[np.uint64]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.binaries import ids_of
 from topicfold.compaction.changed import Changed, changed_topics, sums_of
 from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
 from topicfold.compaction.lives import Candidates, candidates_of
@@ -22,12 +21,14 @@ from topicfold.compaction.owners import OwnerChange, OwnerFold, Question, fold_o
 from topicfold.compaction.plan import Answer, NamespaceDelta, Plan, SliceResult
 from topicfold.compaction.prior import rows_of
 from topicfold.compaction.records import Records, read_records
-from topicfold.compaction.rings import OPERATIONS, entries, latest_of, passed_over
+from topicfold.compaction.rings import OPERATIONS, latest_of, passed_over
 from topicfold.compaction.routing import range_of
 from topicfold.compaction.rows import Row, topic_rows
 from topicfold.compaction.spans import Flags
 from topicfold.compaction.topic_fold import TopicFold, fold_topics
 from topicfold.model.events import AggregateKind
+from topicfold.snapshot.ring_rows import entries
+from topicfold.snapshot.topic_rows import ids_of
 from topicfold.state.aggregate import add_hashes
 
 

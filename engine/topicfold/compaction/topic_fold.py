@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from topicfold.compaction.binaries import ids_of
 from topicfold.compaction.chain import Chains, accepted, chains_of, last_up_to
 from topicfold.compaction.labels import Labels, TopicColumns, joined_labels, labels_of_column, read_topics
 from topicfold.compaction.lives import Candidates
@@ -20,6 +19,7 @@ from topicfold.compaction.prior import places_of
 from topicfold.compaction.records import Page, Records
 from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import Kind
+from topicfold.snapshot.topic_rows import ids_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,20 @@ def put_commit(root: Path, commit: Commit) -> Commit | None:
     return _commit(json.loads(text), sha256)
 
 
+def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: str) -> None:
+    """Return if `commit` is of this log; a hint names `directory`, which the user is to give instead.
+
+    Raises:
+        WrongSnapshot: it is of another.
+    """
+    if (commit.incarnation, commit.partitions) != (incarnation.hex(), partitions):
+        raise WrongSnapshot(
+            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
+            f"this one is {incarnation.hex()} with {partitions}",
+            hint=f"Name {directory}, or the log that this one is of.",
+        )
+
+
 def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:
     """Return if every data file that `commit` names, of `tables` or of all, is there and is what it was.
 

@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
+from topicfold.errors import LevelUnsupported, SnapshotDamaged
 from topicfold.model.events import SUPPORTED_LEVEL
-from topicfold.snapshot.commits import Commit, read_commit, require_file, sequences
-from topicfold.snapshot.owner_rows import read_owners, read_rings
+from topicfold.snapshot.commits import Commit, read_commit, require_file, require_log, sequences
+from topicfold.snapshot.owner_rows import read_owners
+from topicfold.snapshot.ring_rows import read_rings
 from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.snapshot.topic_columns import columns_of
 from topicfold.snapshot.topic_rows import read_topics
@@ -86,12 +87,7 @@ def require_own(commit: Commit, incarnation: bytes, partitions: int) -> None:
     Raises:
         WrongSnapshot, LevelUnsupported: it is not.
     """
-    if (commit.incarnation, commit.partitions) != (incarnation.hex(), partitions):
-        raise WrongSnapshot(
-            f"the snapshot is of the log {commit.incarnation} with {commit.partitions} partitions, "
-            f"this one is {incarnation.hex()} with {partitions}",
-            hint="Name the directory of this log's snapshot, or the log that this one is of.",
-        )
+    require_log(commit, incarnation, partitions, "the directory of this log's snapshot")
     if max(commit.levels) > SUPPORTED_LEVEL:
         raise LevelUnsupported(
             f"the snapshot's commit {commit.sequence} is at level {max(commit.levels)}, "
