@@ -56,6 +56,12 @@ def test_a_property_may_have_commas(client: Client, run: Run, words: list[str]) 
     assert run("topics", "list", *words, "-o", "name").out.split() == ["persistent://public/default/odd"]
 
 
+@pytest.mark.parametrize("words", [[], ["-p", "region=eu"], ["--at", "0s"]])
+def test_a_limit_says_whether_there_are_more(run: Run, words: list[str]) -> None:
+    assert "there are more" in run("topics", "list", *words, "--limit", "1").err
+    assert "more" not in run("topics", "list", *words, "--limit", "3").err
+
+
 def test_system_topics_count_for_no_limit_where_they_are_not_shown(client: Client, run: Run) -> None:
     client.create_topic("__change_events")
     assert run("topics", "list", "--limit", "1", "-o", "name").out.split() == ["persistent://public/default/pay__eu"]

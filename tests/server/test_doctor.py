@@ -127,7 +127,8 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         found = await rest.get(DOCTOR)
         assert found["snapshot"] == {"path": str(tmp_path), "sequence": None, "ageSeconds": None}
         assert problems(found) == [
-            f"there is no commit in the snapshot {tmp_path} -> topicfold compact --once --snapshot {tmp_path}"
+            f"there is no commit in the snapshot {tmp_path} -> "
+            f"topicfold compact --once --log topicfold.db --snapshot {tmp_path}"
         ]
         put_commit(tmp_path, replace(COMMIT, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
         found = await rest.get(DOCTOR)

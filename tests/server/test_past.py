@@ -92,6 +92,7 @@ async def test_one_topic_is_read_at_a_time_too(past: RestNode) -> None:
     assert (await past.get(f"{path}?at=40m"))["labels"] == {"team": "pay"}
     assert (await past.get(f"{path}?at=2026-03-01T12:15:00Z"))["labels"] == {}
     assert await past.problem("GET", f"{path}?at=55m") == (404, "topic_not_found")
+    assert await past.problem("GET", f"{FIND_PATH}?at=1y") == await past.problem("GET", f"{FIND_PATH}?at=52w")
     assert await past.problem("GET", f"{path}?at=2026-03-01") == (400, "invalid_request")
 
 

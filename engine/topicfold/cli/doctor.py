@@ -41,8 +41,11 @@ def doctor(session: Session) -> None:
     session.output.note(_scrub_text(found["scrub"]))
     if found["snapshot"]:
         session.output.note(_snapshot_text(found["snapshot"]))
+    told: dict[str, list[str]] = {}
     for problem in found["problems"]:
-        session.output.failure(problem["what"], problem["next"])
+        told.setdefault(problem["next"], []).append(problem["what"])
+    for next_step, problems in told.items():
+        session.output.failure("\n".join(problems), next_step)
     if not found["healthy"]:
         raise typer.Exit(ExitCode.FAILED)
     session.output.note(f"node {found['node']} is well")

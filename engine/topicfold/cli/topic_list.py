@@ -115,6 +115,8 @@ def list_topics(
     else:
         _refuse_past_properties(properties)
         topics = _found_then(session.client, places, wanted, limit, at)
+    is_cut = limit is not None and len(topics) > limit
+    topics = topics[:limit]
     session.output.show(
         topics,
         [topic.name for topic in topics],
@@ -124,6 +126,8 @@ def list_topics(
     if not topics:
         when = "" if at is None else f" at {at}"
         session.output.note((f"no topics match{when}") if is_filtered else f"no topics in {', '.join(places)}{when}")
+    if is_cut:
+        session.output.note("there are more; without --limit all are shown")
 
 
 def _refuse_unwatchable(properties: Mapping[str, str], limit: int | None, at: str | None) -> None:
@@ -149,12 +153,11 @@ def _refuse_past_properties(properties: Mapping[str, str]) -> None:
 def _found_then(
     client: Client, namespaces: Sequence[str], wanted: Wanted, limit: int | None, at: str
 ) -> list[FoundTopic]:
-    """Return the topics of these namespaces that matched at a time or position, sorted."""
+    """Return the topics of these namespaces that matched at a time or position, sorted; one beyond `limit` at least."""
     from topicfold.client.bulk import topics_then
 
-    page_size = limit if limit is not None and limit <= _MAX_PAGE else None
-    found = topics_then(client, namespaces, at, page_size, **wanted)
-    return sorted(found, key=lambda topic: topic.name)[:limit]
+    found = topics_then(client, namespaces, at, _page_beyond(limit), **wanted)
+    return sorted(found, key=lambda topic: topic.name)
 
 
 def _found(
@@ -162,6 +165,7 @@ def _found(
 ) -> list[TopicRecord]:
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
+    Of those beyond `limit` one at least.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, and the client carries its position on.
     """
     from topicfold.client.bulk import topics_in
@@ -175,7 +179,11 @@ def _found(
             listed |= {each for name in names for each in (name, partition_base(name) or name)}
         else:
             client.list_partitioned_topics(namespace)
-    page = limit if limit is not None and limit <= _MAX_PAGE and not properties else None
-    topics = topics_in(client, namespaces, **wanted, limit=page)
+    topics = topics_in(client, namespaces, **wanted, limit=None if properties else _page_beyond(limit))
     found = [each for each in topics if not properties or each.name in listed]
-    return sorted(found, key=lambda topic: topic.name)[:limit]
+    return sorted(found, key=lambda topic: topic.name)
+
+
+def _page_beyond(limit: int | None) -> int | None:
+    """Return the page that holds `limit` topics and one more, None for all where no page does."""
+    return limit + 1 if limit is not None and limit < _MAX_PAGE else None

@@ -136,7 +136,8 @@ class Verifier:
         """
         to = commit.to[partition]
         start = before.position if before else 0
-        self._tell(f"folding partition {partition} from {start} to {to}, for commit {commit.sequence}")
+        if start < to:
+            self._tell(f"folding partition {partition} from {start} to {to}, for commit {commit.sequence}")
 
         async def base(partition: int, not_above: int) -> PartitionState | None:
             return before

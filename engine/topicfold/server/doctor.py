@@ -48,7 +48,7 @@ class Doctor:
         engine, settings = self.node.engine, self.node.settings
         partitions = [await self._partition(state) for state in engine.states.values()]
         snapshot = None if settings.snapshot is None else await asyncio.to_thread(self._snapshot, settings.snapshot)
-        problems = [*self._problems(), *_snapshot_problems(snapshot)]
+        problems = [*self._problems(), *self._snapshot_problems(snapshot)]
         scrub = engine.scrubber.report
         diagnosis = Diagnosis(
             healthy=not problems,
@@ -138,6 +138,12 @@ class Doctor:
             what = f"node {name} has another digest of partition {partition} at {last.position}; {own}"
             yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
 
+    def _snapshot_problems(self, snapshot: SnapshotDiagnosis | None) -> Iterator[DiagnosedProblem]:
+        if snapshot is not None and snapshot.sequence is None:
+            what = f"there is no commit in the snapshot {snapshot.path}"
+            flag = "--log" if self.node.settings.kafka_bootstrap is None else "--kafka"
+            yield _problem(what, f"topicfold compact --once {flag} {self._log_place()} --snapshot {snapshot.path}")
+
     def _log_place(self) -> str:
         settings = self.node.settings
         return settings.kafka_bootstrap or str(settings.log_file)
@@ -158,12 +164,6 @@ def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
             count = len(table.undecodable)
             what = f"{count} topic{'' if count == 1 else 's'} of {namespace} cannot be read, such as {name}"
             yield _problem(what, f"topicfold history {name} tells who wrote it; a newer node than this can read it")
-
-
-def _snapshot_problems(snapshot: SnapshotDiagnosis | None) -> Iterator[DiagnosedProblem]:
-    if snapshot is not None and snapshot.sequence is None:
-        what = f"there is no commit in the snapshot {snapshot.path}"
-        yield _problem(what, f"topicfold compact --once --snapshot {snapshot.path}")
 
 
 def _comparison(report: AgreementReport) -> DigestComparison | None:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from topicfold.errors import InvalidRequest
 from topicfold.runtime.past_times import time_text
 
-_AGO = re.compile(r"([0-9]{1,9})([smhdw])")
+_AGO = re.compile(r"([0-9]{1,9})([smhdwy])")
 # A plus that was not escaped comes as a space.
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?(?:[Zz]|([+ -])([0-9:]{5}))"
 )
-_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "y": 31_536_000_000}
 TIME_HINT = "Write a time like 2026-03-01T12:30:00Z or 2026-03-01T12:30:00+01:00, or how long ago that is: 30m, 2h, 7d."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_AHEAD_MS = 10_000
