@@ -18,7 +18,7 @@ from tests.benchmarks.nodes import kafka_node, load_topics
 from tests.benchmarks.population import key_of
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
-from tests.integration.node import free_port
+from tests.integration.node import Node, free_port, running
 
 CONNECTIONS = 8
 _READY_SECONDS = 60.0
@@ -87,6 +87,16 @@ def server_on(site: Site, kafka_topic: str = "", *more: str) -> Iterator[Server]
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def kafka_server(site: Site, name: str) -> Iterator[Node]:
+    """Run a server on a log in Kafka of its own, with no load generator."""
+    directory = site.directory / f"{name}-kafka"
+    directory.mkdir()
+    options = ["--kafka", site.broker.bootstrap, "--adopt-only"]
+    with running(options, directory, settings={"kafka_topic": site.fresh_topic()}) as (node,):
+        yield node
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], output: Path) -> None:

@@ -32,8 +32,9 @@ def test_memory_states_bytes_beside_plain_dictionaries() -> None:
     assert only.theirs.median > 0
 
 
-def test_watches_lose_nothing() -> None:
-    with Site(QUICK) as site:
+@pytest.mark.kafka
+def test_watches_lose_nothing(own_broker: KafkaProcess) -> None:
+    with Site(QUICK, own_broker) as site:
         rows = {each.what: each for each in watches.run(site)}
     counted = [each for what, each in rows.items() if "lost" in what or "not come" in what]
     assert [each.met for each in counted] == [True, True]

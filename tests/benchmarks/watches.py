@@ -1,13 +1,15 @@
 """Watches over HTTP: a change until its frames are read, by one and by all, beside a bare broadcast of the same bytes.
 
 Then what they cost the writer and in memory, and resuming. Watches and writes are each made by a process of its own.
+
+On a log in a file, and on one in Kafka: a frame cannot come before its change is in the log.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from statistics import median
 
 from tests.benchmarks import watch_index, watch_load
@@ -15,6 +17,7 @@ from tests.benchmarks.bare_broadcast import Broadcast, bare_bytes, broadcast_to_
 from tests.benchmarks.file_server import file_server
 from tests.benchmarks.machine import resident_bytes
 from tests.benchmarks.report import Goal, Row, row
+from tests.benchmarks.servers import kafka_server
 from tests.benchmarks.site import Site
 from tests.benchmarks.watch_resume import resuming
 from tests.benchmarks.watch_writer import Write, Written, make, write, writer_on
@@ -35,23 +38,33 @@ _WATCHED, _UNWATCHED = "watched", "unwatched"
 def run(site: Site) -> Iterator[Row]:
     """Measure delivery, acknowledgements, memory and resuming; then random queries; then finding who cares."""
     with ExitStack() as stack:
-        place = Place(site, stack)
+        place = Place(site, stack, file_server, "in a file")
         yield from place.memory()
+        yield from place.one()
+        yield from place.resuming()
+        yield from place.all_matching()
+    with ExitStack() as stack:
+        place = Place(site, stack, kafka_server, "in Kafka")
         yield from place.one()
         yield from place.all_matching()
     yield from watch_load.run(site)
     yield from watch_index.run(site)
 
 
-class Place:
-    """A server with watches beside one without, and a bare broadcast."""
+ServerOn = Callable[[Site, str], AbstractContextManager[Node]]
+"""Takes the site and a name; runs a server on a log of its own."""
 
-    def __init__(self, site: Site, stack: ExitStack) -> None:
+
+class Place:
+    """A server with watches beside one without, and a bare broadcast; `where` is where their logs are, in words."""
+
+    def __init__(self, site: Site, stack: ExitStack, server: ServerOn, where: str) -> None:
         """Start all of them."""
         self._site = site
+        self._where = where
         self._many = site.sizes.watches
-        self._node: Node = stack.enter_context(file_server(site, "watched"))
-        without: Node = stack.enter_context(file_server(site, "alone"))
+        self._node = stack.enter_context(server(site, "watched"))
+        without = stack.enter_context(server(site, "alone"))
         self._party = stack.enter_context(Worker(party_on, self._node.port))
         self._writer = stack.enter_context(Worker(writer_on, self._node.port))
         self._alone = stack.enter_context(Worker(writer_on, without.port))
@@ -82,7 +95,10 @@ class Place:
         yield row(what, "MiB", left[1:], "before any came", [before / 2**20])
 
     def one(self) -> Iterator[Row]:
-        """Measure a change that one of many watches, acknowledgements beside the server without any, and resuming."""
+        """Measure a change that one of many watches, and acknowledgements beside the server without any.
+
+        The watches stay open.
+        """
         site, many = self._site, self._many
         site.say(f"watches: opening {many:,}, each for itself")
         self._party.run(open_watches, [Asked(f"labelSelector=w%3Dx{number}") for number in range(many)])
@@ -101,16 +117,19 @@ class Place:
             acks.append(median(answers) * 1e3)
             idle.append(_median_ms(self._writer.run(write, self._writes(_UNWATCHED, 2 * _BATCH), PAUSE_SECONDS)))
             alone.append(_median_ms(self._alone.run(write, self._writes(_UNWATCHED, 2 * _BATCH), PAUSE_SECONDS)))
-        what = f"watches: change → frame, one of {many:,} matches, p50"
+        what = f"watches: change → frame, one of {many:,} matches, log {self._where}, p50"
         yield row(what, "ms", frames, "the write's answer", acks, Goal("ours", "≤", 1.5))
-        what = f"watches: a write's answer, {many:,} idle, p50"
+        what = f"watches: a write's answer, {many:,} idle, log {self._where}, p50"
         yield row(what, "ms", idle, "no watches", alone, Goal("ratio", "≤", 1.1))
-        yield from resuming(site, self._node, self._writer)
-        self._party.run(close_watches)
+
+    def resuming(self) -> Iterator[Row]:
+        """Measure going on after a cut, beside whoever watches."""
+        yield from resuming(self._site, self._node, self._writer)
 
     def all_matching(self) -> Iterator[Row]:
         """Measure a change that a tenth, then all watch, and the acknowledgement that it has."""
         site = self._site
+        self._party.run(close_watches)
         opened = 0
         for many, goal in ((self._many // 10, 20), (self._many, 220)):
             for party in (self._party, self._bare_party):
@@ -125,11 +144,11 @@ class Place:
                 bare.append(median(self._broadcast(many) for _ in range(_BATCH)) * 1e3)
                 during.append(median(self._answer_during(many) for _ in range(_BATCH)) * 1e3)
                 alone.append(_median_ms(self._alone.run(write, self._writes(_WATCHED, 2 * _BATCH), PAUSE_SECONDS)))
-            what = f"watches: last of {many:,} matching, p50"
+            what = f"watches: last of {many:,} matching, log {self._where}, p50"
             yield row(what, "ms", last, "bare broadcast of as many bytes", bare, Goal("ours", "≤", goal))
-            what = f"watches: a write's answer, {many:,} matching, p50"
+            what = f"watches: a write's answer, {many:,} matching, log {self._where}, p50"
             yield row(what, "ms", acks, "no watches", alone, Goal("ratio", "≤", 1.1))
-            what = f"watches: a write's answer while {many:,} are sent one before, p50"
+            what = f"watches: a write's answer while {many:,} are sent one before, log {self._where}, p50"
             yield row(what, "ms", during, "no watches", alone)
 
     def _deliver(self, many: int) -> tuple[float, float]:
