@@ -69,7 +69,7 @@ def looks_only_at_what_a_topic_bears_now(patch: Patch) -> None:
 
 
 def reads_a_cut_as_it_is_now(patch: Patch) -> None:
-    patch.setattr(cut._Past, "row", lambda self, number, taken: self.table.shown(number))
+    patch.setattr(cut._Past, "rows", lambda self, numbers, taken: self.table.shown_all(numbers))
 
 
 def goes_on_over_the_end_of_a_namespace(patch: Patch) -> None:

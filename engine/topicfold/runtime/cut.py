@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from topicfold.runtime.window import SIZE
@@ -27,7 +27,7 @@ class NamespaceCut:
         self.namespace = namespace
         self.is_lost = False
         self._past = past
-        self._numbers = numbers
+        self._numbers = iter(numbers)
         self._taken = past.changes
 
     @property
@@ -40,15 +40,17 @@ class NamespaceCut:
         """The topics of the namespace, of whatever number, that have changed since; not all where the cut is lost."""
         return self._past.changed(self.age)
 
-    def __iter__(self) -> Iterator[tuple[str, TopicRow]]:
-        """Yield each topic's key and row; the fold may go on between two of them. Ends early where the cut is lost."""
-        past, keys = self._past, self._past.table.keys
-        for number in self._numbers:
-            if self.is_lost:
-                return
-            row = past.row(number, self._taken)
-            if row is not None:
-                yield keys[number], row
+    def take(self, most: int) -> list[tuple[str, TopicRow]]:
+        """Return the keys and rows of up to `most` more topics, none at the end and where the cut is lost.
+
+        The fold may go on before the next are taken.
+        """
+        while not self.is_lost and (numbers := list(islice(self._numbers, most))):
+            keys = list(map(self.table.keys.__getitem__, numbers))
+            found = zip(keys, self._past.rows(numbers, self._taken), strict=True)
+            if rows := [(key, row) for key, row in found if row is not None]:
+                return rows
+        return []
 
     def close(self) -> None:
         """Keep nothing for this cut any more."""
@@ -73,11 +75,15 @@ class _Past:
         self._rows: dict[int, list[tuple[int, TopicRow | None]]] = {}
         self._order: deque[int] = deque()
 
-    def row(self, number: int, taken: int) -> TopicRow | None:
-        """Return a topic's row as it was when `taken` changes had been made."""
-        replaced = self._rows.get(number, ())
-        place = bisect_left(replaced, taken, key=_change_of)
-        return self.table.shown(number) if place == len(replaced) else replaced[place][1]
+    def rows(self, numbers: Sequence[int], taken: int) -> list[TopicRow | None]:
+        """Return the rows of topics as they were when `taken` changes had been made."""
+        rows = self.table.shown_all(numbers)
+        for place, number in enumerate(numbers if self._rows else ()):
+            replaced = self._rows.get(number, ())
+            at = bisect_left(replaced, taken, key=_change_of)
+            if at < len(replaced):
+                rows[place] = replaced[at][1]
+        return rows
 
     def save(self, delta: TopicDelta) -> None:
         """Keep the row that a change replaces."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from topicfold.errors import TopicfoldError
@@ -272,8 +271,7 @@ class Watcher:
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject
-        rows = iter(cut)
-        while chunk := list(islice(rows, CHUNK)):
+        while chunk := cut.take(CHUNK):
             frames = [
                 subject.encoding.item(cut.namespace, key, row)
                 for key, row in chunk

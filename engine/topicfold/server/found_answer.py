@@ -8,9 +8,8 @@ What stands before the items is known before the first of them is written.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import orjson
@@ -23,10 +22,11 @@ from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
 from topicfold.runtime.found import CHUNK, Found
 from topicfold.server.answers import JSON_TYPE, read_headers
-from topicfold.server.found_items import FoundItems
+from topicfold.server.found_items import FoundItems, Row
 from topicfold.server.long_answer import LongAnswer
 from topicfold.server.page_place import PagePlace
 from topicfold.server.topic_query import Wanted
+from topicfold.state.topic_table import TopicTable
 from topicfold.wire import headers as names
 
 
@@ -50,13 +50,10 @@ class FoundAnswer:
             section, numbers = next(each for each in reversed(picked) if each[1])
             last = parse_topic(topic_of_key(section.namespace, section.table.keys[numbers[-1]]))
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
-        rows = [
-            (section, [(section.table.keys[each], row) for each in numbers if (row := section.table.shown(each))])
-            for section, numbers in picked
-        ]
+        rows = [(section, list(_rows(section.table, numbers))) for section, numbers in picked]
         written: list[bytes] = []
-        for section, chunk in rows:
-            written += await self.items.written(section.namespace, section.table, chunk)
+        for section, some in rows:
+            written += await self.items.written(section.namespace, section.table, some)
         return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)
 
     def whole(self, cuts: Cuts, seconds: float, on_end: Callable[[], None]) -> Response:
@@ -80,8 +77,7 @@ class FoundAnswer:
         yield head
         separator = b""
         for cut in cuts:
-            rows = iter(cut)
-            while chunk := list(islice(rows, CHUNK)):
+            while chunk := cut.take(CHUNK):
                 written = await self.items.written(cut.namespace, cut.table, chunk)
                 yield separator + b",".join(written)
                 separator = b","
@@ -114,6 +110,14 @@ class FoundAnswer:
             for section in self.found.sections
             for number in section.numbers
         )
+
+
+def _rows(table: TopicTable, numbers: Sequence[int]) -> Iterator[Row]:
+    """Yield the keys and rows of the topics of these numbers."""
+    keys = list(map(table.keys.__getitem__, numbers))
+    for key, row in zip(keys, table.shown_all(numbers), strict=True):
+        if row is not None:
+            yield key, row
 
 
 def _tail(end: dict[str, str]) -> bytes:

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from binascii import hexlify
-from functools import lru_cache
 
 import orjson
 
@@ -32,18 +31,26 @@ class TopicWriter:
 
     def write(self, key: str, row: TopicRow) -> bytes:
         """Return the topic that is called `key` in the namespace, as JSON."""
-        etag = row.etag
+        labels, partitions, kafka_name, (event_id, place), offset, _ = row
         return b'{"name":%b,"labels":{%b},"partitions":%d,"version":"%b.%d","position":"%b"%b}' % (
             orjson.dumps(topic_of_key(self._namespace, key) if "://" in key else self._start + key),
-            b",".join(map(_pair, row.labels)),
-            row.partitions,
-            hexlify(etag.event_id),
-            etag.place,
-            self._position(row.offset + 1),
-            b"" if row.kafka_name is None else b',"kafkaName":%b' % orjson.dumps(row.kafka_name),
+            b",".join(map(_written_pair, labels)),
+            partitions,
+            hexlify(event_id),
+            place,
+            self._position(offset + 1),
+            b"" if kafka_name is None else b',"kafkaName":%b' % orjson.dumps(kafka_name),
         )
 
 
-@lru_cache(_REMEMBERED_PAIRS)
-def _pair(pair: tuple[str, str]) -> bytes:
-    return orjson.dumps({pair[0]: pair[1]})[1:-1]
+class _Pairs(dict[tuple[str, str], bytes]):
+    """Labels as members of an object, each written once; all of them again when there are too many."""
+
+    def __missing__(self, pair: tuple[str, str]) -> bytes:
+        if len(self) >= _REMEMBERED_PAIRS:
+            self.clear()
+        written = self[pair] = orjson.dumps({pair[0]: pair[1]})[1:-1]
+        return written
+
+
+_written_pair = _Pairs().__getitem__

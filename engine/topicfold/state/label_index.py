@@ -91,7 +91,7 @@ class LabelIndex:
     def pairs(self, ids: bytes) -> Labels:
         """Return the labels that a topic's pair numbers stand for; the pairs are the index's own, not copies."""
         pairs = self._pairs
-        return tuple([pairs[pair] for pair in array("I", ids)])
+        return tuple([pairs[pair] for pair in memoryview(ids).cast("I")])
 
     def having(self, key: str, value: str) -> Postings | None:
         """Return the topics that bear `key` with `value`, None for none. Not to be changed. Cost: O(1)."""
