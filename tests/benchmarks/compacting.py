@@ -63,10 +63,14 @@ async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
     session.stop()
 
 
-async def count_bare(spark: Spark, topic: str) -> float:
-    """Return how many records a second Spark reads and counts of a topic, doing nothing else."""
+async def count_bare(spark: Spark, topic: str, rows: int) -> float:
+    """Return how many records a second Spark reads and counts of a topic, doing nothing else.
+
+    As in the job a batch has `rows` records, and all cores read, however few partitions these lie in.
+    """
     reader = spark.session.readStream.format("kafka").option("kafka.bootstrap.servers", spark.bootstrap)
-    records = reader.option("subscribe", topic).option("startingOffsets", "earliest").option("minPartitions", _CORES)
+    records = reader.option("subscribe", topic).option("startingOffsets", "earliest")
+    records = records.option("maxOffsetsPerTrigger", rows).option("maxRecordsPerPartition", -(-rows // _CORES))
     for name, value in FETCHING.items():
         records = records.option(f"kafka.{name}", value)
     found: list[int] = []

@@ -36,7 +36,7 @@ def run(site: Site) -> Iterator[Row]:
         logs = {namespaces: _log(site, namespaces) for namespaces in (1, 1_000)}
         for number in range(2):
             site.say(f"compaction: warming up, {number + 1} of 2")
-            spark.run(count_bare, logs[1])
+            spark.run(count_bare, logs[1], _BATCH_ROWS)
             spark.run(compact_once, logs[1], str(site.directory / f"snapshot-warm-{number}"), _BATCH_ROWS)
         for namespaces, topic in logs.items():
             yield from _fold(site, spark, namespaces, topic)
@@ -58,7 +58,7 @@ def _fold(site: Site, spark: Worker[Spark], namespaces: int, topic: str) -> Iter
     theirs = []
     for pair in range(_repetitions(site)):
         site.say(f"compaction: {namespaces:,} namespaces, pair {pair + 1}")
-        theirs.append(spark.run(count_bare, topic))
+        theirs.append(spark.run(count_bare, topic, _BATCH_ROWS))
         ours.append(spark.run(compact_once, topic, str(site.directory / f"snapshot-{namespaces}-{pair}"), _BATCH_ROWS))
     name = f"compaction: {namespaces:,} namespaces, "
     rates = [each.events / each.seconds for each in ours]
@@ -126,7 +126,7 @@ def _large(site: Site, spark: Worker[Spark]) -> Iterator[Row]:
     topic, events = site.fresh_topic(), site.sizes.large_events
     site.say(f"compaction: writing {events:,} events")
     EventLog(site.broker.bootstrap, topic, topics=events // _TOPICS_SHARE, namespaces=1_000).write(events)
-    theirs = spark.run(count_bare, topic)
+    theirs = spark.run(count_bare, topic, _BATCH_ROWS)
     ours = spark.run(compact_once, topic, str(site.directory / "snapshot-large"), _BATCH_ROWS)
     name = f"compaction: {events:,} events, "
     yield row(f"{name}events to committed tables", "/s", [ours.events / ours.seconds], _COUNT, [theirs])
