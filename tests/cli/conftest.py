@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +26,46 @@ class Result(NamedTuple):
 
 
 Run = Callable[..., Result]
+
+_ENGINE = Path(__file__).parents[2] / "engine"
+
+
+class Running:
+    """The command in a process of its own."""
+
+    def __init__(self, words: Sequence[str], url: str, home: Path) -> None:
+        own = {"PYTHONPATH": str(_ENGINE), "TOPICFOLD_URL": url, "XDG_CONFIG_HOME": str(home)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "topicfold", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own},
+        )
+
+    def line(self) -> str:
+        """Return the next line of stdout."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().rstrip("\n")
+
+    def err_line(self) -> str:
+        """Return the next line of stderr."""
+        assert self._process.stderr is not None
+        return self._process.stderr.readline().rstrip("\n")
+
+    def interrupt(self) -> tuple[int, str]:
+        """Press Ctrl-C; return the exit code and what is on stderr."""
+        self._process.send_signal(signal.SIGINT)
+        _, err = self._process.communicate(timeout=30)
+        return self._process.returncode, err
+
+    def end(self) -> None:
+        """End it if it still runs."""
+        self._process.kill()
+        self._process.communicate()
+
+
+Start = Callable[..., Running]
 
 
 @pytest.fixture
@@ -64,3 +108,16 @@ def run(bare_run: Run, monkeypatch: pytest.MonkeyPatch, server_url: str) -> Run:
     """Run commands against the server."""
     monkeypatch.setenv("TOPICFOLD_URL", server_url)
     return bare_run
+
+
+@pytest.fixture
+def start(server_url: str, tmp_path: Path) -> Iterator[Start]:
+    running: list[Running] = []
+
+    def begin(*words: str) -> Running:
+        running.append(Running(words, server_url, tmp_path))
+        return running[-1]
+
+    yield begin
+    for each in running:
+        each.end()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
 from topicfold.cli.consume import teller
 from topicfold.client import Client
@@ -61,6 +61,22 @@ def test_a_group_goes_on_behind_what_was_printed(run: Run, orders: str, topics: 
         [],
     )
     assert (second["offset"], second["value"]) == (1, "two")
+
+
+def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    # Each of the many attempts calls back into Python, where an interrupt would be raised in most cases.
+    away = "127.0.0.1:1", "--kafka-setting", "reconnect.backoff.ms=1", "--kafka-setting", "reconnect.backoff.max.ms=1"
+    consuming = start("consume", "-l", "team=pay", "--bootstrap", *away)
+    while "warning: Kafka" not in consuming.err_line():
+        pass
+    code, err = consuming.interrupt()
+    assert (code, "unexpected" in err) == (130, False), err
+
+
+def test_where_nothing_matches_yet_it_says_that_it_waits(start: Start) -> None:
+    consuming = start("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
+    assert consuming.err_line() == "no topic matches yet; waiting for one"
 
 
 def test_what_would_print_everything_is_refused(run: Run) -> None:

@@ -159,3 +159,10 @@ def test_where_it_was_not_yet_the_hint_is_its_history(run: Run, orders: list[str
 @pytest.mark.parametrize("words", [("history", "lost"), ("topics", "get", "lost", "--at", "0")])
 def test_what_never_was_has_no_history(run: Run, words: tuple[str, ...]) -> None:
     assert run(*words).code == 3
+
+
+def test_of_a_topic_that_was_only_tried_to_change_it_says_that_it_never_was(run: Run) -> None:
+    assert run("topics", "set-custom-labels", "ordres", "--labels", "team=pay").code == 3
+    shown = run("history", "ordres")
+    assert (shown.code, shown.out) == (0, "")
+    assert "no topic was ever called persistent://public/default/ordres" in shown.err

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Start
 from topicfold.cli.watch import Lines, frame_data
 from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Modified, Reset
 
-ENGINE = Path(__file__).parents[2] / "engine"
 ORDERS = "persistent://public/default/orders"
 SYSTEM = "persistent://public/default/__change_events"
 WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
@@ -72,52 +65,6 @@ def test_data_has_the_names_of_the_rest_api() -> None:
     }
 
 
-class Running:
-    """The command in a process of its own."""
-
-    def __init__(self, words: Sequence[str], url: str, home: Path) -> None:
-        own = {"PYTHONPATH": str(ENGINE), "TOPICFOLD_URL": url, "XDG_CONFIG_HOME": str(home)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "topicfold", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **own},
-        )
-
-    def line(self) -> str:
-        """Return the next line of stdout."""
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().rstrip("\n")
-
-    def interrupt(self) -> tuple[int, str]:
-        """Press Ctrl-C; return the exit code and what is on stderr."""
-        self._process.send_signal(signal.SIGINT)
-        _, err = self._process.communicate(timeout=30)
-        return self._process.returncode, err
-
-    def end(self) -> None:
-        """End it if it still runs."""
-        self._process.kill()
-        self._process.communicate()
-
-
-Start = Callable[..., Running]
-
-
-@pytest.fixture
-def start(server_url: str, tmp_path: Path) -> Iterator[Start]:
-    running: list[Running] = []
-
-    def begin(*words: str) -> Running:
-        running.append(Running(words, server_url, tmp_path))
-        return running[-1]
-
-    yield begin
-    for each in running:
-        each.end()
-
-
 def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(start: Start, client: Client) -> None:
     client.create_topic("orders", labels={"team": "pay"})
     watching = start("watch", "-l", "team=pay")
@@ -152,6 +99,14 @@ def test_lines_of_json_have_everything_and_nothing_else_is_printed(start: Start,
     client.delete_topic("orders")
     gone = json.loads(watching.line())
     assert (gone["type"], gone["topic"]["name"], gone["actors"]) == ("DELETED", ORDERS, ["anonymous"])
+
+
+def test_where_nothing_matches_yet_it_says_that_it_waits(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    watching = start("watch", "-l", "team=paymnts")
+    assert watching.err_line() == "no topic matches yet; waiting for one"
+    client.set_labels("orders", {"team": "paymnts"})
+    assert f"ADDED     {ORDERS}" in watching.line()
 
 
 def test_a_list_that_is_watched_goes_on_with_what_changes(start: Start, client: Client) -> None:

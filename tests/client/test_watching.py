@@ -206,6 +206,15 @@ def test_empty_lines_tell_nothing_but_that_the_server_is_there() -> None:
     assert names(play.run()) == ["a", "b", "complete"]
 
 
+@pytest.mark.parametrize(("failures", "warned"), [(2, []), (9, ["no answer from http://h: refused; trying again"])])
+def test_a_server_that_stays_away_is_warned_of_once(
+    failures: int, warned: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    play = Play([*START, CUT], *[NoAnswer("refused", was_sent=False)] * failures, [])
+    play.run()
+    assert [record.message for record in caplog.records] == warned
+
+
 def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_refuses_at_once() -> None:
     busy = line("ERROR", problem={"code": "overloaded", "status": 503, "detail": "because"})
     play = Play(*[[busy]] * 3)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,7 +36,7 @@ FromBeginning = Annotated[
 ]
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
 
-_POLL_SECONDS = 1.0
+_POLL_SECONDS = 0.2
 _CRITICAL = 2
 
 
@@ -90,7 +92,10 @@ def consume(
         client=session.client,
         on_topics=lambda added, removed: _tell(session, added, removed),
     ) as consumer:
-        _print(session, consumer, max_records)
+        if not consumer.matched_topics():
+            session.output.note("no topic matches yet; waiting for one")
+        with _interrupts_between_polls() as check:
+            _print(session, consumer, max_records, check)
 
 
 def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
@@ -105,11 +110,36 @@ def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
     return tell
 
 
-def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
-    """Print records until there were so many, each error once."""
+@contextmanager
+def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
+    """Yield what raises KeyboardInterrupt if somebody pressed Ctrl-C. By itself only a second time does.
+
+    Raised inside a poll it may end up in a callback of Kafka's client, which makes a SystemError of it.
+    """
+    is_pressed = False
+
+    def check() -> None:
+        if is_pressed:
+            raise KeyboardInterrupt
+
+    def press(*_: object) -> None:
+        nonlocal is_pressed
+        check()
+        is_pressed = True
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _print(session: Session, consumer: LabelConsumer, max_records: int | None, check: Callable[[], None]) -> None:
+    """Print records until there were so many, each error once; `check` is called between polls."""
     told: set[str] = set()
     count = 0
     while max_records is None or count < max_records:
+        check()
         message = consumer.poll(_POLL_SECONDS)
         if message is None:
             continue

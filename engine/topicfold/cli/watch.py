@@ -85,10 +85,14 @@ def follow(session: Session, frames: Watch) -> None:
     Raises:
         TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
     """
+    from topicfold.client import Bookmark
+
     lines, has_begun = Lines(), False
     try:
         with frames:
             for frame in frames:
+                if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
+                    session.output.note("no topic matches yet; waiting for one")
                 has_begun = True
                 session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
     except TopicfoldError:

@@ -10,6 +10,7 @@ Source: Kubernetes client-go's reflector; conventions of `conversation`.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Never
@@ -28,8 +29,13 @@ READ_SECONDS = 45.0
 """A server sends something every 15 seconds at least; who hears nothing for three times that is cut off."""
 
 _MAX_LINE_BYTES = 1 << 20
+_ENDS_AT_ONCE = "it ends the stream before it begins"
 _CUT_SHORT = "the start state was cut off and is told again"
 _GONE = "what happened since then can no longer be told"
+_FAILURES_TOLD = 5
+"""So often in a row, which takes more than a second, a stream is not gone on with before a warning is logged."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,8 @@ Steps = Generator[Open | Read | Pause | Frame, Event, Never]
 class Watching:
     """One watch, over as many streams as it takes.
 
-    Until a server has told something it gives up as calls do; from then on it tries for ever, and ends only with an
-    error that trying again cannot heal.
+    Until a server has told something it gives up as calls do; from then on it tries for ever, with one warning in the
+    log while no server answers, and ends only with an error that trying again cannot heal.
     """
 
     def __init__(self, query: WatchQuery, url: str, rule: RetryRule) -> None:
@@ -102,7 +108,9 @@ class Watching:
             if isinstance(end.error, Resync) and self.cursor:
                 self._begin_anew(_GONE)
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
-                raise end.error or self._unreachable("it ends the stream before it begins")
+                raise end.error or self._unreachable(_ENDS_AT_ONCE)
+            if failures == _FAILURES_TOLD:
+                _log.warning("%s; trying again", (end.error or self._unreachable(_ENDS_AT_ONCE)).reason)
             if self._told_start:
                 self._begin_anew(_CUT_SHORT)
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
