@@ -77,6 +77,10 @@ class Node:
         """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
         return None if self.authorizer is None else self.authorizer.listable(request, namespace)
 
+    def may_do_everything(self, request: Request) -> bool:
+        """Return whether who asks is a superuser, or nobody is asked who they are."""
+        return self.authorizer is None or self.authorizer.is_superuser(request)
+
     def tenants(self, request: Request) -> list[str]:
         """Return the tenants of which who asks may know, sorted."""
         return self.reading.tenants() if self.authorizer is None else self.authorizer.tenants(request)

@@ -105,6 +105,10 @@ class Authorizer:
         principal = _asking(request)
         return self._is_superuser(principal) or self._check(principal.roles, right, place)
 
+    def is_superuser(self, request: Request) -> bool:
+        """Return whether who asks may do everything."""
+        return self._is_superuser(_asking(request))
+
     def tenants(self, request: Request) -> list[str]:
         """Return the tenants in which who asks has some right, sorted. Cost: O(namespaces)."""
         principal = _asking(request)
