@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -14,6 +14,7 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
+from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.port import Entry, SettingProblem
 
 pytestmark = pytest.mark.kafka
@@ -183,6 +184,23 @@ async def test_following_from_before_the_trimmed_beginning_is_a_gap(
     error, partition = await Following(log).faulted()
     assert isinstance(error, LogGap)
     assert partition == 0
+
+
+async def test_a_page_begins_at_the_first_record_though_the_log_is_trimmed_while_it_is_asked_for(
+    log: KafkaLog, topic: str, admin: AdminClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        log.append(0, b"x", never)
+    await Following(log).seen(5)
+    offsets, below = KafkaReader._offsets, TopicPartition(topic, 0, 3)
+
+    def asked_before_the_trim(self: KafkaReader, partitions: Sequence[int], place: int) -> dict[int, int]:
+        found = offsets(self, partitions, place)
+        admin.delete_records([below])[below].result()
+        return found
+
+    monkeypatch.setattr(KafkaReader, "_offsets", asked_before_the_trim)
+    assert [entry.offset for entry in await log.read(0, 0, 10)] == [3, 4]
 
 
 async def test_records_of_an_aborted_transaction_are_never_delivered_but_stop_the_partition(

@@ -7,7 +7,8 @@ from confluent_kafka import KafkaError, KafkaException
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
 from topicfold.log.codec import MAX_EVENT_BYTES
 
-_LOST = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
+LOST = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
+"""Codes that say that there is no record at an offset any more."""
 _GONE = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._UNKNOWN_TOPIC,
@@ -35,7 +36,7 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 def translated(error: KafkaError) -> TopicfoldError:
     """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`."""
     code, text = error.code(), error.str()
-    if code in _LOST:
+    if code in LOST:
         return LogGap(f"Kafka no longer has the records to go on with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:
         return WrongLog(f"the log's topic is gone: {text}", hint="Restore it; a new one of that name is another log.")
@@ -52,7 +53,7 @@ def unanswered(error: KafkaError) -> LogUnavailable:
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
     "unknown" to it.
     """
-    if error.code() < 0 and error.code() not in _LOST:
+    if error.code() < 0 and error.code() not in LOST:
         return LogUnavailable(f"no broker answers: {error.str()}")
     fault = translated(error)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)

@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.log.kafka_errors import error_in, is_passing, unanswered
+from topicfold.log.kafka_errors import LOST, error_in, is_passing, unanswered
 from topicfold.log.port import Entry
 
 _OFFSETS_SECONDS = 1.0
@@ -22,6 +22,10 @@ _FETCH_WAIT_MS = 1
 """The fetch that reads ahead of one page holds up the next page for this long; with 100 a page took 102 ms."""
 _PAGE_SECONDS = 10.0
 _DRAIN = 1_000
+
+
+class _Trimmed(Exception):
+    """Where a page was to begin records were deleted."""
 
 
 class KafkaReader:
@@ -62,24 +66,33 @@ class KafkaReader:
         Raises:
             LogUnavailable: no answer within ten seconds.
         """
-        position = max(offset, self._offsets([partition], OFFSET_BEGINNING)[partition])
-        end = self._offsets([partition], OFFSET_END)[partition]
-        if position >= end:
-            return []
-        self._consumer.assign([TopicPartition(self._topic, partition, position)])
-        try:
-            return self._collect(partition, position, end, limit)
-        finally:
-            self._consumer.unassign()
+        deadline = time.monotonic() + _PAGE_SECONDS
+        while True:
+            position = max(offset, self._offsets([partition], OFFSET_BEGINNING)[partition])
+            end = self._offsets([partition], OFFSET_END)[partition]
+            if position >= end:
+                return []
+            self._consumer.assign([TopicPartition(self._topic, partition, position)])
+            try:
+                return self._collect(partition, position, end, limit, deadline)
+            except _Trimmed as error:
+                # The log was trimmed since it said where it begins.
+                if time.monotonic() >= deadline:
+                    raise unanswered(error.args[0]) from None
+            finally:
+                self._consumer.unassign()
 
     def close(self) -> None:
         """Close the client."""
         self._consumer.close()
 
-    def _collect(self, partition: int, position: int, end: int, limit: int) -> list[Entry]:
-        """Return what comes. The group is a name that librdkafka wants; nothing hangs on what we may do with it."""
+    def _collect(self, partition: int, position: int, end: int, limit: int, deadline: float) -> list[Entry]:
+        """Return what comes. The group is a name that librdkafka wants; nothing hangs on what we may do with it.
+
+        Raises:
+            _Trimmed: there is no record at `position` any more.
+        """
         entries: list[Entry] = []
-        deadline = time.monotonic() + _PAGE_SECONDS
         while position < end and len(entries) < limit:
             for message in self._next_messages(deadline, min(limit - len(entries), _DRAIN)):
                 error, offset = message.error(), message.offset()
@@ -88,6 +101,8 @@ class KafkaReader:
                     position = offset + 1
                 elif offset is not None and error is not None and error.code() == KafkaError._PARTITION_EOF:
                     position = offset
+                elif error is not None and error.code() in LOST:
+                    raise _Trimmed(error)
                 elif error is not None and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                     raise unanswered(error)
         return entries

@@ -86,7 +86,8 @@ def topic_problems(bootstrap: str, topic: str, configuration: Mapping[str, str],
         if (found := configuration.get(name, value)) != value and not _is_more(name, found, value)
     ]
     if replicas < 3:
-        repair = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
+        reassign = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
+        repair = f"{reassign}; with fewer than three brokers keep to trying things out: the log dies with a disk"
         problems.append(SettingProblem("replication.factor", str(replicas), "3", refuses_writes=False, repair=repair))
     return problems
 
