@@ -12,7 +12,7 @@ import pytest
 
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.runtime.nodes import ORDERS, running
-from tests.snapshot.making import compacted_further
+from tests.snapshot.making import compacted_further, miscompacted
 from topicfold.compaction import trim as trim_module
 from topicfold.compaction import verified
 from topicfold.compaction.trim import HEADER_EVERY, Plan, Trimming, trim
@@ -22,6 +22,7 @@ from topicfold.log.identity import identity_in, recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.sqlite import SqliteLog
 from topicfold.model.events import CLIENT_RING, SERVER_RING
+from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
@@ -215,6 +216,54 @@ def test_a_commit_that_the_engine_does_not_come_to_keeps_everything(
     assert not (root / NOTE).exists()
 
 
+@pytest.mark.parametrize("following", [0, 1, 2, 5])
+async def test_a_wrong_commit_keeps_everything_however_many_were_folded_on_from_it(root: Path, following: int) -> None:
+    store = MemoryStore(partitions=1)
+    async with running(store, digest_within_seconds=0) as node:
+        await node.writing.create_topic(parse_topic("other"), TopicRecord(labels={"team": "pay"}), node.asked())
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        await miscompacted(store, root, b"pay", b"pax")
+        for number in range(following):
+            await node.label(k=str(number))
+            await compacted_further(node.log, root)
+    trimming = await trimming_of(store, root)
+    with pytest.raises(TrimRefused):
+        await trimming.plan(None)
+
+
+async def test_what_was_not_verified_yet_is_folded_from_the_newest_that_was(root: Path) -> None:
+    store = MemoryStore(partitions=1)
+    await aged(store, root)
+    trimming = await trimming_of(store, root)
+    await trim_and_vacuum(trimming, root, 1_000)
+    await aged_further(store, root, 6)
+    vacuum(root, keep=2, min_age_seconds=-1)
+    told: list[str] = []
+    again = Trimming(MemoryLog(store), await recognise_identity(MemoryLog(store)), root, Settings(), told.append)
+    plan = await again.plan(None)
+    assert [plan.newest.sequence, plan.second.sequence] == [9, 8]
+    (start,) = read_commit(root, 3).to
+    assert told == [
+        "loading commit 3",
+        f"folding partition 0 from {start} to {plan.second.to[0]}, for commit 8",
+        "loading commit 8",
+        f"folding partition 0 from {plan.second.to[0]} to {plan.newest.to[0]}, for commit 9",
+        "loading commit 9",
+    ]
+
+
+async def test_a_note_that_is_lost_has_more_folded_and_no_more_deleted(root: Path) -> None:
+    store = MemoryStore(partitions=1)
+    await aged(store, root, 5)
+    trimming = await trimming_of(store, root)
+    await trimming.carry_out(await trimming.plan(2_000))
+    before = store.starts[0]
+    (root / NOTE).unlink()
+    plan = await trimming.plan(2_000)
+    assert [plan.newest.sequence, plan.second.sequence, plan.records] == [5, 4, 0]
+    assert store.starts[0] == before
+
+
 def test_the_snapshot_of_another_log_trims_nothing(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root)
     for number in sequences(root):
@@ -298,12 +347,18 @@ async def aged(store: MemoryStore, root: Path, commits: int = 3) -> None:
     """Write a log with so many commits, of which the first was made in the second 1, and so on."""
     async with running(store, digest_within_seconds=0) as node:
         await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
-        for number in range(1, commits + 1):
+    await aged_further(store, root, commits)
+
+
+async def aged_further(store: MemoryStore, root: Path, commits: int) -> None:
+    """Write more, with so many commits."""
+    async with running(store, digest_within_seconds=0, snapshot=root) as node:
+        for _ in range(commits):
             for label in range(10):
-                await node.label(k=f"{number}-{label}")
+                await node.label(k=f"{len(store.entries[0])}-{label}")
             commit = await compacted_further(node.log, root)
             manifest(root, commit.sequence).unlink()
-            put_commit(root, replace(commit, time_ms=number * 1_000))
+            put_commit(root, replace(commit, time_ms=commit.sequence * 1_000))
 
 
 async def trim_and_vacuum(trimming: Trimming, root: Path, until_ms: int) -> None:

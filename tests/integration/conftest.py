@@ -24,6 +24,12 @@ def log_options(request: pytest.FixtureRequest, tmp_path: Path) -> Sequence[str]
     return ["--kafka", bootstrap, "--kafka-topic", request.getfixturevalue("fresh_topic")()]
 
 
+@pytest.fixture
+def own_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have nobody else trim the log, for it is to be found as the test's own snapshot leaves it."""
+    monkeypatch.delenv("TOPICFOLD_TEST_TRIMS", raising=False)
+
+
 @pytest.fixture(scope="module", params=["one-node", pytest.param("three-nodes-on-kafka", marks=pytest.mark.kafka)])
 def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[str]]:
     """Where the nodes listen that serve one log to all tests of a module."""

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.integration.node import Node, agree, running
 from tests.snapshot.making import compacted
 from topicfold.settings import Settings
 from topicfold.starting import open_log
 
+pytestmark = pytest.mark.usefixtures("own_snapshot")
 TOPICS = "/admin/v2/persistent/public/default"
 WATCH = "/api/v1/watch?namespace=public/default&timeoutSeconds=1"
 

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from tests.runtime.agreeing import agreeing, foreign_record, look, make_orders, misfold, place, said
 from tests.runtime.nodes import Node, running
+from tests.runtime.watching import Watching
 from tests.simulation.virtual_loop import VirtualLoop
+from tests.snapshot.making import compacted_further, miscompacted
+from topicfold.compaction.trim import Trimming
 from topicfold.errors import LogUnavailable, NotReady
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.digest_record import statements_in
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry
 from topicfold.model.events import Kind
+from topicfold.model.names import parse_topic
+from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime import agreement
 from topicfold.runtime.agreement import Compared
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import lay_out_in_slices
+from topicfold.settings import Settings
+from topicfold.snapshot.commits import MANIFESTS
+from topicfold.snapshot.trim_note import NOTE
 from topicfold.state.digest import DigestMark
 
 
@@ -188,6 +197,63 @@ async def test_who_folded_wrongly_stops_and_who_is_accused_of_it_counts_and_goes
             await wrong.engine.readiness.wait([partition], 1.0)
         await wrong.engine.readiness.wait([(partition + 1) % 8], 1.0)
         assert right.labels()["team"] == "pay"
+
+
+async def test_who_watches_a_partition_that_is_found_wrong_is_told_so_and_nobody_else() -> None:
+    store = MemoryStore(partitions=8)
+    async with agreeing(store, "wrong") as wrong:
+        await make_orders(wrong)
+        await wrong.writing.create_namespace("public/other", NamespaceRecord(), wrong.asked())
+        watching, behind, elsewhere = Watching(wrong), Watching(wrong, reads=False), Watching(wrong, "", "public/other")
+        await watching.up_to_date()
+        await elsewhere.up_to_date()
+        misfold(wrong)
+        partition = place(wrong)[0].partition
+        store.append(partition, foreign_record(len(store.entries[partition]), bytes(16), partition=partition))
+        await look(wrong)
+        assert list(wrong.engine.reader.faults) == [partition]
+        for each in (watching, behind):
+            with pytest.raises(NotReady, match="in memory is not what the log says"):
+                await asyncio.wait_for(each.task, 5)
+        assert wrong.engine.watches.watchers == {elsewhere.watcher}
+        assert (await elsewhere.ended())[-1] == "BOOKMARK"
+
+
+async def test_a_wrong_commit_stops_who_started_from_it_and_nobody_else(store: MemoryStore, tmp_path: Path) -> None:
+    root = tmp_path / "snapshot"
+    async with agreeing(store, "right", snapshot=root) as right:
+        await make_orders(right)
+        await miscompacted(store, root, b"pay", b"pax")
+        async with agreeing(store, "wrong", snapshot=root) as wrong:
+            assert wrong.labels() == {"team": "pax"}
+            await right.writing.create_topic(parse_topic("other"), TopicRecord(), right.asked())
+            await look(wrong, right)
+            await look(right, wrong)
+            assert right.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+            assert right.engine.reader.faults == {}
+            assert wrong.engine.examiner.findings == {Finding.MEMORY_WRONG: 1}
+
+
+async def test_where_the_log_was_trimmed_a_partition_is_folded_from_a_verified_commit(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    root = tmp_path / "snapshot"
+    async with agreeing(store, "one", snapshot=root) as node:
+        await make_orders(node)
+        await compacted_further(node.log, root)
+        await node.writing.create_topic(parse_topic("other"), TopicRecord(), node.asked())
+        verified = await compacted_further(node.log, root)
+        trimming = Trimming(node.log, node.engine.identity, root, Settings(), lambda text: None)
+        await trimming.carry_out(await trimming.plan(None))
+        store.append(0, foreign_record(len(store.entries[0]), bytes(16)))
+        await look(node)
+        assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+        (root / MANIFESTS / f"{verified.sequence:012}.json").unlink()
+        (root / NOTE).unlink()
+        store.append(0, foreign_record(len(store.entries[0]), bytes(16), "other"))
+        await look(node)
+        assert node.engine.examiner.findings[Finding.NOT_EXAMINED] == 1
+        assert node.engine.reader.faults == {}
 
 
 async def test_a_node_that_accuses_wrongly_is_examined_once_and_then_only_counted(node: Node) -> None:

@@ -122,6 +122,14 @@ async def test_a_node_started_again_holds_what_it_held(store: MemoryStore) -> No
         assert len(node.labels()) == 10
 
 
+async def test_a_stopped_node_keeps_nothing_of_the_past(store: MemoryStore) -> None:
+    async with running(store) as node:
+        past = node.engine.past
+        await past.namespaces([(NAMESPACE, node.engine.states[0].position)], node.asked().deadline)
+        assert past._kept
+    assert not past._kept
+
+
 async def test_a_stopped_node_answers_nobody(store: MemoryStore) -> None:
     async with running(store) as node:
         await node.engine.stop()

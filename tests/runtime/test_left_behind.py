@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from tests.runtime.test_snapshots import labelled
 from tests.snapshot.making import compacted_further
-from topicfold.errors import LogGap
+from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.identity import restate_identity
 from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
+from topicfold.runtime import left_behind
 
 
 @pytest.fixture
@@ -75,3 +77,18 @@ async def test_a_gap_that_no_trim_made_only_stops_the_partition(store: MemorySto
         await turns(5)
         assert node.engine.readiness.reason(0) == "partition 0 has stopped: offsets are missing"
         assert not node.engine.left_behind._must_start_anew.is_set()
+
+
+async def test_a_log_that_cannot_say_where_it_begins_is_asked_again(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_behind, "LOOK_AGAIN_SECONDS", 0.01)
+    async with running(store) as waking, running(store, first_id=10**6, snapshot=root) as sleeper:
+
+        async def away() -> Mapping[int, int]:
+            raise LogUnavailable("away")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sleeper.log, "start_offsets", away)
+            await slept(sleeper, waking, root)
+        await asyncio.wait_for(sleeper.engine.left_behind.wait(), 5)

@@ -155,6 +155,18 @@ async def test_a_history_that_cannot_be_read_is_told_and_is_no_defect(tmp_path: 
         await at(past_of(TrimmedLog(log, floor=len(log)), tmp_path), 5)
 
 
+async def test_too_many_questions_to_the_table_of_history_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.snapshots.MAX_WAITING", 0)
+    log = some_log()
+    compacted(log, tmp_path)
+    past = past_of(TrimmedLog(log, floor=len(log)), tmp_path)
+    for asking in (past.position_at(PARTITION, 1), past.known_since(PARTITION), at(past, 5)):
+        with pytest.raises(Overloaded, match="others ask"):
+            await asking
+
+
 async def test_what_was_built_is_kept_for_the_next_page() -> None:
     log = TrimmedLog(some_log())
     past = past_of(log)
@@ -164,6 +176,17 @@ async def test_what_was_built_is_kept_for_the_next_page() -> None:
     await past.close()
     await at(past, 7)
     assert log.reads > reads
+
+
+async def test_only_so_many_topics_are_kept_beside_those_of_the_last_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.past.MAX_KEPT_TOPICS", 12)
+    log = TrimmedLog(some_log())
+    past = past_of(log)
+    for position, kept in ((5, [5]), (7, [5, 7]), (9, [9]), (2, [9, 2])):
+        await at(past, position)
+        assert [place[1] for place in past._kept if place[0] == HERE[0]] == kept
+    await past.close()
+    assert (past._kept, past._forgetting) == ({}, {})
 
 
 async def test_the_same_question_at_the_same_time_is_made_once_and_others_must_wait() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
 from pathlib import Path
+from threading import Semaphore
 
 import pytest
 
 from tests.compaction.folding import Tables
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from tests.snapshot.making import compacted
-from topicfold.errors import BadSetting, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
-from topicfold.log.memory import MemoryStore
+from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING
 from topicfold.snapshot.commits import MANIFESTS
 
 
@@ -46,20 +49,10 @@ def damage(tables: Tables, *sequences: int) -> None:
         (tables.root / MANIFESTS / f"{sequence:012}.json").write_bytes(b"{}")
 
 
-def without(store: MemoryStore, floor: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the log begin at `floor`."""
-    kept = store.entries[0]
-
-    async def start_offsets(self: WilfulLog) -> Mapping[int, int]:
-        return {0: floor}
-
-    async def read(self: WilfulLog, partition: int, offset: int, limit: int) -> object:
-        # The header's copy stands where the log begins.
-        found = [kept[0]._replace(offset=floor)] if offset == floor else kept[max(offset, floor) :]
-        return found[:limit]
-
-    monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
-    monkeypatch.setattr(WilfulLog, "read", read)
+def without(store: MemoryStore, floor: int) -> None:
+    """Have the log begin at `floor`, with a copy of the header behind."""
+    store.append(0, store.entries[0][0].value)
+    store.delete_before(0, floor)
 
 
 async def test_a_node_that_starts_from_a_snapshot_is_like_one_that_folded_everything(
@@ -106,11 +99,9 @@ async def refusal(store: MemoryStore, root: Path | None) -> Exception:
     return caught.value
 
 
-async def test_a_log_without_its_beginning_needs_a_snapshot(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_log_without_its_beginning_needs_a_snapshot(store: MemoryStore, root: Path) -> None:
     tables = await history(store, root)
-    without(store, tables.commits[0].to[0], monkeypatch)
+    without(store, tables.commits[0].to[0])
     async with running(store, snapshot=root) as node:
         assert node.labels() == {"team": "e"}
     error = await refusal(store, None)
@@ -121,10 +112,10 @@ async def test_a_log_without_its_beginning_needs_a_snapshot(
 
 
 async def test_a_log_without_its_beginning_and_a_snapshot_without_a_whole_commit_say_both(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, root: Path
 ) -> None:
     tables = await history(store, root)
-    without(store, tables.commits[0].to[0], monkeypatch)
+    without(store, tables.commits[0].to[0])
     damage(tables, 1, 2)
     error = await refusal(store, root)
     assert isinstance(error, SnapshotDamaged)
@@ -132,11 +123,9 @@ async def test_a_log_without_its_beginning_and_a_snapshot_without_a_whole_commit
     assert "not at 0" in error.reason
 
 
-async def test_a_log_that_begins_after_the_only_whole_commit_is_refused(
-    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_log_that_begins_after_the_only_whole_commit_is_refused(store: MemoryStore, root: Path) -> None:
     tables = await history(store, root)
-    without(store, tables.commits[1].to[0], monkeypatch)
+    without(store, tables.commits[1].to[0])
     damage(tables, 2)
     assert isinstance(await refusal(store, root), LogGap)
 
@@ -147,6 +136,42 @@ async def test_a_log_that_lost_what_the_snapshot_holds_is_refused(store: MemoryS
     error = await refusal(store, root)
     assert isinstance(error, LogGap)
     assert "lost records" in error.hint
+
+
+async def test_a_log_that_lost_what_the_snapshot_holds_and_grew_again_is_refused(
+    store: MemoryStore, root: Path
+) -> None:
+    tables = await history(store, root)
+    restored = MemoryStore(partitions=1)
+    for entry in store.entries[0][: tables.commits[0].to[0]]:
+        restored.append(0, entry.value)
+    async with running(restored, first_id=10**9) as node:
+        await labelled(node, *"fghijkl")
+    assert len(restored.entries[0]) > tables.commit.to[0]
+    error = await refusal(restored, root)
+    assert isinstance(error, LogGap)
+    assert "has another record" in error.reason
+    damage(tables, 2)
+    async with running(restored, first_id=10**10, snapshot=root) as node:
+        assert node.labels() == {"team": "l"}
+
+
+async def test_a_log_that_is_trimmed_while_a_node_starts_is_gone_on_from(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = await history(store, root)
+    (end,) = tables.commit.to
+
+    async def read(self: WilfulLog, partition: int, offset: int, limit: int) -> list[Entry]:
+        if offset == end - 1 and not store.starts[0]:
+            without(store, end)
+            raise LogUnavailable("out of range")
+        return await MemoryLog.read(self, partition, offset, limit)
+
+    monkeypatch.setattr(WilfulLog, "read", read)
+    async with running(store, snapshot=root) as node:
+        assert store.starts[0] == end
+        assert node.labels() == {"team": "e"}
 
 
 async def test_the_snapshot_of_another_log_is_refused(store: MemoryStore, root: Path) -> None:
@@ -170,3 +195,25 @@ async def test_a_file_is_no_snapshot(tmp_path: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(BadSetting, match="is no directory"):
         await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=file))
+
+
+async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        snapshots, asked, may_answer = node.engine.snapshots, Semaphore(0), Semaphore(0)
+
+        def question(number: int) -> int:
+            asked.release()
+            may_answer.acquire()
+            return number
+
+        asking = [asyncio.create_task(snapshots.ask(question, n)) for n in range(MAX_ASKED + MAX_WAITING + 1)]
+        done, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+        assert [type(each.exception()) for each in done] == [Overloaded]
+        for _ in range(MAX_ASKED):
+            asked.acquire()
+        # Whoever leaves gives nobody else a turn while the thread goes on.
+        asking[0].cancel()
+        await asyncio.sleep(0.05)
+        assert not asked.acquire(blocking=False)
+        may_answer.release(len(asking))
+        assert await asyncio.gather(*asking[1:-1]) == [*range(1, MAX_ASKED + MAX_WAITING)]

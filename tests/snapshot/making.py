@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tests.compaction.folding import Placed, Tables, run_here
 from topicfold.compaction.compactor import Compactor
+from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.identity import recognise_identity
+from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Log
 from topicfold.snapshot.commits import Commit
 
@@ -44,3 +46,15 @@ async def compacted_further(log: Log, root: Path) -> Commit:
         return done.commit if done else job.base.commit
     finally:
         job.close()
+
+
+async def miscompacted(store: MemoryStore, root: Path, old: bytes, new: bytes) -> Commit:
+    """Put a commit at `root` that is whole and wrong: whoever folded it read `new` for `old` in each payload."""
+    misread = MemoryStore(len(store.entries))
+    for entries in store.entries:
+        for partition, _, value in entries:
+            event = decode_event(value)
+            if event is not None and old in event.payload:
+                value = encode_event(event._replace(payload=event.payload.replace(old, new)))
+            misread.append(partition, value)
+    return await compacted_further(MemoryLog(misread), root)

@@ -135,7 +135,7 @@ class Trimming:
             floors=floors,
             headers=headers,
             verified=(plan.newest.sha256, plan.second.sha256),
-            staying=self._staying(plan.below, note.staying),
+            staying=self._staying(plan, note.staying),
             time_ms=wall_clock_ms(),
         )
         put_note(self._root, noted)
@@ -155,12 +155,13 @@ class Trimming:
                     return commit
         return None
 
-    def _staying(self, below: Commit | None, before: Sequence[int]) -> tuple[int, ...]:
-        """Return the commits that have to stay: where the log begins, and the next to trim to, once old enough."""
-        begins = max(below.sequence if below else 0, min(before, default=0))
+    def _staying(self, plan: Plan, before: Sequence[int]) -> tuple[int, ...]:
+        """Return the commits that have to stay: where the log begins, the next to trim to, once old enough, and those
+        that are verified: the next ones are folded on from there."""
+        begins = max(plan.below.sequence if plan.below else 0, min(before, default=0))
         later = [sequence for sequence in sequences(self._root) if sequence > begins]
         following = [sequence for sequence in later if sequence in before] or later
-        return (begins, min(following, default=begins))
+        return tuple(sorted({begins, min(following, default=begins), plan.second.sequence, plan.newest.sequence}))
 
     async def _headers(self, spans: Sequence[Span], noted: Sequence[int]) -> tuple[int, ...]:
         """Return where every partition has a copy of the header that stays, made where there was none."""

@@ -1,13 +1,14 @@
 """Which commits of a snapshot are verified: the engine loaded the one before, folded on, and came to the same digests.
 
-So two folds agree on such a commit, that of Spark and the engine's own, and two snapshots were read back whole. Needs
-no Spark.
+The one before is verified itself, or else the log's beginning is where the engine folds from. So two folds agree on all
+that led to such a commit, that of Spark and the engine's own: from a commit that is wrong both would come to the same
+wrong ones behind it. Needs no Spark.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from topicfold.errors import SnapshotDamaged, TrimRefused
@@ -31,7 +32,6 @@ class Verifier:
 
     def __init__(self, log: Log, root: Path, incarnation: bytes, new_state: NewState, tell: Tell) -> None:
         self.damaged: list[SnapshotDamaged] = []
-        self._whole: set[str] = set()
         self._log = log
         self._root = root
         self._incarnation = incarnation
@@ -39,24 +39,30 @@ class Verifier:
         self._tell = tell
 
     async def newest(self, known: Collection[str]) -> tuple[Commit, ...]:
-        """Return the newest `WANTED` commits that are verified, the newest first; `known` are so, by their SHA-256.
+        """Return the newest `WANTED` whole commits, the newest first; `known` were verified before, by their SHA-256.
 
         Raises:
             TrimRefused: there are fewer, or one comes to other digests than the engine.
             WrongSnapshot, LevelUnsupported: they are of another log, or of a newer version.
             LogGap: the log ends before the newest one does.
             LogUnavailable: the log did not answer in time.
+
+        Cost: the fold of what the log got since the newest that is known; without one, of all that it holds.
         """
         commits = self._commits()
+        found = len(commits)
         if commits:
             await self._require_end(commits[0])
-        verified: list[Commit] = []
-        for place, commit in enumerate(commits):
-            if len(verified) < WANTED and await self._is_verified(commit, commits[place + 1 :], known):
-                verified.append(commit)
+        while True:
+            try:
+                verified = await self._verified(commits, known)
+                break
+            except SnapshotDamaged as error:
+                self.damaged.append(error)
+                commits = [each for each in commits if each.sequence != error.values["sequence"]]
         if len(verified) < WANTED:
-            raise self._too_few(len(commits), len(verified))
-        return tuple(verified)
+            raise self._too_few(found, len(verified))
+        return verified
 
     def _too_few(self, found: int, verified: int) -> TrimRefused:
         hint = f"Run `topicfold compact --once --snapshot {self._root}` on this log, and again once it has grown."
@@ -89,31 +95,39 @@ class Verifier:
             if ends[partition] < to:
                 raise ends_before(partition, ends[partition], to)
 
-    async def _is_verified(self, commit: Commit, older: Sequence[Commit], known: Collection[str]) -> bool:
-        """Return whether `commit` is whole, and is what folding on from the one before comes to.
+    async def _verified(self, commits: Sequence[Commit], known: Collection[str]) -> tuple[Commit, ...]:
+        """Return those of the newest `WANTED` of these that are verified, the newest first.
 
-        False where it is not whole, or where nothing is left to fold it from.
+        Raises:
+            SnapshotDamaged: one of them is not whole.
+            TrimRefused: one comes to other digests than the engine.
         """
-        try:
+        newest = commits[:WANTED]
+        for commit in newest:
+            await asyncio.to_thread(require_intact, self._root, commit, STATE_TABLES)
+        verified: list[Commit] = []
+        before: dict[int, PartitionState] | None = None
+        for place, commit in reversed([*enumerate(newest, 1)]):
             if commit.sha256 in known:
                 self._tell(f"commit {commit.sequence} was verified before")
-                await asyncio.to_thread(require_intact, self._root, commit, STATE_TABLES)
-                return True
-            if commit.sha256 not in self._whole:
-                await self._restored(commit)
-        except SnapshotDamaged as error:
-            self.damaged.append(error)
-            return False
-        base = await self._base(older)
-        for partition in range(commit.partitions):
-            before = base.get(partition)
-            if not await self._reaches(commit, partition, before):
-                return False
-        return True
+                before = None
+            elif await self._is_reached(commit, before or await self._base(commits[place:], known)):
+                before = await self._restored(commit)
+            else:
+                continue
+            verified.insert(0, commit)
+        return tuple(verified)
 
-    async def _base(self, older: Sequence[Commit]) -> dict[int, PartitionState]:
-        """Return the state of the newest of these commits that is whole; of none, nothing: the log's beginning."""
-        for commit in older:
+    async def _base(self, older: Sequence[Commit], known: Collection[str]) -> dict[int, PartitionState]:
+        """Return the state to fold on from: that of the newest of these commits that is known; of none, nothing.
+
+        Nothing means the log's beginning. Where that was trimmed and no known commit is left, it is that of the oldest
+        which the log goes on from: for what lay below it one was verified then.
+        """
+        starts = await self._log.start_offsets()
+        reached = [each for each in older if all(to >= starts[partition] for partition, to in enumerate(each.to))]
+        oldest_first = reached[::-1] if any(starts.values()) else []
+        for commit in (*(each for each in reached if each.sha256 in known), *oldest_first):
             try:
                 return await self._restored(commit)
             except SnapshotDamaged as error:
@@ -122,11 +136,9 @@ class Verifier:
 
     async def _restored(self, commit: Commit) -> dict[int, PartitionState]:
         self._tell(f"loading commit {commit.sequence}")
-        states = await asyncio.to_thread(restore, self._root, commit, self._new_state)
-        self._whole.add(commit.sha256)
-        return states
+        return await asyncio.to_thread(restore, self._root, commit, self._new_state)
 
-    async def _reaches(self, commit: Commit, partition: int, before: PartitionState | None) -> bool:
+    async def _is_reached(self, commit: Commit, before: Mapping[int, PartitionState]) -> bool:
         """Return whether folding on from `before`, or from the log's beginning, comes to what `commit` says.
 
         False where the log does not hold all that lies between.
@@ -134,6 +146,13 @@ class Verifier:
         Raises:
             TrimRefused: it comes to something else.
         """
+        for partition in range(commit.partitions):
+            if not await self._reaches(commit, partition, before.get(partition)):
+                return False
+        return True
+
+    async def _reaches(self, commit: Commit, partition: int, before: PartitionState | None) -> bool:
+        """Return whether one partition comes to what `commit` says, as `_is_reached` does of all."""
         to = commit.to[partition]
         start = before.position if before else 0
         if start < to:

@@ -116,6 +116,7 @@ class Chain:
         self._target = target
         self._deadline = deadline
         self._block: Mapping[int, Entry] = {}
+        self._snapshots = engine.snapshots
         self._archive = engine.snapshots.archive
         self._archived: Mapping[int, Link] = {}
         # All that follows the event which began a namespace's present life left it alive.
@@ -184,14 +185,15 @@ class Chain:
 
         Raises:
             SnapshotDamaged, WrongSnapshot, LevelUnsupported: the table cannot be read, or is of another log.
-            LogUnavailable: it was not read by the deadline.
+            LogUnavailable: it was not read by the deadline. Overloaded: too many ask.
         """
         if self._archive is not None and offset not in self._archived:
             kind, name, partition = AggregateKind(self._target.kind), self._target.name, self._target.partition
-            reading = asyncio.to_thread(self._archive.events_of, kind, name, partition, offset, _ARCHIVED_BLOCK)
             try:
                 async with asyncio.timeout_at(self._deadline):
-                    found = await reading
+                    found = await self._snapshots.ask(
+                        self._archive.events_of, kind, name, partition, offset, _ARCHIVED_BLOCK
+                    )
             except TimeoutError:
                 raise LogUnavailable("the snapshot's history could not be read in time") from None
             self._archived = {each.offset: Link(each.offset, each.event, each.trail, each.is_refused) for each in found}

@@ -112,7 +112,15 @@ class Engine:
             separator=options.wildcard_separator,
             max_events=options.past_max_events,
         )
-        self.examiner = Examiner(log, self.states, self.reader, self.readiness, self.new_state, self.snapshots.base)
+        self.examiner = Examiner(
+            log,
+            self.states,
+            self.reader,
+            self.readiness,
+            self.new_state,
+            self.snapshots.verified,
+            self.watches.fail,
+        )
         self.agreement = Agreement(
             log,
             self.states,
@@ -180,6 +188,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.examiner.close()
+        await self.past.close()
         await self.left_behind.close()
         await self.log.close()
 

@@ -1,7 +1,8 @@
 """The examiner: where there is doubt about a partition's state, finds out whether this node's memory is wrong.
 
-It folds the partition aside and holds that against memory. Only if its own fold differs does it stop the partition:
-whoever accuses may be wrong themselves, and is counted and named then.
+It folds the partition aside, from a verified snapshot or the log's beginning, and holds that against memory. Only if
+its own fold differs does it stop the partition: whoever accuses may be wrong themselves, and is counted and named then.
+So may a commit that nobody verified, be it the one that memory came from, or the one the accuser did.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import structlog
 
-from topicfold.errors import StateDiverged, TopicfoldError
+from topicfold.errors import NotReady, StateDiverged, TopicfoldError
 from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
@@ -26,6 +27,10 @@ _log = structlog.get_logger(__name__)
 
 REEXAMINE_AFTER_SECONDS = 600.0
 """For so long a node that accused wrongly is not believed again: examining costs as much as folding."""
+
+
+OnStop = Callable[[int, NotReady], None]
+"""Takes a partition that was stopped, and what to say to those who are being served from it."""
 
 
 class Finding(StrEnum):
@@ -64,6 +69,7 @@ class Examiner:
         readiness: Readiness,
         new_state: NewState,
         base: Base,
+        on_stop: OnStop,
     ) -> None:
         self.findings: Counter[Finding] = Counter()
         self.last: dict[int, tuple[Doubt, Finding]] = {}
@@ -74,6 +80,7 @@ class Examiner:
         self._readiness = readiness
         self._new_state = new_state
         self._base = base
+        self._on_stop = on_stop
         self._running: dict[int, asyncio.Task[None]] = {}
         self._disbelieved: dict[tuple[int, str], float] = {}
 
@@ -142,3 +149,5 @@ class Examiner:
             ),
             doubt.partition,
         )
+        error = NotReady(self._readiness.reason(doubt.partition), hint="Ask another node.", partition=doubt.partition)
+        self._on_stop(doubt.partition, error)

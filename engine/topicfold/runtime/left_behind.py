@@ -12,13 +12,16 @@ from collections.abc import Mapping
 
 import structlog
 
-from topicfold.errors import LogGap, TopicfoldError
+from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.log.gaps import begins_after
 from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
+
+LOOK_AGAIN_SECONDS = 1.0
+"""After so long a log that did not answer is asked again where it begins."""
 
 
 class LeftBehind:
@@ -52,11 +55,7 @@ class LeftBehind:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self, partition: int) -> None:
-        try:
-            start = (await self._log.start_offsets())[partition]
-        except TopicfoldError as error:
-            _log.warning("gap_not_looked_into", partition=partition, reason=error.reason)
-            return
+        start = await self._start(partition)
         position = self._states[partition].position
         if start <= position:
             return
@@ -68,3 +67,12 @@ class LeftBehind:
             gap = LogGap(f"{gap.reason}; restart this node with --snapshot DIR", hint=gap.hint, **gap.values)
             _log.error("left_behind", partition=partition, reason=gap.reason)
         self._reader.faults[partition] = gap
+
+    async def _start(self, partition: int) -> int:
+        """Return where the log begins, as soon as it says so: who is left behind then would stay so for ever."""
+        while True:
+            try:
+                return (await self._log.start_offsets())[partition]
+            except LogUnavailable as error:
+                _log.warning("gap_not_looked_into", partition=partition, reason=error.reason)
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)

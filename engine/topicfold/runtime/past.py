@@ -29,6 +29,8 @@ MAX_AT_ONCE = 2
 """Questions for which something is built at the same time."""
 MAX_KEPT = 128
 """Namespaces at a position that are kept: more than one question may be about."""
+MAX_KEPT_TOPICS = 1_000_000
+"""Topics in all of them, dead ones too; those of one question are kept whatever their number."""
 KEPT_SECONDS = 60.0
 """For how long after they were last asked for."""
 
@@ -79,6 +81,7 @@ class Past:
 
         Raises:
             Resync: nothing that goes so far back is known; says since when the past is.
+            Overloaded: too many ask for what only the table of history knows.
             LogUnavailable: the log did not answer in time.
         """
         start = (await self._log.start_offsets())[partition]
@@ -88,8 +91,8 @@ class Past:
         if position > start or not start:
             return position if position > start else 0
         try:
-            if archive is not None and len(await asyncio.to_thread(archive.ends)):
-                return await asyncio.to_thread(archive.position_at, partition, time_ms)
+            if archive is not None and len(await self._snapshots.ask(archive.ends)):
+                return await self._snapshots.ask(archive.position_at, partition, time_ms)
             why = ""
         except OperatorNeeded as error:
             why = f"; {error.reason}"
@@ -102,6 +105,7 @@ class Past:
         """Return when the first event of a partition that is still known was written, as text; "" for none.
 
         Raises:
+            Overloaded: too many ask.
             LogUnavailable: the log did not answer in time.
         """
         start = (await self._log.start_offsets())[partition]
@@ -109,7 +113,7 @@ class Past:
         archive = self._snapshots.archive
         if start and archive is not None:
             with suppress(OperatorNeeded):
-                since = await asyncio.to_thread(archive.first_time_ms, partition) or since
+                since = await self._snapshots.ask(archive.first_time_ms, partition) or since
         return time_text(since) if since else ""
 
     async def namespaces(self, places: Collection[Place], deadline: float) -> Mapping[Place, PastNamespace]:
@@ -124,16 +128,16 @@ class Past:
         missing = frozenset(place for place in places if place not in found)
         if missing:
             found |= await self._made(missing, deadline)
-        return {place: self._keep(place, found[place]) for place in places}
+        self._keep(found)
+        return found
 
     async def close(self) -> None:
         """Give up what is being made, and forget everything."""
         for task in self._building.values():
             task.cancel()
         await asyncio.gather(*self._building.values(), return_exceptions=True)
-        for timer in self._forgetting.values():
-            timer.cancel()
-        self._kept.clear()
+        for place in [*self._kept]:
+            self._forget(place)
 
     async def _made(self, places: frozenset[Place], deadline: float) -> Mapping[Place, PastNamespace]:
         task = self._building.get(places)
@@ -155,19 +159,22 @@ class Past:
     def _on_built(self, places: frozenset[Place], task: asyncio.Task[Mapping[Place, PastNamespace]]) -> None:
         del self._building[places]
         if not task.cancelled() and task.exception() is None:
-            for place, namespace in task.result().items():
-                self._keep(place, namespace)
+            self._keep(task.result())
 
-    def _keep(self, place: Place, namespace: PastNamespace) -> PastNamespace:
-        """Keep a namespace for a while from now on."""
-        self._kept[place] = namespace
-        self._kept.move_to_end(place)
-        while len(self._kept) > MAX_KEPT:
-            self._forget(next(iter(self._kept)))
-        if place in self._forgetting:
-            self._forgetting[place].cancel()
-        self._forgetting[place] = asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, place)
-        return namespace
+    def _keep(self, found: Mapping[Place, PastNamespace]) -> None:
+        """Keep what one question is about for a while from now on, and of the rest as much as there is room for."""
+        for place, namespace in found.items():
+            self._kept[place] = namespace
+            self._kept.move_to_end(place)
+            if place in self._forgetting:
+                self._forgetting[place].cancel()
+            self._forgetting[place] = asyncio.get_running_loop().call_later(KEPT_SECONDS, self._forget, place)
+        topics = sum(map(_size, self._kept.values()))
+        for place in [*self._kept][: -len(found)]:
+            if len(self._kept) <= MAX_KEPT and topics <= MAX_KEPT_TOPICS:
+                break
+            topics -= _size(self._kept[place])
+            self._forget(place)
 
     def _forget(self, place: Place) -> None:
         self._kept.pop(place, None)
@@ -208,14 +215,14 @@ class Past:
 
     async def _is_archived(self, partition: int, position: int) -> bool:
         archive = self._snapshots.archive
-        ends = () if archive is None else await asyncio.to_thread(archive.ends)
+        ends = () if archive is None else await self._snapshots.ask(archive.ends)
         return bool(ends) and position <= ends[partition]
 
     async def _archived(self, partition: int, namespace: str, position: int) -> PastNamespace:
         """Return a namespace at a position as the snapshot's table of history has it."""
         archive = self._snapshots.archive
         assert archive is not None  # noqa: S101 -- who asks has looked
-        found = await asyncio.to_thread(archive.namespace_at, namespace, partition, position)
+        found = await self._snapshots.ask(archive.namespace_at, namespace, partition, position)
         if found is None:
             return PastNamespace(GENESIS, None)
         table = TopicTable(decode_indexed, self._separator)
@@ -226,6 +233,10 @@ class Past:
                 table.put(name, place[1], topic)
             await turn.rest()
         return PastNamespace(found.incarnation, table)
+
+
+def _size(namespace: PastNamespace) -> int:
+    return 0 if namespace.table is None else len(namespace.table.keys)
 
 
 def _giving(base: PartitionState | None) -> Base:

@@ -1,6 +1,6 @@
 """Refolding: a partition folded once more, aside, to be held against the state in memory.
 
-From the newest snapshot that is known to be good, or else from the log's beginning; in slices, so nobody waits for it.
+From a state that is given, or else from the log's beginning; in slices, so nobody waits for it.
 For that long the partition is in memory twice.
 """
 
@@ -20,7 +20,7 @@ NewState = Callable[[int], PartitionState]
 """Takes a partition; returns its state before the first record."""
 
 Base = Callable[[int, int], Awaitable[PartitionState | None]]
-"""Takes a partition and a position; returns its state as the newest verified snapshot up to there has it.
+"""Takes a partition and a position; returns its state as a snapshot up to there has it, for folding on from.
 
 It is fresh and nobody else's; None where there is none. Must not hold up the loop.
 """

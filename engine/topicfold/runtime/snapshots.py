@@ -7,22 +7,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from topicfold.errors import BadSetting, LevelUnsupported, LogGap, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from topicfold.errors import (
+    BadSetting,
+    LevelUnsupported,
+    LogGap,
+    LogUnavailable,
+    Overloaded,
+    SnapshotDamaged,
+    UnsafeLog,
+    WrongSnapshot,
+)
+from topicfold.log.codec import decode_event
 from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.refold import NewState
+from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
 
 if TYPE_CHECKING:
     from topicfold.snapshot.archive import Archive
+    from topicfold.snapshot.loading import Folded, Loaded
 
 _log = structlog.get_logger(__name__)
+
+MAX_ASKED = 2
+"""Questions to the archive at the same time: each takes a processor, and this interpreter from all others."""
+MAX_WAITING = 32
+"""Those that wait for their turn."""
+
+T = TypeVar("T")
 
 Tell = Callable[[int, int], None]
 """Takes how much of a load is done, of how much; called by another thread."""
@@ -35,6 +54,8 @@ class Snapshots:
         self._root = root
         self._identity = identity
         self._new_state = new_state
+        self._asking = asyncio.Semaphore(MAX_ASKED)
+        self._waiting = 0
 
     @cached_property
     def archive(self) -> Archive | None:
@@ -45,13 +66,36 @@ class Snapshots:
 
         return Archive(self._root, self._identity.incarnation, self._identity.partitions)
 
+    async def ask(self, question: Callable[..., T], *arguments: Any) -> T:
+        """Return what a method of the archive answers, in a thread and in turn: at most `MAX_ASKED` are being asked.
+
+        Raises:
+            Overloaded: `MAX_WAITING` wait already.
+            OperatorNeeded: the question does.
+        """
+        if self._waiting >= MAX_WAITING:
+            raise Overloaded(f"{MAX_WAITING} others ask about the past, too", hint="Ask again in a few seconds.")
+        self._waiting += 1
+        try:
+            await self._asking.acquire()
+        finally:
+            self._waiting -= 1
+        answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
+        # Whoever asked may be gone before; the thread goes on.
+        answering.add_done_callback(self._on_answered)
+        return await asyncio.shield(answering)
+
+    def _on_answered(self, answering: asyncio.Future[T]) -> None:
+        self._asking.release()
+        answering.exception()
+
     async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:
         """Return the states to fold on from: the newest commit's that is whole, else those before the first record.
 
         Raises:
             UnsafeLog, SnapshotDamaged: the log no longer has its beginning, and there is no snapshot in its place.
             BadSetting: the snapshot is no directory.
-            LogGap: the log does not go on where the snapshot ends.
+            LogGap: the log does not go on where the snapshot ends, or holds other records than it was made of.
             WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
             LogUnavailable: the log did not answer in time.
         """
@@ -63,8 +107,9 @@ class Snapshots:
             found, damaged = None, error
             _log.error("no_commit_is_whole", reason=error.reason)
         if found is not None:
-            _require_joined(found, starts, await log.end_offsets())
-            return found
+            _require_joined(found.states, starts, await log.end_offsets())
+            await _require_same_records(log, found.newest)
+            return dict(found.states)
         self._require_beginning(starts, damaged)
         return {partition: self._new_state(partition) for partition in range(self._identity.partitions)}
 
@@ -75,10 +120,26 @@ class Snapshots:
         """
         return (await self.bases({partition: position})).get(partition)
 
-    async def bases(self, positions: Mapping[int, int]) -> Mapping[int, PartitionState]:
+    async def verified(self, partition: int, position: int) -> PartitionState | None:
+        """Return the state of one partition as the newest verified commit up to `position` has it; None where none has.
+
+        It is fresh and nobody else's. A commit is verified once a trim has come to it: then the engine itself has
+        folded all that led to it. Until then the log has its beginning.
+        """
+        if self._root is None:
+            return None
+        note = await asyncio.to_thread(
+            read_note, self._root, self._identity.incarnation.hex(), self._identity.partitions
+        )
+        return (await self.bases({partition: position}, among=note.verified)).get(partition)
+
+    async def bases(
+        self, positions: Mapping[int, int], among: Collection[str] | None = None
+    ) -> Mapping[int, PartitionState]:
         """Return the states of these partitions as the newest whole commit has them that exceeds none of `positions`.
 
-        They are fresh and nobody else's; none of them where there is no such commit, or none that can be used.
+        They are fresh and nobody else's; none of them where there is no such commit, or none that can be used. With
+        `among` only commits with one of these SHA-256 are looked at.
         """
         if self._root is None:
             return {}
@@ -87,14 +148,14 @@ class Snapshots:
         try:
             found = await asyncio.to_thread(
                 load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state,
-                only=tuple(positions), not_above=positions,
+                only=tuple(positions), not_above=positions, among=among,
             )  # fmt: skip
         except (SnapshotDamaged, WrongSnapshot, LevelUnsupported) as error:
             _log.error("snapshot_unusable", reason=error.reason)
             return {}
         return {} if found is None else found.states
 
-    async def _load(self, tell: Tell) -> dict[int, PartitionState] | None:
+    async def _load(self, tell: Tell) -> Loaded | None:
         if self._root is None:
             return None
         from topicfold.snapshot.loading import load
@@ -114,7 +175,7 @@ class Snapshots:
             "snapshot_loaded", sequence=found.commit.sequence, topics=found.commit.counts["topics"],
             positions=dict(enumerate(found.commit.to)), seconds=round(time.monotonic() - since, 3),
         )  # fmt: skip
-        return dict(found.states)
+        return found
 
     def _require_beginning(self, starts: Mapping[int, int], damaged: SnapshotDamaged | None) -> None:
         """Return if the log still has its beginning."""
@@ -154,4 +215,30 @@ def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, i
                 partition=partition,
                 expected=state.position,
                 found=ends[partition],
+            )
+
+
+async def _require_same_records(log: Log, newest: Mapping[int, Folded]) -> None:
+    """Return if the log holds the last event of each partition that the snapshot has, or begins behind it by now.
+
+    A log that lost its end and grew again, as one from a backup does, has other records at those offsets.
+    """
+    for partition, (offset, event_id) in newest.items():
+        try:
+            found = await log.read(partition, offset, 1)
+        except LogUnavailable:
+            if (await log.start_offsets())[partition] <= offset:
+                raise
+            continue
+        if not found or found[0].offset != offset:
+            continue
+        event = decode_event(found[0].value)
+        if event is None or event.event_id != event_id:
+            raise LogGap(
+                f"partition {partition} of the log has another record at offset {offset} than the snapshot is made of",
+                hint="The log lost records and grew again, as a copy does that was restored. Restore the whole log, or "
+                "start without that snapshot and compact into a new directory.",
+                partition=partition,
+                expected=offset,
+                found=offset,
             )

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from pyroaring import BitMap
 
+from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind, partition_of
 from topicfold.model.names import topic_of_key
@@ -164,6 +165,16 @@ class Watches:
         self.watchers.discard(watcher)
         if not self.watchers:
             self._is_empty.set()
+
+    def fail(self, partition: int, error: TopicfoldError) -> None:
+        """End with `error` the streams of all who watch a partition: what is folded of it is not to be believed."""
+        for watcher in list(self.watchers):
+            if partition not in self.groups.partitions(watcher.subject):
+                continue
+            group = self.groups.find(watcher.subject)
+            if group is not None:
+                self.groups.leave(group, watcher)
+            watcher.fail(error)
 
     def recheck(self) -> asyncio.Task[None]:
         """Show nobody more until it was looked at whether they still may watch; return what wakes all to look."""

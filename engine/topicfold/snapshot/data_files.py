@@ -42,6 +42,7 @@ def write_rows(root: Path, table: str, label: str, rows: pa.Table) -> DataFile:
         row_group_size=ROW_GROUP if table.startswith("topics") else 8 * ROW_GROUP,
         use_dictionary=_dictionaries(table),
         write_statistics=_FOUND_BY,
+        write_page_checksum=True,
         store_schema=False,
     )
     content = memoryview(sink.getvalue())
@@ -58,7 +59,9 @@ def read_rows(
     """Return the rows of these files of one table, only these columns, where `filters` hold."""
     schema = SCHEMAS[table]
     parts = [
-        pq.read_table(root / each.path, columns=columns, filters=filters, schema=schema)
+        pq.read_table(
+            root / each.path, columns=columns, filters=filters, schema=schema, page_checksum_verification=True
+        )
         for each in files
         if each.table == table
     ]

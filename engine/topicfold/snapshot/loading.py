@@ -26,8 +26,9 @@ from topicfold.snapshot.commits import Commit, read_commit, require_file, requir
 from topicfold.snapshot.owner_rows import read_owners
 from topicfold.snapshot.ring_rows import read_rings
 from topicfold.snapshot.tables import STATE_TABLES
-from topicfold.snapshot.topic_columns import columns_of
+from topicfold.snapshot.topic_columns import columns_of, newest_row
 from topicfold.snapshot.topic_rows import read_topics
+from topicfold.state.aggregate import Aggregate
 from topicfold.state.columns import Columns
 from topicfold.state.fold import PartitionState
 
@@ -38,11 +39,22 @@ Tell = Callable[[int, int], None]
 """Takes how many of how many rows are done."""
 
 
+class Folded(NamedTuple):
+    """The newest of the events that aggregates of a partition come from: where it lies, and its id."""
+
+    offset: int
+    event_id: bytes
+
+
 class Loaded(NamedTuple):
-    """The state that `commit` left, by partition; `damaged` says what is wrong with the newer commits, newest first."""
+    """The state that `commit` left, by partition; `damaged` says what is wrong with the newer commits, newest first.
+
+    `newest` has the last accepted event of each partition that has folded any: the log it goes on from must hold it.
+    """
 
     commit: Commit
     states: Mapping[int, PartitionState]
+    newest: Mapping[int, Folded]
     damaged: tuple[SnapshotDamaged, ...]
 
 
@@ -54,12 +66,13 @@ def load(
     *,
     only: Collection[int] | None = None,
     not_above: Mapping[int, int] | None = None,
+    among: Collection[str] | None = None,
     tell: Tell = lambda done, total: None,
 ) -> Loaded | None:
     """Return the state of the newest commit that is whole; None where there is no commit to choose from.
 
     With `only`, that of these partitions alone. With `not_above`, of the newest commit whose positions do not exceed
-    these.
+    these; with `among`, of the newest that has one of these SHA-256.
 
     Raises:
         WrongSnapshot: it is of another log than this, or of a newer version.
@@ -73,7 +86,10 @@ def load(
             require_own(commit, incarnation, partitions)
             if not_above and any(commit.to[partition] > highest for partition, highest in not_above.items()):
                 continue
-            return Loaded(commit, restore(root, commit, new_state, only=only, tell=tell), tuple(damaged))
+            if among is not None and commit.sha256 not in among:
+                continue
+            states, newest = _restored(root, commit, new_state, only, tell)
+            return Loaded(commit, states, newest, tuple(damaged))
         except SnapshotDamaged as error:
             damaged.append(error)
     if damaged:
@@ -112,21 +128,27 @@ def restore(
 
     Cost: 2 µs a topic with five labels, and 1 µs an operation in the rings.
     """
+    return _restored(root, commit, new_state, only, tell)[0]
+
+
+def _restored(
+    root: Path, commit: Commit, new_state: NewState, only: Collection[int] | None, tell: Tell
+) -> tuple[dict[int, PartitionState], dict[int, Folded]]:
     chosen = sorted(only) if only is not None else list(range(commit.partitions))
     total = 2 * sum(each.rows for each in commit.files_of("topics") + commit.files_of("topics_tail"))
     progress = _Progress(tell, total)
     with _no_collection():
         states = {partition: new_state(partition) for partition in chosen}
         try:
-            _fill(root, commit, states, progress)
+            newest = _fill(root, commit, states, progress)
         except (pa.ArrowException, ValueError, KeyError, TypeError) as error:
             # What was hashed is what was written: so it was written wrong, or by a version that knows more.
             raise _damaged(commit, f"cannot be read: {error}") from error
         _require_same(commit, states)
-    return states
+    return states, newest
 
 
-def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress) -> None:
+def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress) -> dict[int, Folded]:
     raw: dict[str, list[bytes]] = {table: [] for table in STATE_TABLES}
     with ThreadPoolExecutor() as pool:
         for file, content in zip(
@@ -142,8 +164,10 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
         rows = read_topics(raw.pop("topics"), raw.pop("topics_tail"), list(states))
         (tenants, namespaces), rings = reading_owners.result(), reading_rings.result()
     topics: dict[int, dict[str, Columns]] = {partition: {} for partition in states}
+    newest = {partition: _newest_of(tenants[partition], namespaces[partition]) for partition in states}
     for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
         topics[partition][namespace] = columns
+        newest[partition] = max(newest[partition], Folded(*newest_row(columns)))
     for partition, state in states.items():
         state.restore(
             commit.to[partition],
@@ -155,6 +179,12 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
         )
         progress.add(sum(len(table.keys) for table in state.topics.values()))
     progress.end()
+    return {partition: folded for partition, folded in newest.items() if folded.offset >= 0}
+
+
+def _newest_of(*owners: Mapping[str, Aggregate]) -> Folded:
+    folded = (Folded(each.offset, each.version) for some in owners for each in some.values())
+    return max(folded, default=Folded(-1, b""))
 
 
 def _capacities(state: PartitionState) -> tuple[int, int]:

@@ -22,7 +22,8 @@ class TrimNote:
 
     By partition: `floors`, below which there may be no record any more, and `headers`, the offset of the last copy of
     the header, -1 for none. `verified` has the SHA-256 of the commits that the engine itself has come to. `staying`
-    are commits that are not to be removed, by their numbers: the one where the log begins, and the next to trim to.
+    are commits that are not to be removed, by their numbers: the one where the log begins, the next to trim to, and
+    those that are verified.
     """
 
     incarnation: str
