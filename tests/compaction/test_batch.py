@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import empty_state
-from tests.compaction.folding import Tables, index_of, placed
+from tests.builders import TOPIC, an_id, empty_state, namespace_delete, namespace_put, topic_delete, topic_put
+from tests.compaction.folding import Tables, index_of, placed, run_here
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch, rings
+from topicfold.compaction.batch import fold_batch
 from topicfold.compaction.folded import folded_at
+from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.log.payload import decode_indexed
+from topicfold.model.events import GENESIS, REQUIRE_EMPTY
 from topicfold.model.names import topic_of_key
 from topicfold.state.change import Outcome
 from topicfold.state.fold import PartitionState
@@ -110,6 +113,32 @@ def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut
         indexed = None if row["deletes"] else decode_indexed(row["payload_schema"], row["payload"])
         if row["kind"] == "topic":
             assert row["new_labels"] == ([] if row["deletes"] else indexed and sorted(indexed.labels.items()))
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice(
+    tmp_path: Path, is_empty: bool
+) -> None:
+    log: Log = []
+    for number in range(10, 200, 10):
+        put = namespace_put(number, log[-1].event_id if log else GENESIS)  # type: ignore[union-attr]
+        life = put.event_id if is_empty else an_id(10)
+        log += [put, topic_put(number + 1, life, name=f"{TOPIC}{number}")]
+        if is_empty:
+            log.append(topic_delete(number + 2, life, an_id(number + 1), name=f"{TOPIC}{number}"))
+        log.append(namespace_delete(number + 3, put.event_id, flags=REQUIRE_EMPTY))
+    plans: list[Plan] = []
+    fold = run_here(placed(PARTITION, log))
+
+    def run(plan: Plan) -> Sequence[SliceResult]:
+        plans.append(plan)
+        return fold(plan)
+
+    tables = Tables(tmp_path, PARTITIONS)
+    found = fold_batch(tmp_path, tables.identity, tables.base, 2, run)
+    assert found is not None
+    assert len(plans) == 2
+    assert found.commit.digests[PARTITION] == replayed(log).digest().hex()
 
 
 @given(logs, cuts, seeds)

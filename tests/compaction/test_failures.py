@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from tests.builders import empty_state
+from tests.compaction.folding import run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.state.histories import PARTITION, PARTITIONS
 from topicfold.compaction import vacuum as vacuuming
@@ -114,6 +117,45 @@ def test_a_damaged_commit_is_given_up_and_folded_anew(undisturbed: Path, tmp_pat
     assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
 
 
+def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    newest = read_commit(tmp_path, sequences(tmp_path)[0])
+    (tmp_path / MANIFESTS / f"{newest.sequence:012}.json").unlink()
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
+    assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
+
+
+def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:
+    job = Compactor(tmp_path, IDENTITY, 2)
+    for each in batches(1):
+        job.take(run_here(each))
+        (tmp_path / MANIFESTS / f"{job.base.sequence - 1:012}.json").write_bytes(b"{}")
+    job.close()
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_damage_is_never_written_anew_as_if_it_were_meant(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, IDENTITY, 2)
+    first, second, *_ = batches(1)
+    done = job.take(run_here(first))
+    assert done is not None
+    path = tmp_path / done.commit.files_of("topics")[0].path
+    rows = pq.read_table(path)
+    pq.write_table(rows.set_column(rows.schema.get_field_index("payload"), "payload", rows["version"]), path)
+    with pytest.raises(SnapshotDamaged, match=path.name):
+        job.take(run_here(second))
+    job.close()
+
+
+@pytest.mark.parametrize("table", ["commits", "topics", "history"])
+def test_a_table_whose_delta_log_is_damaged_is_named(tmp_path: Path, table: str) -> None:
+    run(tmp_path, cuts=1)
+    (tmp_path / table / "_delta_log" / "00000000000000000001.json").unlink()
+    with pytest.raises(SnapshotDamaged, match=f"{table}/_delta_log is damaged"):
+        publish(tmp_path, replace(read_commit(tmp_path, sequences(tmp_path)[0]), sequence=99))
+
+
 def test_a_snapshot_of_which_nothing_is_whole_is_refused(tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     for path in (tmp_path / MANIFESTS).iterdir():
@@ -138,6 +180,18 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tm
     for number in sequences(tmp_path):
         require_intact(tmp_path, read_commit(tmp_path, number))
     assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_a_commit_that_stays_because_it_is_young_keeps_files_that_are_old(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    commits = sequences(tmp_path)
+    for table in SCHEMAS:
+        for path in (tmp_path / table).glob("*.parquet"):
+            os.utime(path, (0, 0))
+    vacuum(tmp_path, keep=2, min_age_seconds=3600)
+    assert sequences(tmp_path) == commits
+    for number in commits:
+        require_intact(tmp_path, read_commit(tmp_path, number))
 
 
 def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,8 @@ from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.snapshot.claims import Claims
+from topicfold.snapshot.commits import GENESIS_COMMIT, read_commit, sequences
 from topicfold.state.fold import PartitionState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -98,6 +99,22 @@ def test_a_checkpoint_that_is_behind_is_passed_over(log: Settings, tmp_path: Pat
     require_equal(root, replayed(log))
 
 
+def test_a_commit_that_was_given_up_is_read_again_whatever_the_checkpoint_says(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, values = tmp_path / "snapshot", random_values(3, 60)
+    for start in (0, 20):
+        append(log, values[start : start + 20])
+        job(log, root, spark, batch_rows=1000)
+    newest = read_commit(root, sequences(root)[0])
+    (root / newest.files_of("namespaces")[0].path).write_bytes(b"flipped")
+    append(log, values[40:])
+    assert sum(each.events for each in job(log, root, spark)) == 40
+    append(log, values[:10])
+    assert sum(each.events for each in job(log, root, spark)) == 10
+    require_equal(root, replayed(log))
+
+
 def test_a_level_beyond_this_version_stops_the_job_and_keeps_what_lies_below(
     tmp_path: Path, spark: dict[str, str]
 ) -> None:
@@ -162,6 +179,38 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
     assert '"sequence": 2' in ran.stdout
     assert "compacted sequence=1 events=" in ran.stderr
     require_equal(tmp_path / "snapshot", replayed(log))
+
+
+def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_path: Path) -> None:
+    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
+    append(log, random_values(7, 60))
+    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file), "--batch-rows", "20",
+               "--snapshot", str(root), "--slices", "2"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
+    jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    told = [line for job in jobs for line in job.communicate(timeout=200)[1].splitlines()]
+    assert [job.returncode for job in jobs] == [0, 0]
+    expected = ("compacted ", "nothing new", "another job is at commit", "WARNING: Using incubator modules")
+    assert [line for line in told if not line.startswith(expected)] == []
+    assert sum(line.startswith("compacted ") for line in told) == len(sequences(root))
+    require_equal(root, replayed(log))
+
+
+def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path) -> None:
+    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
+    append(log, random_values(8, 10))
+    claims = Claims(root)
+    assert claims.take(1, GENESIS_COMMIT, (0, 0))
+    command = [sys.executable, "-m", "topicfold", "compact", "--log", str(log.log_file), "--snapshot", str(root)]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    assert waiting.stderr is not None
+    told = next(line for line in waiting.stderr if "WARNING" not in line)
+    assert told == "another job is at commit 1: waiting for it\n"
+    waiting.terminate()
+    assert waiting.communicate(timeout=60)[1] == "nothing new in the log\n"
+    assert waiting.returncode == 0
+    claims.drop()
 
 
 def test_a_node_that_states_another_digest_where_a_batch_ends_is_named(

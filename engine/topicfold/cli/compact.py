@@ -26,9 +26,16 @@ if TYPE_CHECKING:
 
     Report = Callable[[Done, LogFacts], None]
 
-Snapshot = Annotated[Path, typer.Option("--snapshot", metavar="DIR", help="Where the tables are, or are to be.")]
+MAX_EVERY_SECONDS = 86_400.0
+
+Snapshot = Annotated[
+    Path, typer.Option("--snapshot", metavar="DIR", file_okay=False, help="Where the tables are, or are to be.")
+]
 Once = Annotated[bool, typer.Option("--once", help="End at the end that the log has now.")]
-Every = Annotated[float, typer.Option("--every", metavar="SECONDS", min=0, help="How often, without --once.")]
+Every = Annotated[
+    float,
+    typer.Option("--every", metavar="SECONDS", min=0, max=MAX_EVERY_SECONDS, help="How often, without --once."),
+]
 BatchRows = Annotated[
     int, typer.Option("--batch-rows", metavar="N", min=1, help="Records of the log in one batch, at most.")
 ]
@@ -118,7 +125,11 @@ def compact(
                 if is_shown and plan.below and plan.records:
                     sys.stderr.write(f"trimmed records={plan.records} below={plan.below.sequence}\n")
 
-        run(settings, options, report)
+        def waits(sequence: int) -> None:
+            if is_shown:
+                session.output.note(f"another job is at commit {sequence}: waiting for it")
+
+        run(settings, options, report, waits)
     _show(session, newest)
     for each in differ:
         session.output.failure(each, "'topicfold doctor' asks a node which of them is right")

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from topicfold.compaction.census import Census, census_of
 from topicfold.compaction.folded import Folded, PartitionFolded, namespace_rows, owner_table, with_owners, with_topics
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.records import require_whole
@@ -22,7 +23,7 @@ from topicfold.compaction.spans import Bytes
 from topicfold.errors import LevelUnsupported
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import SUPPORTED_LEVEL
-from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile
+from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile, require_intact
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import GROWING_TABLES
 
@@ -37,7 +38,7 @@ Fresh = dict[tuple[int, str], Bytes]
 """Operations by partition and kind of ring."""
 
 Run = Callable[[Plan], Sequence[SliceResult]]
-"""Folds every slice of a plan, wherever it does that; may be called again with the answers to questions."""
+"""Folds every slice of a plan, wherever it does that; may be called again with a census."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,12 @@ class Base:
     def predecessor(self) -> str:
         """What names the commit that is gone on from."""
         return self.commit.sha256 if self.commit else GENESIS_COMMIT
+
+    @property
+    def given_up(self) -> int:
+        """The number of the newest commit, if that is not gone on from: it is damaged or was removed. Else 0."""
+        before = self.sequence - 1
+        return before if before > (self.commit.sequence if self.commit else 0) else 0
 
     @property
     def start(self) -> tuple[int, ...]:
@@ -86,17 +93,21 @@ def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: 
     Raises:
         LogGap: offsets are missing between the base and the batch, or in it.
         LevelUnsupported: the first record raises the level beyond what this version knows.
+        SnapshotDamaged: `topics` is to be written anew, and what it is written from is not what it was.
     """
     files = base.commit.files if base.commit else ()
-    plan = Plan(root, base.sequence, slices, base.start, tuple(each.owners for each in base.folded), files,
-                _must_rewrite(base.commit))  # fmt: skip
+    rewrites = _must_rewrite(base.commit)
+    if rewrites and base.commit:
+        # Once written anew under another SHA-256, damage could not be told from what was meant.
+        require_intact(root, base.commit, ("topics", "topics_tail"))
+    plan = Plan(root, base.sequence, slices, base.start, tuple(each.owners for each in base.folded), files, rewrites)
     return _fold_batch(identity, base, plan, run)
 
 
 def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batch | None:
     results = run(plan)
-    while any(each.answers for each in results):
-        plan = replace(plan, answers=dict(plan.answers) | _answers(base.folded, results))
+    if results[0].asked:
+        plan = replace(plan, census=_census(base.folded, results))
         results = run(plan)
     stops = {partition: offset for each in results for partition, offset in each.stops.items()}
     to = require_whole([each.seen for each in results], base.start)
@@ -141,14 +152,13 @@ def _must_rewrite(commit: Commit | None) -> bool:
     return rows <= SMALL_ROWS or tail * _TAIL_SHARE >= rows or is_long
 
 
-def _answers(folded: Folded, results: Sequence[SliceResult]) -> dict[tuple[int, int], bool]:
-    """Return whether each namespace that a slice asks about holds a live topic there."""
-    counts: dict[tuple[int, int], int] = {}
-    for answer in (answer for result in results for answer in result.answers):
-        partition, offset, namespace, life = answer.question
-        before = folded[partition].sums[namespace].live_topics if life == 0 else 0
-        counts[partition, offset] = counts.get((partition, offset), before) + answer.live_topics
-    return {place: count > 0 for place, count in counts.items()}
+def _census(folded: Folded, results: Sequence[SliceResult]) -> Census:
+    """Return what slices have counted in the namespaces that they ask about."""
+    before = {
+        (partition, name): folded[partition].sums[name].live_topics if name in folded[partition].sums else 0
+        for partition, name in results[0].asked
+    }
+    return census_of(before, (count for each in results for count in each.counts))
 
 
 def _with_operations(folded: Folded, results: Sequence[SliceResult]) -> tuple[Folded, Fresh] | None:

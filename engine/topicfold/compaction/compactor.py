@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import publish
+from topicfold.compaction.publishing import publish, published_sequence
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -51,29 +51,28 @@ class Compactor:
         *,
         keep: int = KEPT_COMMITS,
         lease_seconds: float = LEASE_SECONDS,
-        waiting: Callable[[], None] = lambda: None,
     ) -> None:
-        """Open the snapshot at `root`; there need not be one yet. `waiting` is called while another job has the claim.
+        """Open the snapshot at `root`; there need not be one yet.
 
         Raises:
             WrongSnapshot: it is of another log, or of a newer version.
-            SnapshotDamaged: there are commits, and none of them is whole.
+            SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
         """
         self._root = root
         self._identity = identity
         self._slices = slices
         self._keep = keep
-        self._waiting = waiting
         self._claims = Claims(root, lease_seconds=lease_seconds)
         root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
         if self.base.commit:
             publish(root, self.base.commit)
 
-    def take(self, run: Run) -> Done | None:
+    def take(self, run: Run, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
         """Fold what `run` folds beyond the newest commit, commit and publish it; None if there is nothing new.
 
-        Waits while another job is at it.
+        Waits while another job is at it, and calls `waiting` meanwhile, again and again, with the number of the commit
+        that is waited for. What that raises ends the waiting.
 
         Raises:
             LogGap: offsets are missing between the newest commit and the batch, or in it.
@@ -85,7 +84,7 @@ class Compactor:
             self._look_again()
             base = self.base
             if not self._claims.take(base.sequence, base.predecessor, base.start):
-                self._waiting()
+                waiting(base.sequence)
                 time.sleep(_PAUSE_SECONDS)
                 continue
             if self._is_overtaken():
@@ -123,8 +122,9 @@ class Compactor:
         return any(number >= self.base.sequence for number in sequences(self._root)[:1])
 
     def _newest(self) -> Base:
-        """Return the newest commit that is whole, with its state."""
+        """Return the newest commit that is whole, with its state. No number is given twice, not that of one removed."""
         found = sequences(self._root)
+        sequence = max(*found[:1], published_sequence(self._root), 0) + 1
         reason: SnapshotDamaged | None = None
         for number in found:
             try:
@@ -137,7 +137,7 @@ class Compactor:
             except SnapshotDamaged as error:
                 reason = reason or error
                 continue
-            return Base(commit, folded_at(self._root, commit), found[0] + 1)
+            return Base(commit, folded_at(self._root, commit), sequence)
         if reason is not None:
             raise reason
-        return Base(None, empty_folded(self._identity.partitions))
+        return Base(None, empty_folded(self._identity.partitions), sequence)

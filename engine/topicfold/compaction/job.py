@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.session import open_session
@@ -46,8 +47,15 @@ class CompactOptions:
 Report = Callable[[Done, LogFacts], None]
 """Takes each batch that is committed."""
 
+Waits = Callable[[int], None]
+"""Takes the number of a commit that another job is at, once."""
 
-def compact(settings: Settings, options: CompactOptions, report: Report) -> None:
+
+class _Stopped(Exception):
+    """The job was told to stop while it waited for another one."""
+
+
+def compact(settings: Settings, options: CompactOptions, report: Report, waits: Waits = lambda sequence: None) -> None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
     Raises:
@@ -64,7 +72,7 @@ def compact(settings: Settings, options: CompactOptions, report: Report) -> None
     compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
     try:
         require_overlap(facts, compactor.base.start)
-        _Job(session, settings, options, facts, compactor, slices, report).run()
+        _Job(session, settings, options, facts, compactor, slices, report, waits).run()
     finally:
         compactor.close()
 
@@ -114,7 +122,7 @@ class _Job:
 
     def __init__(
         self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
-        compactor: Compactor, slices: int, report: Report,
+        compactor: Compactor, slices: int, report: Report, waits: Waits,
     ) -> None:  # fmt: skip
         self._session = session
         self._settings = settings
@@ -123,8 +131,11 @@ class _Job:
         self._compactor = compactor
         self._keys = slice_keys(session, slices)
         self._report = report
+        self._waits = waits
+        self._waited_for = 0
         self._error: BaseException | None = None
         self._query: StreamingQuery | None = None
+        self._is_stopping = threading.Event()
 
     def run(self) -> None:
         """Run until there is no more to do.
@@ -137,33 +148,46 @@ class _Job:
             self._session, self._settings, self._facts, self._compactor.base.start,
             rows=options.batch_rows, slices=len(self._keys), ends=options.once,
         )  # fmt: skip
-        writer = records.writeStream.foreachBatch(self._take).option("checkpointLocation", str(self._checkpoint()))
+        writer = records.writeStream.foreachBatch(self._take)
         if options.once and is_on_kafka:
             writer = writer.trigger(availableNow=True)
         elif not options.once:
-            writer = writer.trigger(processingTime=f"{options.every_seconds} seconds")
+            writer = writer.trigger(processingTime=f"{round(options.every_seconds * 1000)} milliseconds")
+        root = self._options.checkpoint or self._options.root / CHECKPOINT
         try:
-            with _stopping_on_signals(self._stop):
-                self._query = query = writer.start()
-                if options.once and not is_on_kafka:
+            with own_checkpoint(root.absolute(), self._checkpoint_name()) as path, _stopping_on_signals(self._stop):
+                self._query = query = writer.option("checkpointLocation", str(path)).start()
+                if self._is_stopping.is_set():
+                    query.stop()
+                elif options.once and not is_on_kafka:
                     # Spark asks a Python source for its end only once under availableNow: that is one batch.
                     query.processAllAvailable()
                     query.stop()
                 query.awaitTermination()
         except StreamingQueryException as error:
-            raise self._error or _translated(error) from error
-        if self._error is not None:
+            if self._error is None:
+                raise _translated(error) from error
+        if self._error is not None and not isinstance(self._error, _Stopped):
             raise self._error
 
     def _take(self, records: DataFrame, batch: int) -> None:
         """Take one batch; its number says nothing."""
         try:
-            done = self._compactor.take(partial(run_on_spark, records, self._keys))
-        except TopicfoldError as error:
+            done = self._compactor.take(partial(run_on_spark, records, self._keys), self._wait)
+        except (TopicfoldError, _Stopped) as error:
             self._error = error
+            # It is told by whoever called; Spark would tell it at length.
+            self._session.sparkContext.setLogLevel("OFF")
             raise
         if done is not None:
             self._report(replace(done, differences=self._differences(done.commit)), self._facts)
+
+    def _wait(self, sequence: int) -> None:
+        if self._is_stopping.is_set():
+            raise _Stopped
+        if sequence != self._waited_for:
+            self._waited_for = sequence
+            self._waits(sequence)
 
     def _differences(self, commit: Commit) -> Sequence[Difference]:
         """Return where nodes state other digests; nothing where the log does not answer, as the stream will say."""
@@ -173,19 +197,23 @@ class _Job:
             return ()
 
     def _stop(self) -> None:
+        self._is_stopping.set()
         if self._query is not None:
             self._query.stop()
 
-    def _checkpoint(self) -> Path:
-        """Return where Spark keeps what it has planned: apart for each log, for it is no use to another.
+    def _checkpoint_name(self) -> str:
+        """Return how Spark's plans are called: apart for each log, for they are no use to another.
 
-        Apart for each beginning of the log, too: what it planned before a trim may not be there any more.
+        Apart for each beginning of the log, too: what it planned before a trim may not be there any more. And apart
+        where commits were given up: it went on from these, and would never read again what they held.
         """
-        root = self._options.checkpoint or self._options.root / CHECKPOINT
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
         name = f"{kind}-{self._facts.identity.incarnation.hex()}"
-        trimmed = sum(self._facts.start)
-        return root.absolute() / (f"{name}-from-{trimmed}" if trimmed else name)
+        if trimmed := sum(self._facts.start):
+            name += f"-from-{trimmed}"
+        if given_up := self._compactor.base.given_up:
+            name += f"-without-{given_up}"
+        return name
 
 
 async def _differences(settings: Settings, commit: Commit) -> Sequence[Difference]:

@@ -19,18 +19,16 @@ _PLACES = 1 << 44
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """Topic events that are accepted if their base is the topic's version; sorted as the records are.
+class TopicEvents:
+    """Topic events at the current level, in namespaces that are known; sorted as the records are.
 
     `rows` are their places in the records. `names` and `namespaces` are given once each; `name` and `namespace` say
-    which, by event, and `name_namespace` by name. A namespace is one of one partition: `partitions`. `life` numbers
-    the namespace's lives in the batch, 0 for the one it had before.
+    which, by event, and `name_namespace` by name. A namespace is one of one partition: `partitions`.
     """
 
     rows: Numbers
     name: Numbers
     namespace: Numbers
-    life: Numbers
     names: npt.NDArray[np.object_]
     keys: npt.NDArray[np.object_]
     namespaces: Sequence[str]
@@ -38,15 +36,24 @@ class Candidates:
     name_namespace: Numbers
 
 
-def candidates_of(records: Records, folds: Sequence[OwnerFold]) -> Candidates:
-    """Return the candidates among `records`, after their owners were folded.
+@dataclass(frozen=True, slots=True)
+class Candidates(TopicEvents):
+    """Those of them that are accepted if their base is the topic's version.
+
+    `life` numbers the namespace's lives in the batch, 0 for the one it had before.
+    """
+
+    life: Numbers
+
+
+def topic_events_of(records: Records, folds: Sequence[OwnerFold]) -> TopicEvents:
+    """Return the topic events among `records`, after their owners were folded.
 
     Records behind a level that this version does not know are none.
     """
     acts = (records.kinds == Kind.PUT) | (records.kinds == Kind.DELETE)
     named = acts & (records.aggregate_kinds == AggregateKind.TOPIC) & records.event_ids.any(axis=1)
     rows = np.flatnonzero(named & _is_at_level(records, folds))
-    offsets = records.offsets[rows]
     name, names, owners = _names(records, rows, len(folds))
     places = [split_topic(each) for each in names.tolist()]
     found: dict[tuple[int, str], int] = {}
@@ -56,14 +63,23 @@ def candidates_of(records: Records, folds: Sequence[OwnerFold]) -> Candidates:
         if place is not None and place[0] in folds[owner].lives:
             name_namespace[number] = found.setdefault((owner, place[0]), len(found))
             keys[number] = place[1]
-    lives = [folds[owner].lives[namespace] for owner, namespace in found]
     namespace = name_namespace[name]
     is_known = namespace >= 0
-    life, incarnations = _life_at(lives, np.where(is_known, namespace, 0), offsets)
-    counts = is_known & (incarnations == records.namespace_ids[rows]).all(axis=1) & incarnations.any(axis=1)
-    return Candidates(
-        rows[counts], name[counts], namespace[counts], life[counts], names, keys,
+    return TopicEvents(
+        rows[is_known], name[is_known], namespace[is_known], names, keys,
         [each for _, each in found], [owner for owner, _ in found], name_namespace,
+    )  # fmt: skip
+
+
+def candidates_of(records: Records, events: TopicEvents, folds: Sequence[OwnerFold]) -> Candidates:
+    """Return the candidates among `events`."""
+    owners = zip(events.partitions, events.namespaces, strict=True)
+    lives = [folds[owner].lives[namespace] for owner, namespace in owners]
+    life, incarnations = _life_at(lives, events.namespace, records.offsets[events.rows])
+    counts = (incarnations == records.namespace_ids[events.rows]).all(axis=1) & incarnations.any(axis=1)
+    return Candidates(
+        events.rows[counts], events.name[counts], events.namespace[counts], events.names, events.keys,
+        events.namespaces, events.partitions, events.name_namespace, life[counts],
     )  # fmt: skip
 
 

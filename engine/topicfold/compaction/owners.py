@@ -1,7 +1,7 @@
 """Tenants and namespaces in a batch, folded by the engine's own fold: their records, and the lives topics have in them.
 
 Every slice folds all of them, for a topic's verdict depends on its namespace's life. Whether a namespace is empty no
-slice can know alone: a delete that requires it becomes a question, and the batch is folded again with the answer.
+slice can know alone: where a delete requires it, all are asked for a census, and the batch is folded again with that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from topicfold.compaction.census import BEFORE, Census
 from topicfold.compaction.records import Records
 from topicfold.compaction.spans import Flags
 from topicfold.errors import LevelUnsupported
@@ -19,12 +20,6 @@ from topicfold.state.aggregate import Aggregate
 from topicfold.state.change import Change, NamespaceTurn, Outcome
 from topicfold.state.fold import PartitionState
 
-Place = tuple[int, int]
-"""Partition and offset."""
-
-Answers = Mapping[Place, bool]
-"""For deletes that require an empty namespace: whether it holds a live topic."""
-
 
 class OwnerRows(NamedTuple):
     """What is known of one partition's tenants and namespaces before a batch."""
@@ -32,15 +27,6 @@ class OwnerRows(NamedTuple):
     level: int
     tenants: Mapping[str, Aggregate]
     namespaces: Mapping[str, Aggregate]
-
-
-class Question(NamedTuple):
-    """Does `namespace` hold a live topic at this place? `life` is its number in the batch, 0 the one it had before."""
-
-    partition: int
-    offset: int
-    namespace: str
-    life: int
 
 
 class Life(NamedTuple):
@@ -54,20 +40,21 @@ class OwnerFold(PartitionState):
     """A partition without its topics.
 
     `lives` has an entry for each namespace that is known; `levels` (offset, level from behind it on); `stop` is the
-    offset of a level record beyond this version.
+    offset of a level record beyond this version. `asked` are the namespaces that the census would have to tell of, and
+    does not: what is said of these is a guess.
     """
 
-    def __init__(self, partition: int, partitions: int, before: OwnerRows, answers: Answers) -> None:
+    def __init__(self, partition: int, partitions: int, before: OwnerRows, census: Census) -> None:
         super().__init__(partition, partitions, decode=lambda schema, payload: None)
         self.level = before.level
         self.tenants = dict(before.tenants)
         self.namespaces = dict(before.namespaces)
-        self.lives = {name: [Life(-1, each.incarnation)] for name, each in before.namespaces.items()}
+        self.lives = {name: [Life(BEFORE, each.incarnation)] for name, each in before.namespaces.items()}
         self.levels = [(-1, before.level)]
         self.stop: int | None = None
-        self.questions: list[Question] = []
+        self.asked: set[str] = set()
         self.changed: set[tuple[int, str]] = set()
-        self._answers = answers
+        self._census = census
 
     def step(self, offset: int, event: Event) -> Change | None:
         """Fold one record; return what came of it, None where it must not be passed."""
@@ -85,7 +72,7 @@ class OwnerFold(PartitionState):
             self.changed.add((event.aggregate_kind, event.name))
         if isinstance(change.effect, NamespaceTurn):
             incarnation = self.namespaces[event.name].incarnation
-            self.lives.setdefault(event.name, [Life(-1, GENESIS)]).append(Life(offset, incarnation))
+            self.lives.setdefault(event.name, [Life(BEFORE, GENESIS)]).append(Life(offset, incarnation))
         return change
 
     def _turn_over(self, namespace: str, is_live: bool) -> None:
@@ -94,13 +81,11 @@ class OwnerFold(PartitionState):
     def _has_topics(self, namespace: str) -> bool:
         if namespace not in self.namespaces or not self.namespaces[namespace].is_live:
             return False
-        place = (self.partition, self.position)
-        if place in self._answers:
-            return self._answers[place]
-        # What follows in this namespace hangs on the answer, so a later question of it has no sense yet.
-        if namespace not in {each.namespace for each in self.questions}:
-            self.questions.append(Question(*place, namespace, len(self.lives[namespace]) - 1))
-        return True
+        since = self.lives[namespace][-1].offset
+        live_topics = self._census.live_topics((self.partition, namespace), since, self.position)
+        if live_topics is None:
+            self.asked.add(namespace)
+        return live_topics != 0
 
 
 class OwnerChange(NamedTuple):
@@ -121,10 +106,10 @@ def is_owners(records: Records) -> Flags:
 
 
 def fold_owners(
-    records: Records, before: Sequence[OwnerRows], answers: Answers
+    records: Records, before: Sequence[OwnerRows], census: Census
 ) -> tuple[list[OwnerFold], list[OwnerChange]]:
     """Return the fold of each partition's owners after `records`, and the accepted events among them, by row."""
-    folds = [OwnerFold(number, len(before), rows, answers) for number, rows in enumerate(before)]
+    folds = [OwnerFold(number, len(before), rows, census) for number, rows in enumerate(before)]
     accepted = []
     for row in np.flatnonzero(is_owners(records)).tolist():
         fold = folds[int(records.partitions[row])]

@@ -9,7 +9,8 @@ from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any
 
-from topicfold.compaction.owners import OwnerRows, Place, Question
+from topicfold.compaction.census import Census, Count, Place
+from topicfold.compaction.owners import OwnerRows
 from topicfold.compaction.records import Seen
 from topicfold.snapshot.commits import DataFile
 
@@ -19,8 +20,9 @@ class Plan:
     """One batch, to be folded onto the state in `files`.
 
     `start` are the positions before it, and `owners` tenants and namespaces, both by partition. `rewrites` says that
-    `topics` is written anew rather than `topics_tail` added to. `answers`: see `owners.Answers`. `whole_operations`
-    asks for all operations: some have come twice, and which stay in the rings has to be found out one by one.
+    `topics` is written anew rather than `topics_tail` added to. `census` is empty until slices have asked for one.
+    `whole_operations` asks for all operations: some have come twice, and which stay in the rings has to be found out
+    one by one.
     """
 
     root: Path
@@ -30,7 +32,7 @@ class Plan:
     owners: tuple[OwnerRows, ...]
     files: tuple[DataFile, ...]
     rewrites: bool
-    answers: Mapping[Place, bool] = field(default_factory=dict)
+    census: Census = field(default_factory=Census)
     whole_operations: bool = False
 
     @property
@@ -51,27 +53,21 @@ class NamespaceDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a slice knows of a question: how many more of its topics live there than at the start of that life."""
-
-    question: Question
-    live_topics: int
-
-
-@dataclass(frozen=True, slots=True)
 class SliceResult:
     """What one slice made of a batch.
 
-    With `answers` nothing was written: the batch must be folded again. `owners` are changed tenants and namespaces,
-    as an Arrow stream of `topics`; all slices know them, the first one says. `operations` are those of accepted events
-    that the slice answers for, in the log's order, as many as fit in the rings: an array of `rings.OPERATIONS` as
-    bytes. `passed` are those before them, as `rings.PASSED`.
+    With `asked` nothing was written: the batch must be folded again with a census of these namespaces, and `counts` are
+    the slice's part in it. `owners` are changed tenants and namespaces, as an Arrow stream of `topics`; all slices know
+    them, the first one says. `operations` are those of accepted events that the slice answers for, in the log's order,
+    as many as fit in the rings: an array of `rings.OPERATIONS` as bytes. `passed` are those before them, as
+    `rings.PASSED`.
     """
 
     seen: Mapping[int, Seen]
     stops: Mapping[int, int]
     levels: tuple[int, ...]
-    answers: tuple[Answer, ...] = ()
+    asked: tuple[Place, ...] = ()
+    counts: tuple[Count, ...] = ()
     namespaces: tuple[NamespaceDelta, ...] = ()
     files: tuple[DataFile, ...] = ()
     owners: bytes = b""
@@ -84,7 +80,6 @@ class SliceResult:
         """Return all but what is bytes as JSON."""
         fields = {each.name: getattr(self, each.name) for each in dataclass_fields(self)}
         plain = {name: value for name, value in fields.items() if not isinstance(value, bytes)}
-        plain["answers"] = [(each.question, each.live_topics) for each in self.answers]
         plain["namespaces"] = [astuple(each) for each in self.namespaces]
         return json.dumps(plain)
 
@@ -96,7 +91,8 @@ class SliceResult:
             {int(partition): Seen(*each) for partition, each in plain["seen"].items()},
             {int(partition): offset for partition, offset in plain["stops"].items()},
             tuple(plain["levels"]),
-            tuple(Answer(Question(*question), count) for question, count in plain["answers"]),
+            tuple((partition, namespace) for partition, namespace in plain["asked"]),
+            tuple(Count(*each) for each in plain["counts"]),
             tuple(NamespaceDelta(*each) for each in plain["namespaces"]),
             tuple(DataFile(*each) for each in plain["files"]),
             owners,

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topicfold.compaction.spans import Numbers
+from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import read_rows
 from topicfold.snapshot.tables import KINDS, TOPICS
+from topicfold.snapshot.topic_rows import ids_of
 
 COMPARED = ["name", "namespace", "key", "partition", "offset", "gone", "live", "version", "etag_id", "etag_place",
             "incarnation", "hash", "labels"]  # fmt: skip
@@ -73,6 +74,21 @@ def places_of(rows: pa.Table, names: pa.StringArray) -> Numbers:
     found = pc.index_in(names, value_set=rows["name"].combine_chunks())
     places: Numbers = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return places
+
+
+def ids_at(rows: pa.Table, column: str, places: Numbers) -> Bytes:
+    """Return sixteen bytes from each of these rows, zeros where the place is −1."""
+    return np.concatenate([ids_of(rows[column]), np.zeros((1, 16), np.uint8)])[places]
+
+
+def numbers_at(rows: pa.Table, column: str, places: Numbers) -> Numbers:
+    """Return a number from each of these rows, zero where the place is −1."""
+    return np.append(rows[column].to_numpy().astype(np.int64), 0)[places]
+
+
+def flags_at(rows: pa.Table, column: str, places: Numbers) -> Flags:
+    """Return a flag from each of these rows, false where the place is −1."""
+    return np.append(rows[column].to_numpy(), False)[places]
 
 
 def _filters(routes: tuple[int, int], names: pa.StringArray, namespaces: Sequence[str]) -> pc.Expression:

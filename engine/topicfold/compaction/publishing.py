@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile, read_commit
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
@@ -30,14 +31,14 @@ def publish(root: Path, newest: Commit) -> None:
     """Bring every table to `newest`, by way of the commits that were not published yet.
 
     Raises:
-        SnapshotDamaged: one of these cannot be read.
+        SnapshotDamaged: one of these, or the Delta log of a table, cannot be read.
     """
     published = published_sequence(root)
     waiting = []
     commit = newest
     while commit.sequence > published:
         waiting.append(commit)
-        if not commit.after:
+        if commit.after <= published:
             break
         commit = read_commit(root, commit.after)
     for each in reversed(waiting):
@@ -49,14 +50,14 @@ def published_sequence(root: Path) -> int:
     """Return the newest commit that all tables have, 0 for none."""
     if not DeltaTable.is_deltatable(str(root / "commits")):
         return 0
-    return DeltaTable(str(root / "commits")).transaction_version(APPLICATION) or 0
+    return _delta(root / "commits").transaction_version(APPLICATION) or 0
 
 
 def active_files(root: Path, table: str) -> set[str]:
     """Return the names of the files that make up a Delta table now."""
     if not DeltaTable.is_deltatable(str(root / table)):
         return set()
-    return _active(DeltaTable(str(root / table)))
+    return _active(_delta(root / table))
 
 
 def _bring(root: Path, table: str, commit: Commit) -> int:
@@ -127,7 +128,20 @@ def _opened(root: Path, table: str) -> DeltaTable:
     path.mkdir(parents=True, exist_ok=True)
     if not DeltaTable.is_deltatable(str(path)):
         return DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
-    return DeltaTable(str(path))
+    return _delta(path)
+
+
+def _delta(path: Path) -> DeltaTable:
+    try:
+        return DeltaTable(str(path))
+    except DeltaError as error:
+        reason = f"{path / '_delta_log'} is damaged: {str(error).splitlines()[0][:200]}"
+        raise SnapshotDamaged(
+            reason,
+            hint="Restore it, or compact into a new directory. Nodes do not need it.",
+            sequence=0,
+            path=str(path),
+        ) from error
 
 
 def _active(delta: DeltaTable) -> set[str]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pyspark
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
+
+from topicfold.errors import BadSetting
 
 _SCALA = "2.13"
 _EXCLUDES = "org.slf4j:slf4j-api,org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime"
@@ -20,8 +24,16 @@ _SETTINGS: Mapping[str, str] = {
     # Arrow's own allocator gives memory back between batches: to get it again takes a slice a quarter of its time.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-_ALONE: Mapping[str, str] = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
-"""Where no cluster is named: nothing listens but on this machine."""
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_ALONE: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+}
+"""Where no cluster is named: nothing listens but on this machine, and Spark says little."""
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""What `spark-submit` sets for the program that it runs, wherever that is."""
 
 
 def kafka_package() -> str:
@@ -34,18 +46,27 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
 
     Kafka's connector is fetched by its Maven coordinate where `settings` name neither `spark.jars` nor
     `spark.jars.packages`.
+
+    Raises:
+        BadSetting: Java does not start, or not with these settings.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    submitted = dict(SparkSession.builder._options) if "SPARK_ENV_LOADED" in os.environ else {}
-    chosen = {**_SETTINGS, **submitted}
-    if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:
+    chosen = dict(_SETTINGS)
+    if "spark.master" not in settings and _SUBMITTED not in os.environ:
         chosen |= {"spark.master": "local[*]", **_ALONE}
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys():
         chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": _EXCLUDES}
     chosen |= settings
     builder = SparkSession.builder.appName("topicfold-compact")
     for name, value in chosen.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise BadSetting(
+            "Spark does not start; what it said is above",
+            hint="It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows.",
+        ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from topicfold.compaction.changed import Changed, changed_topics, sums_of
+from topicfold.compaction.counting import counts_of
 from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
-from topicfold.compaction.lives import Candidates, candidates_of
+from topicfold.compaction.lives import Candidates, candidates_of, topic_events_of
 from topicfold.compaction.operations import joined_operations
 from topicfold.compaction.outputs import write_changes, write_ends, write_topics
-from topicfold.compaction.owners import OwnerChange, OwnerFold, Question, fold_owners
-from topicfold.compaction.plan import Answer, NamespaceDelta, Plan, SliceResult
+from topicfold.compaction.owners import OwnerChange, OwnerFold, fold_owners
+from topicfold.compaction.plan import NamespaceDelta, Plan, SliceResult
 from topicfold.compaction.prior import rows_of
 from topicfold.compaction.records import Records, read_records
 from topicfold.compaction.rings import OPERATIONS, latest_of, passed_over
@@ -35,27 +36,29 @@ from topicfold.state.aggregate import add_hashes
 def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> SliceResult:
     """Fold slice `number` of a batch: its records are in `batches`, with the columns `records.RECORDS`.
 
-    Writes files, unless the batch raises a question; see `SliceResult.answers`.
+    Writes files, unless a census is needed first; see `SliceResult.asked`.
     """
     watch = _Watch()
     records, seen = read_records(watch.waiting(batches), plan.start)
     watch.lap("decoding")
-    folds, owners = fold_owners(records, plan.owners, plan.answers)
-    candidates = candidates_of(records, folds)
+    folds, owners = fold_owners(records, plan.owners, plan.census)
+    events = topic_events_of(records, folds)
+    candidates = candidates_of(records, events, folds)
     ends = ends_of(folds)
     first = np.unique(candidates.name[candidates.life == 0])
     routes = range_of(number, plan.slices)
     ended = sorted({end.namespace for end in ends if end.life == 0})
     prior = rows_of(plan.root, plan.files, routes, pa.array(candidates.names[first], pa.string()), ended)
     watch.lap("looking_up")
-    fold = fold_topics(records, candidates, prior)
-    watch.lap("folding")
     stops = {each.partition: each.stop for each in folds if each.stop is not None}
     levels = tuple(each.level for each in folds)
-    questions = [question for each in folds for question in each.questions]
-    if questions:
-        answers = tuple(_answer(question, records, fold, candidates) for question in questions)
-        return SliceResult(seen, stops, levels, answers, seconds=watch.seconds)
+    asked = tuple((each.partition, namespace) for each in folds for namespace in sorted(each.asked))
+    if asked:
+        counts = tuple(counts_of(records, events, prior, folds))
+        watch.lap("folding")
+        return SliceResult(seen, stops, levels, asked, counts, seconds=watch.seconds)
+    fold = fold_topics(records, candidates, prior)
+    watch.lap("folding")
     is_final = _final(fold, candidates, folds)
     changed = changed_topics(records, fold, candidates, folds, is_final)
     gone = gone_rows(ends, prior, changed.rows["name"])
@@ -80,16 +83,6 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         accepted=len(fold.row) + len(mine),
         seconds=watch.seconds,
     )
-
-
-def _answer(question: Question, records: Records, fold: TopicFold, candidates: Candidates) -> Answer:
-    owner = (question.partition, question.namespace)
-    numbers = [
-        n for n, each in enumerate(zip(candidates.partitions, candidates.namespaces, strict=True)) if each == owner
-    ]
-    counts = np.isin(fold.namespace, numbers) & (fold.life == question.life)
-    counts &= records.offsets[fold.row] < question.offset
-    return Answer(question, int(fold.is_put[counts].sum()) - int(fold.was_live[counts].sum()))
 
 
 def _final(fold: TopicFold, candidates: Candidates, folds: Sequence[OwnerFold]) -> Flags:

@@ -15,11 +15,10 @@ from topicfold.compaction.chain import Chains, accepted, chains_of, last_up_to
 from topicfold.compaction.labels import Labels, TopicColumns, joined_labels, labels_of_column, read_topics
 from topicfold.compaction.lives import Candidates
 from topicfold.compaction.operations import Operations, operations_of
-from topicfold.compaction.prior import places_of
+from topicfold.compaction.prior import flags_at, ids_at, numbers_at, places_of
 from topicfold.compaction.records import Page, Records
 from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import Kind
-from topicfold.snapshot.topic_rows import ids_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class TopicFold:
 
     def _etags(self, change: Numbers, prior: Numbers) -> tuple[Bytes, Numbers]:
         is_here = change >= 0
-        ids, places = _ids(self.prior_rows, "etag_id", prior), _numbers(self.prior_rows, "etag_place", prior)
+        ids, places = ids_at(self.prior_rows, "etag_id", prior), numbers_at(self.prior_rows, "etag_place", prior)
         ids[is_here], places[is_here] = self.event_ids[change[is_here]], self.last_changes[change[is_here]]
         return ids, places
 
@@ -92,7 +91,7 @@ def fold_topics(records: Records, candidates: Candidates, prior: pa.Table) -> To
     lives = int(candidates.life.max(initial=0)) + 1
     chains = chains_of(candidates.name * lives + candidates.life)
     prior_of_chain = _prior_of(candidates, chains.order[chains.starts], prior)
-    versions = _ids(prior, "version", prior_of_chain)
+    versions = ids_at(prior, "version", prior_of_chain)
     is_in = accepted(chains, records.event_ids[candidates.rows], records.bases[candidates.rows], versions)
     chosen = np.flatnonzero(is_in)
     return _effects(records, candidates, chains.at(chosen), prior, prior_of_chain[chains.group[chosen]])
@@ -120,7 +119,7 @@ def _effects(
     last = last_up_to(chains, (last_changes > 0)[event])
     change[event] = np.where(last >= 0, event[last], -1) if count else last
     is_put = records.kinds[row] == Kind.PUT
-    was_live = _flags(prior, "live", prior_row)
+    was_live = flags_at(prior, "live", prior_row)
     was_live[before >= 0] = is_put[before[before >= 0]]
     labels = joined_labels([*(each.topics.labels for each in pages), _labels(prior)])
     return TopicFold(
@@ -151,16 +150,3 @@ def _prior_of(candidates: Candidates, first: Numbers, prior: pa.Table) -> Number
 def _labels(prior: pa.Table) -> Labels:
     column: pa.MapArray = prior["labels"].combine_chunks()
     return labels_of_column(column)
-
-
-def _ids(rows: pa.Table, column: str, places: Numbers) -> Bytes:
-    """Return sixteen bytes from each of these rows, zeros where the place is −1."""
-    return np.concatenate([ids_of(rows[column]), np.zeros((1, 16), np.uint8)])[places]
-
-
-def _numbers(rows: pa.Table, column: str, places: Numbers) -> Numbers:
-    return np.append(rows[column].to_numpy().astype(np.int64), 0)[places]
-
-
-def _flags(rows: pa.Table, column: str, places: Numbers) -> Flags:
-    return np.append(rows[column].to_numpy(), False)[places]

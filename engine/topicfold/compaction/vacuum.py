@@ -24,14 +24,21 @@ WINDOW = 100_000
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
     """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
 
-    Of the older ones the newest stays that is `WINDOW` events back wherever a partition has so many, and those that
-    trimming noted. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
+    Of the older ones those stay that are younger than `min_age_seconds`, the newest that is `WINDOW` events back
+    wherever a partition has so many, and those that trimming noted. A commit that stays has all of its files. Rows of
+    `history`, `label_index_diffs` and `commits` stay for ever.
     """
     commits = _commits(root)
+    published = published_sequence(root)
     kept = [number for number, _ in commits[:keep]]
     readable = [commit for _, commit in commits if commit]
     kept += _for_watchers(readable, kept)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
+    kept += [
+        number
+        for number, _ in commits
+        if number >= published or not _is_older(_manifest(root, number), min_age_seconds)
+    ]
     dropped = [number for number, _ in commits if number not in kept]
     wanted: set[str] = set()
     for number, commit in commits:
@@ -40,17 +47,14 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
         wanted |= {each.path for each in commit.files + commit.added}
     for table in (*GROWING_TABLES, "commits"):
         wanted |= {f"{table}/{name}" for name in active_files(root, table)}
-    published = published_sequence(root)
     removed = 0
     for number in dropped:
-        path = root / MANIFESTS / f"{number:012}.json"
-        if number < published and _is_older(path, min_age_seconds):
-            path.unlink()
-            removed += 1
+        _manifest(root, number).unlink(missing_ok=True)
+        removed += 1
     for table in SCHEMAS:
         for path in (root / table).glob("*.parquet"):
             if f"{table}/{path.name}" not in wanted and _is_older(path, min_age_seconds):
-                path.unlink()
+                path.unlink(missing_ok=True)
                 removed += 1
     return removed
 
@@ -78,6 +82,10 @@ def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
 def _noted(root: Path, commit: Commit) -> Sequence[int]:
     """Return the numbers of the commits that have to stay for the log that is left."""
     return read_note(root, commit.incarnation, commit.partitions).staying
+
+
+def _manifest(root: Path, sequence: int) -> Path:
+    return root / MANIFESTS / f"{sequence:012}.json"
 
 
 def _is_older(path: Path, seconds: float) -> bool:

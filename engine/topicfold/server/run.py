@@ -49,6 +49,11 @@ GRACE_SECONDS = 20
 _DEFAULT_PORT = 8080
 _COLLECT_AFTER = (20_000, 50, 1_000)
 """Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles."""
+_SWITCH_SECONDS = 0.0005
+"""For so long a log's thread waits each time that it wants to go on while the loop works: some ten times a write.
+
+With Python's own 5 ms a write that came while 5,000 watchers were told of another took 59 ms, with this 22.
+"""
 
 
 def serve(settings: Settings) -> int:
@@ -58,6 +63,7 @@ def serve(settings: Settings) -> int:
     """
     configure_logging()
     gc.set_threshold(*_COLLECT_AFTER)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings))
