@@ -12,19 +12,13 @@ from topicfold.log.memory import MemoryLog
 from topicfold.log.port import Entry
 from topicfold.runtime import slices
 from topicfold.runtime.refold import refold
-from topicfold.state.fold import PartitionState
-
-
-async def no_base(partition: int, position: int) -> PartitionState | None:
-    """Return None: there is no snapshot."""
-    return None
 
 
 async def test_a_partition_folded_aside_is_the_same_at_every_position(orders: Node) -> None:
     await orders.label(tier="gold")
     state = orders.engine.states[0]
     for position in range(state.position + 1):
-        found = await refold(orders.log, 0, position, orders.engine.new_state, no_base)
+        found = await refold(orders.log, orders.engine.new_state(0), position)
         assert found is not None
         assert found.position == position
     assert found.digest() == state.digest()
@@ -32,25 +26,23 @@ async def test_a_partition_folded_aside_is_the_same_at_every_position(orders: No
 
 
 async def test_only_what_lies_after_the_snapshot_is_read(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def base(partition: int, position: int) -> PartitionState | None:
-        state = orders.engine.new_state(partition)
-        for _, offset, value in orders.log.store.entries[partition][:3]:
-            state.apply(offset, decode_event(value))
-        return state
+    base = orders.engine.new_state(0)
+    for _, offset, value in orders.log.store.entries[0][:3]:
+        base.apply(offset, decode_event(value))
 
     async def trimmed(partition: int, offset: int, limit: int) -> list[Entry]:
         return await MemoryLog.read(orders.log, partition, max(offset, 3), limit)
 
     monkeypatch.setattr(orders.log, "read", trimmed)
     state = orders.engine.states[0]
-    found = await refold(orders.log, 0, state.position, orders.engine.new_state, base)
+    found = await refold(orders.log, base, state.position)
     assert found is not None
     assert found.digest() == state.digest()
-    assert await refold(orders.log, 0, state.position, orders.engine.new_state, no_base) is None
+    assert await refold(orders.log, orders.engine.new_state(0), state.position) is None
 
 
 async def test_beyond_the_logs_end_nothing_can_be_folded(orders: Node) -> None:
-    assert await refold(orders.log, 0, 1_000, orders.engine.new_state, no_base) is None
+    assert await refold(orders.log, orders.engine.new_state(0), 1_000) is None
 
 
 async def test_others_have_their_turn_between_two_records(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,6 +57,6 @@ async def test_others_have_their_turn_between_two_records(orders: Node, monkeypa
 
     other = asyncio.create_task(take_turns())
     position = orders.engine.states[0].position
-    await refold(orders.log, 0, position, orders.engine.new_state, no_base)
+    await refold(orders.log, orders.engine.new_state(0), position)
     other.cancel()
     assert turns >= position

@@ -14,6 +14,7 @@ import typer
 from topicfold.cli.arguments import KafkaSettings, read_labels, read_settings
 from topicfold.cli.command import command
 from topicfold.cli.query_options import (
+    NOTHING_YET,
     AllNamespaces,
     Match,
     Namespaces,
@@ -93,7 +94,7 @@ def consume(
         on_topics=lambda added, removed: _tell(session, added, removed),
     ) as consumer:
         if not consumer.matched_topics():
-            session.output.note("no topic matches yet; waiting for one")
+            session.output.note(NOTHING_YET)
         with _interrupts_between_polls() as check:
             _print(session, consumer, max_records, check)
 

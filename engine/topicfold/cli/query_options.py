@@ -52,6 +52,9 @@ PastTime = Annotated[
     ),
 ]
 
+NOTHING_YET = "no topic matches yet; waiting for one"
+"""What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
+
 
 def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
     """Return the namespaces that are meant.

@@ -11,6 +11,7 @@ import typer
 from topicfold.cli.command import command
 from topicfold.cli.output import labels_text
 from topicfold.cli.query_options import (
+    NOTHING_YET,
     AllNamespaces,
     Match,
     Namespaces,
@@ -92,7 +93,7 @@ def follow(session: Session, frames: Watch) -> None:
         with frames:
             for frame in frames:
                 if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
-                    session.output.note("no topic matches yet; waiting for one")
+                    session.output.note(NOTHING_YET)
                 has_begun = True
                 session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
     except TopicfoldError:

@@ -60,15 +60,13 @@ def _turns(
 
 def _by_life(records: Records, events: TopicEvents, places: Numbers) -> dict[bytes, Numbers]:
     """Return these events by the incarnation that they name."""
+    if not len(places):
+        return {}
     encoded = binaries(records.namespace_ids[events.rows[places]]).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     in_order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[in_order], np.arange(1, len(encoded.dictionary)))
-    return (
-        dict(zip(encoded.dictionary.to_pylist(), np.split(places[in_order], starts), strict=True))
-        if len(places)
-        else {}
-    )
+    return dict(zip(encoded.dictionary.to_pylist(), np.split(places[in_order], starts), strict=True))
 
 
 def _changes(

@@ -157,11 +157,7 @@ class Verifier:
         start = before.position if before else 0
         if start < to:
             self._tell(f"folding partition {partition} from {start} to {to}, for commit {commit.sequence}")
-
-        async def base(partition: int, not_above: int) -> PartitionState | None:
-            return before
-
-        state = await refold(self._log, partition, to, self._new_state, base)
+        state = await refold(self._log, before or self._new_state(partition), to)
         if state is None:
             return False
         if state.position != to or state.digest().hex() != commit.digests[partition]:

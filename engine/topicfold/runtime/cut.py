@@ -46,9 +46,7 @@ class NamespaceCut:
         The fold may go on before the next are taken.
         """
         while not self.is_lost and (numbers := list(islice(self._numbers, most))):
-            keys = list(map(self.table.keys.__getitem__, numbers))
-            found = zip(keys, self._past.rows(numbers, self._taken), strict=True)
-            if rows := [(key, row) for key, row in found if row is not None]:
+            if rows := self.table.keyed(numbers, self._past.rows(numbers, self._taken)):
                 return rows
         return []
 

@@ -115,7 +115,8 @@ class Examiner:
     async def _examine(self, doubt: Doubt) -> None:
         told = {"partition": doubt.partition, "position": doubt.position, "doubt": doubt.text, "node": doubt.accuser}
         try:
-            refolded = await refold(self._log, doubt.partition, doubt.position, self._new_state, self._base)
+            base = await self._base(doubt.partition, doubt.position) or self._new_state(doubt.partition)
+            refolded = await refold(self._log, base, doubt.position)
             is_mine = None if refolded is None else await doubt.is_mine(refolded)
         except TopicfoldError as error:
             is_mine = None

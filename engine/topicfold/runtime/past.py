@@ -19,7 +19,7 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
 from topicfold.runtime.past_times import first_time_ms, position_at, time_text
-from topicfold.runtime.refold import Base, NewState, refold
+from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.state.fold import PartitionState
@@ -201,7 +201,7 @@ class Past:
         position = wanted[0][1]
         start = base.position if base else 0
         if position - start <= self._max_events:
-            state = await refold(self._log, partition, position, self._new_state, _giving(base))
+            state = await refold(self._log, base or self._new_state(partition), position)
             if state is not None:
                 return {place: _namespace_in(state, place[0]) for place in wanted}
             behind = f"the log no longer holds what lies behind position {start}"
@@ -237,13 +237,6 @@ class Past:
 
 def _size(namespace: PastNamespace) -> int:
     return 0 if namespace.table is None else len(namespace.table.keys)
-
-
-def _giving(base: PartitionState | None) -> Base:
-    async def given(partition: int, position: int) -> PartitionState | None:
-        return base
-
-    return given
 
 
 def _namespace_in(state: PartitionState, name: str) -> PastNamespace:

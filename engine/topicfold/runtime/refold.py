@@ -1,6 +1,6 @@
 """Refolding: a partition folded once more, aside, to be held against the state in memory.
 
-From a state that is given, or else from the log's beginning; in slices, so nobody waits for it.
+From a state that is given, of a snapshot or the log's beginning; in slices, so nobody waits for it.
 For that long the partition is in memory twice.
 """
 
@@ -26,19 +26,18 @@ It is fresh and nobody else's; None where there is none. Must not hold up the lo
 """
 
 
-async def refold(log: Log, partition: int, position: int, new_state: NewState, base: Base) -> PartitionState | None:
-    """Return the state of `partition` at `position` as the log has it; None where what it takes is not there any more.
+async def refold(log: Log, state: PartitionState, position: int) -> PartitionState | None:
+    """Return `state`, which is nobody else's, folded on up to `position`; None where the log lacks what that takes.
 
     Raises:
         LogUnavailable: the log did not answer in time.
         LevelUnsupported: the log moved to a level that this version does not know.
 
-    Cost: O(records since the base).
+    Cost: O(records since the state).
     """
-    state = await base(partition, position) or new_state(partition)
     turn = Slice()
     while state.position < position:
-        entries = await log.read(partition, state.position, min(_BATCH, position - state.position))
+        entries = await log.read(state.partition, state.position, min(_BATCH, position - state.position))
         if not entries:
             return None
         for _, offset, value in entries:

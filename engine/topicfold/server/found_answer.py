@@ -8,7 +8,7 @@ What stands before the items is known before the first of them is written.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,10 @@ from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
 from topicfold.runtime.found import CHUNK, Found
 from topicfold.server.answers import JSON_TYPE, read_headers
-from topicfold.server.found_items import FoundItems, Row
+from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import LongAnswer
 from topicfold.server.page_place import PagePlace
 from topicfold.server.topic_query import Wanted
-from topicfold.state.topic_table import TopicTable
 from topicfold.wire import headers as names
 
 
@@ -50,7 +49,9 @@ class FoundAnswer:
             section, numbers = next(each for each in reversed(picked) if each[1])
             last = parse_topic(topic_of_key(section.namespace, section.table.keys[numbers[-1]]))
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
-        rows = [(section, list(_rows(section.table, numbers))) for section, numbers in picked]
+        rows = [
+            (section, section.table.keyed(numbers, section.table.shown_all(numbers))) for section, numbers in picked
+        ]
         written: list[bytes] = []
         for section, some in rows:
             written += await self.items.written(section.namespace, section.table, some)
@@ -110,14 +111,6 @@ class FoundAnswer:
             for section in self.found.sections
             for number in section.numbers
         )
-
-
-def _rows(table: TopicTable, numbers: Sequence[int]) -> Iterator[Row]:
-    """Yield the keys and rows of the topics of these numbers."""
-    keys = list(map(table.keys.__getitem__, numbers))
-    for key, row in zip(keys, table.shown_all(numbers), strict=True):
-        if row is not None:
-            yield key, row
 
 
 def _tail(end: dict[str, str]) -> bytes:

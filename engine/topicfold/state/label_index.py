@@ -85,8 +85,7 @@ class LabelIndex:
 
     def labels(self, ids: bytes) -> dict[str, str]:
         """Return the labels that a topic's pair numbers stand for, in the order they were given."""
-        pairs = self._pairs
-        return dict([pairs[pair] for pair in array("I", ids)])
+        return dict(self.pairs(ids))
 
     def pairs(self, ids: bytes) -> Labels:
         """Return the labels that a topic's pair numbers stand for; the pairs are the index's own, not copies."""

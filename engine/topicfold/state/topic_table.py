@@ -156,6 +156,11 @@ class TopicTable:
             for number, ids, head in zip(numbers, labels, heads, strict=True)
         ]
 
+    def keyed(self, numbers: Sequence[int], rows: Sequence[TopicRow | None]) -> list[tuple[str, TopicRow]]:
+        """Return the keys of the topics of these numbers with their `rows`, without those that have none."""
+        keys = list(map(self.keys.__getitem__, numbers))
+        return [(key, row) for key, row in zip(keys, rows, strict=True) if row is not None]
+
     def _shown(self, number: int, labels: bytes, head: tuple[bytes, int, int]) -> TopicRow:
         event_id, place, offset = head
         pairs, etag = self.index.pairs(labels), _made(Etag, (event_id, place))
