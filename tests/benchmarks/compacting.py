@@ -27,6 +27,7 @@ from topicfold.settings import Settings
 
 _WATCH_SECONDS = 0.25
 _CORES = 2
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,7 @@ async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
     """Give a session on two cores; it gives way to whatever else runs."""
     os.nice(19 - os.nice(0))
     os.environ["PYTHONPATH"] = str(CHECKOUT / "engine")
-    settings = {
-        "spark.master": f"local[{_CORES}]", "spark.jars": connector(), "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1", "spark.driver.memory": "3g",
-    }  # fmt: skip
+    settings = {"spark.master": f"local[{_CORES}]", "spark.jars": connector()}
     session = open_session(settings, needs_kafka=True)
     yield Spark(session, settings, bootstrap)
     session.stop()
@@ -144,9 +142,9 @@ def _tree(root: int) -> list[int]:
 
 
 def _resident_bytes(process: int) -> int:
-    """Return what a process has in memory by itself; pages that it shares with its parent count once."""
+    """Return what a process has in memory but for files. To walk all its pages for more would slow what is measured."""
     try:
-        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+        fields = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
         return 0
-    return next(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
+    return (int(fields[1]) - int(fields[2])) * _PAGE_BYTES

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from pathlib import Path
 
-import pytest
-
-from tests.runtime.agreeing import agreeing, look, make_orders
-from tests.snapshot.test_commits import COMMIT
+from tests.builders import an_id, namespace_put, topic_put
+from tests.compaction.folding import Placed, Tables, placed
 from topicfold.compaction.comparison import Difference, differences
-from topicfold.log.memory import MemoryStore
-from topicfold.snapshot.commits import Commit
+from topicfold.log.digest_record import Statement, digest_value
+
+EVENTS = placed(0, [namespace_put(1), topic_put(2, an_id(1))])
+END = len(EVENTS)
+OTHER = bytes(16)
 
 
-async def commit_of(store: MemoryStore, digest: str | None = None, less: int = 0, level: int = 1) -> Commit:
-    """Return a commit of a log with a digest record at its end, `less` records before that, with the right digest."""
-    async with agreeing(store, "one") as node:
-        await make_orders(node)
-        await look(node)
-        right = node.engine.states[0].digest().hex()
-    to = len(store.entries[0]) - less
-    return replace(COMMIT, partitions=1, to=(to,), from_=(0,), digests=(digest or right,), levels=(level,))
+def stated(position: int, digest: bytes, level: int = 1) -> Placed:
+    """Return the record at the log's end in which a node states a digest at `position`."""
+    return Placed(0, END, digest_value(level, an_id(3), "one", 0, (Statement(position, digest),)))
 
 
-@pytest.fixture
-def store() -> MemoryStore:
-    """A log of one partition."""
-    return MemoryStore(partitions=1)
+def told(root: Path, records: Iterable[Placed]) -> list[Difference]:
+    """Return what the comparison finds after a batch of `records`."""
+    tables = Tables(root, partitions=1)
+    batch = tables.take(list(records))
+    assert batch is not None
+    return differences(tables.commit, (each for result in batch.results for each in result.stated))
 
 
-async def told(store: MemoryStore, commit: Commit) -> list[Difference]:
-    """Return what the comparison finds."""
-    async with agreeing(store, "reader", digest_within_seconds=0) as node:
-        return await differences(node.log, commit)
+def right_digest(root: Path) -> bytes:
+    """Return the digest after the events."""
+    tables = Tables(root, partitions=1)
+    tables.take(EVENTS)
+    return bytes.fromhex(tables.commit.digests[0])
 
 
-async def test_a_commit_that_is_right_agrees_with_the_nodes(store: MemoryStore) -> None:
-    assert await told(store, await commit_of(store)) == []
+def test_a_commit_that_is_right_agrees_with_the_nodes(tmp_path: Path) -> None:
+    assert told(tmp_path / "a", [*EVENTS, stated(END, right_digest(tmp_path / "b"))]) == []
 
 
-async def test_a_commit_with_another_digest_differs_from_the_node_that_is_named(store: MemoryStore) -> None:
-    commit = await commit_of(store, "00" * 16)
-    found = await told(store, commit)
-    assert found == [Difference(1, 0, commit.to[0] - 1, "one")]
+def test_a_commit_with_another_digest_differs_from_the_node_that_is_named(tmp_path: Path) -> None:
+    found = told(tmp_path, [*EVENTS, stated(END, OTHER)])
+    assert found == [Difference(1, 0, END, "one")]
     assert "than node one" in str(found[0])
 
 
-async def test_only_what_a_record_says_of_where_the_commit_ends_is_compared(store: MemoryStore) -> None:
-    assert await told(store, await commit_of(store, "00" * 16, less=1)) == []
-    assert await told(store, replace(COMMIT, partitions=1, to=(0,), digests=("",), levels=(1,))) == []
+def test_only_what_a_record_says_of_where_the_commit_ends_is_compared(tmp_path: Path) -> None:
+    assert told(tmp_path / "a", [*EVENTS, stated(END - 1, OTHER)]) == []
+    assert told(tmp_path / "b", [*EVENTS, stated(END, OTHER), Placed(0, END + 1, b"garbage")]) == []
 
 
-async def test_a_record_of_another_level_is_not_compared(store: MemoryStore) -> None:
-    assert await told(store, await commit_of(store, "00" * 16, level=2)) == []
+def test_a_record_of_another_level_is_not_compared(tmp_path: Path) -> None:
+    assert told(tmp_path, [*EVENTS, stated(END, OTHER, level=2)]) == []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from topicfold.compaction.batch import Base, Run, fold_batch
-from topicfold.compaction.comparison import Difference
+from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
 from topicfold.compaction.publishing import publish, published_sequence
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
@@ -107,7 +107,9 @@ class Compactor:
                 for part, taken in result.seconds.items():
                     seconds[part] = seconds.get(part, 0.0) + taken
             events = sum(to - start for to, start in zip(commit.to, commit.from_, strict=True))
-            return Done(commit, events, sum(each.accepted for each in batch.results), seconds)
+            accepted = sum(each.accepted for each in batch.results)
+            stated = (each for result in batch.results for each in result.stated)
+            return Done(commit, events, accepted, seconds, differences(commit, stated))
 
     def close(self) -> None:
         """Let other jobs have what this one has claimed."""

@@ -6,13 +6,25 @@ quiet for some seconds. Nodes refold on a difference; a commit that is wrong is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from topicfold.log.codec import decode_event
+import numpy as np
+
+from topicfold.compaction.records import Records, Seen
 from topicfold.log.digest_record import statements_in
-from topicfold.log.port import Log
 from topicfold.model.events import Kind
 from topicfold.snapshot.commits import Commit
+
+
+class Stated(NamedTuple):
+    """A node stated this digest, in hex, of `partition` at `position`, which it was at `level`."""
+
+    partition: int
+    position: int
+    level: int
+    digest: str
+    node: str
 
 
 class Difference(NamedTuple):
@@ -30,19 +42,22 @@ class Difference(NamedTuple):
         )
 
 
-async def differences(log: Log, commit: Commit) -> list[Difference]:
-    """Return where nodes say otherwise than `commit`. Reads one record of each partition.
-
-    Raises:
-        LogUnavailable: the log did not answer in time.
-    """
-    found = []
-    for partition, (to, digest, level) in enumerate(zip(commit.to, commit.digests, commit.levels, strict=True)):
-        for _, offset, value in await log.read(partition, to - 1, 1) if to else ():
-            event = decode_event(value)
-            if event is None or (event.kind, event.level, offset) != (Kind.DIGEST, level, to - 1):
-                continue
+def stated_last(records: Records, seen: Mapping[int, Seen]) -> Iterator[Stated]:
+    """Yield what the last records that were seen of each partition state of the positions that they are at."""
+    for row in np.flatnonzero(records.kinds == Kind.DIGEST).tolist():
+        partition, offset = int(records.partitions[row]), int(records.offsets[row])
+        if partition in seen and seen[partition].last == offset:
+            event = records.event(row)
             for statement in statements_in(event, partition):
-                if statement.position == offset and statement.digest.hex() != digest:
-                    found.append(Difference(commit.sequence, partition, offset, event.name))
-    return found
+                if statement.position == offset:
+                    yield Stated(partition, offset, event.level, statement.digest.hex(), event.name)
+
+
+def differences(commit: Commit, stated: Iterable[Stated]) -> list[Difference]:
+    """Return where nodes say otherwise than `commit`, of where it ends."""
+    return [
+        Difference(commit.sequence, each.partition, each.position, each.node)
+        for each in stated
+        if (each.position, each.level) == (commit.to[each.partition] - 1, commit.levels[each.partition])
+        and each.digest != commit.digests[each.partition]
+    ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
-from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import LogFacts, stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
@@ -24,7 +23,6 @@ from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import Commit
 from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"
@@ -180,7 +178,7 @@ class _Job:
             self._session.sparkContext.setLogLevel("OFF")
             raise
         if done is not None:
-            self._report(replace(done, differences=self._differences(done.commit)), self._facts)
+            self._report(done, self._facts)
 
     def _wait(self, sequence: int) -> None:
         if self._is_stopping.is_set():
@@ -188,13 +186,6 @@ class _Job:
         if sequence != self._waited_for:
             self._waited_for = sequence
             self._waits(sequence)
-
-    def _differences(self, commit: Commit) -> Sequence[Difference]:
-        """Return where nodes state other digests; nothing where the log does not answer, as the stream will say."""
-        try:
-            return asyncio.run(_differences(self._settings, commit))
-        except TopicfoldError:
-            return ()
 
     def _stop(self) -> None:
         self._is_stopping.set()
@@ -214,14 +205,6 @@ class _Job:
         if given_up := self._compactor.base.given_up:
             name += f"-without-{given_up}"
         return name
-
-
-async def _differences(settings: Settings, commit: Commit) -> Sequence[Difference]:
-    log = await open_log(settings)
-    try:
-        return await differences(log, commit)
-    finally:
-        await log.close()
 
 
 def _translated(error: StreamingQueryException) -> TopicfoldError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from topicfold.compaction.census import Census, Count, Place
+from topicfold.compaction.comparison import Stated
 from topicfold.compaction.owners import OwnerRows
 from topicfold.compaction.records import Seen
 from topicfold.snapshot.commits import DataFile
@@ -60,7 +61,7 @@ class SliceResult:
     the slice's part in it. `owners` are changed tenants and namespaces, as an Arrow stream of `topics`; all slices know
     them, the first one says. `operations` are those of accepted events that the slice answers for, in the log's order,
     as many as fit in the rings: an array of `rings.OPERATIONS` as bytes. `passed` are those before them, as
-    `rings.PASSED`.
+    `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition ends.
     """
 
     seen: Mapping[int, Seen]
@@ -74,6 +75,7 @@ class SliceResult:
     operations: bytes = b""
     passed: bytes = b""
     accepted: int = 0
+    stated: tuple[Stated, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def facts(self) -> str:
@@ -99,5 +101,6 @@ class SliceResult:
             operations,
             passed,
             plain["accepted"],
+            tuple(Stated(*each) for each in plain["stated"]),
             plain["seconds"],
         )

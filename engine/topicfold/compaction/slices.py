@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from topicfold.compaction.changed import Changed, changed_topics, sums_of
+from topicfold.compaction.comparison import stated_last
 from topicfold.compaction.counting import counts_of
 from topicfold.compaction.ends import ends_of, gone_rows, unlabelled
 from topicfold.compaction.lives import Candidates, candidates_of, topic_events_of
@@ -81,6 +82,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         operations=operations + _owner_operations(records, mine),
         passed=passed,
         accepted=len(fold.row) + len(mine),
+        stated=tuple(stated_last(records, seen)),
         seconds=watch.seconds,
     )
 

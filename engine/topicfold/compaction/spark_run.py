@@ -38,8 +38,9 @@ def slice_keys(session: SparkSession, slices: int) -> list[int]:
 def run_on_spark(records: DataFrame, keys: Sequence[int], plan: Plan) -> list[SliceResult]:
     """Fold every slice of `plan`; `records` has the columns `partition`, `offset` and `value`."""
     dealt = _dealt(records, keys)
-    rows = dealt.mapInArrow(partial(_fold_slice, plan), _RESULT).collect()
-    return [SliceResult.of(row.facts, bytes(row.owners), bytes(row.operations), bytes(row.passed)) for row in rows]
+    # As Arrow: rows, which Spark pickles, would need the JVM to hold the operations of a large batch many times over.
+    rows = dealt.mapInArrow(partial(_fold_slice, plan), _RESULT).toArrow().to_pylist()
+    return [SliceResult.of(**row) for row in rows]
 
 
 def _dealt(records: DataFrame, keys: Sequence[int]) -> DataFrame:
