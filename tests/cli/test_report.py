@@ -123,7 +123,7 @@ def test_what_cannot_be_reported_is_said(run: Run, words: list[str], said: str) 
 def test_what_is_not_installed_is_named(
     run: Run, snapshot: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "topicfold[report]" in run("report", "labels", "--plot", str(tmp_path / "a.png")).err
     monkeypatch.setitem(sys.modules, "topicfold.snapshot.label_counts", None)
     assert "topicfold[snapshot]" in run("report", "labels", "--snapshot", str(snapshot)).err

@@ -85,6 +85,17 @@ def test_the_next_run_goes_on_and_a_lost_checkpoint_changes_nothing(
     require_equal(root, replayed(log))
 
 
+def test_a_log_that_lost_its_end_and_grew_again_is_refused(tmp_path: Path, spark: dict[str, str]) -> None:
+    log, restored = (settings_of(log_file=tmp_path / f"{name}.db") for name in ("log", "restored"))
+    values = random_values(4, 40)
+    append(log, values)
+    (done,) = job(log, tmp_path / "snapshot", spark, batch_rows=1000)
+    append(restored, [*values[:20], *random_values(5, 60)])
+    with pytest.raises(LogGap, match="has another record at offset"):
+        job(restored, tmp_path / "snapshot", spark)
+    assert sequences(tmp_path / "snapshot") == [done.commit.sequence]
+
+
 def test_a_checkpoint_that_is_behind_is_passed_over(log: Settings, tmp_path: Path, spark: dict[str, str]) -> None:
     root, values = tmp_path / "snapshot", random_values(3, 60)
     append(log, values[:20])

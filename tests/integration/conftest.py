@@ -25,8 +25,8 @@ def log_options(request: pytest.FixtureRequest, tmp_path: Path) -> Sequence[str]
 
 
 @pytest.fixture
-def own_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have nobody else trim the log, for it is to be found as the test's own snapshot leaves it."""
+def untrimmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have nobody trim the log beside the test, which says where in it things lie, or does so itself."""
     monkeypatch.delenv("TOPICFOLD_TEST_TRIMS", raising=False)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,8 @@ class Kafka:
 class Site:
     """One node on a log in a file, a cluster, and a namespace of its own."""
 
-    def __init__(self, node: Node, kafka: Kafka, options: Sequence[str]) -> None:
-        self.node, self.kafka, self.options = node, kafka, options
+    def __init__(self, node: Node, kafka: Kafka) -> None:
+        self.node, self.kafka, self.options = node, kafka, node.options
         self.namespace = f"{uuid.uuid4().hex[:8]}/pay"
         self._ask("PUT", f"tenants/{self.namespace.partition('/')[0]}", {})
         self._ask("PUT", f"namespaces/{self.namespace}", {})
@@ -97,7 +97,7 @@ class Site:
 def site_on(bootstrap: str, directory: Path) -> Iterator[Site]:
     log = ["--log", str(directory / "log.db"), "--cluster-bootstrap", bootstrap]
     with running(log, directory) as (node,):
-        yield Site(node, Kafka(bootstrap), log)
+        yield Site(node, Kafka(bootstrap))
 
 
 @pytest.fixture
@@ -223,9 +223,8 @@ def test_what_changes_while_the_broker_is_away_arrives_when_it_is_back(
 
 def test_a_log_on_the_same_cluster_is_read_and_never_touched(kafka_bootstrap: str, tmp_path: Path) -> None:
     log_topic = f"log-{uuid.uuid4().hex}"
-    options = ["--kafka", kafka_bootstrap, "--kafka-topic", log_topic]
-    with running(options, tmp_path) as (node,):
-        site = Site(node, Kafka(kafka_bootstrap), options)
+    with running(["--kafka", kafka_bootstrap, "--kafka-topic", log_topic], tmp_path) as (node,):
+        site = Site(node, Kafka(kafka_bootstrap))
         before = site.kafka.own(log_topic)
         topic = site.make("orders")
         site.set_namespace("retention", RETENTION)

@@ -27,7 +27,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
 def site(guarded: GuardedKafka, tmp_path: Path) -> Iterator[Site]:
     """A site whose node may do everything, and whose enforcer comes as `ann`."""
     with site_on(guarded.bootstrap, tmp_path) as site:
-        site.options = ["--log", str(tmp_path / "log.db"), *as_ann(guarded)]
+        site.options = [*site.node.options, *as_ann(guarded)]
         yield site
 
 
@@ -65,7 +65,7 @@ def test_a_right_that_is_missing_is_named_with_its_topic_and_other_topics_go_on(
 def test_a_wrong_password_is_one_clear_error(site: Site, guarded: GuardedKafka) -> None:
     site.make("orders")
     site.set("orders", "maxMessageSize", 4096)
-    site.options = [*site.options[:2], *as_ann(guarded, password="wrong")]
+    site.options = [*site.node.options, *as_ann(guarded, password="wrong")]
     done = site.enforce("--once")
     print(done.stdout, done.stderr)
     assert done.returncode != 0

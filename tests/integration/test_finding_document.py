@@ -39,7 +39,16 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @contextmanager
 def with_topics(directory: Path) -> Iterator[str]:
-    """Run a node with the topics that the examples are about, on `log.db`; gives its URL."""
+    """Run a node with the topics that the examples are about, on `log.db`; gives its URL.
+
+    Nobody trims it beside: an example folds it from its beginning, and copies of the header are more bookmarks.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("TOPICFOLD_TEST_TRIMS", raising=False)
+        yield from _with_topics(directory)
+
+
+def _with_topics(directory: Path) -> Iterator[str]:
     with running(["--log", str(directory / "log.db")], directory) as (node,):
         (setting_up,) = blocks("sh")
         shell(f"set -e\n{setting_up}", node.url)
@@ -67,10 +76,7 @@ async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
     assert listed == ["persistent://public/default/logs"]
 
 
-async def test_the_service_in_the_same_process_tells_what_the_document_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("TOPICFOLD_TEST_TRIMS", raising=False)  # The example folds the log from its beginning.
+async def test_the_service_in_the_same_process_tells_what_the_document_says(tmp_path: Path) -> None:
     _, source = blocks("python")
     names: dict[str, Any] = {}
     exec(source, names)

@@ -42,6 +42,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **own}
 
 
+@pytest.mark.usefixtures("untrimmed")
 def test_the_first_minute_prints_what_the_readme_shows(environment: dict[str, str], tmp_path: Path) -> None:
     # Versions are offsets; digest records come between them, as time goes by.
     with running(["--log", str(tmp_path / "log.db")], tmp_path, settings={"digest_within_seconds": "0"}) as (node,):

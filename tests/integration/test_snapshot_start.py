@@ -17,7 +17,7 @@ from tests.snapshot.making import compacted
 from topicfold.settings import Settings
 from topicfold.starting import open_log
 
-pytestmark = pytest.mark.usefixtures("own_snapshot")
+pytestmark = pytest.mark.usefixtures("untrimmed")
 TOPICS = "/admin/v2/persistent/public/default"
 WATCH = "/api/v1/watch?namespace=public/default&timeoutSeconds=1"
 

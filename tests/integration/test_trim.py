@@ -28,7 +28,7 @@ from tests.integration.trims import trims_beside
 from tests.integration.watching import PARTITIONS, HttpClient
 from tests.snapshot.making import compacted_further
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_snapshot")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("untrimmed")]
 CLIENTS = 12
 CHANGES = 250
 WINDOW = 100_000

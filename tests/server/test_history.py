@@ -100,6 +100,8 @@ async def test_a_malformed_question_is_400(orders: RestNode, query: str) -> None
 
 async def test_what_never_was_has_no_history(orders: RestNode) -> None:
     assert await orders.problem("GET", f"{NATIVE}2/history") == (404, "topic_not_found")
+    assert await orders.problem("DELETE", f"{NATIVE}2") == (404, "topic_not_found")
+    assert await orders.problem("GET", f"{NATIVE}2/history") == (404, "topic_not_found")
     assert await orders.problem("GET", "/api/v1/topics/public/lost/orders/history") == (404, "namespace_not_found")
     assert await orders.problem("GET", f"{HISTORY}?domain=non-persistent") == (404, "topic_not_found")
 

@@ -154,17 +154,18 @@ async def test_a_head_of_a_watch_is_no_watch(port: int) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "%00", base64.urlsafe_b64encode(bytes(27)).decode()])
-async def test_a_cursor_that_is_none_is_a_reset_in_events_and_refused_for_lines(port: int, cursor: str) -> None:
-    async with opened(port, f"since={cursor}") as stream:
-        assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
-    async with opened(port, f"since={cursor}", **LINES) as refused:
+@pytest.mark.parametrize("headers", [{}, LINES])
+async def test_a_cursor_that_is_none_is_refused(port: int, cursor: str, headers: dict[str, str]) -> None:
+    async with opened(port, f"since={cursor}", **headers) as refused:
         problem = await refused.problem()
     assert (refused.status, problem["code"]) == (400, "invalid_request")
     assert problem["detail"].startswith("since: position ")
     assert "`cursor` of a frame" in problem["hint"]
 
 
-async def test_a_cursor_that_a_browser_sends_and_is_none_is_called_by_its_header(port: int) -> None:
+async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(port: int) -> None:
+    async with opened(port, "", Last_Event_ID="nonsense") as stream:
+        assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
     async with opened(port, "", Last_Event_ID="nonsense", **LINES) as refused:
         assert (await refused.problem())["detail"].startswith("Last-Event-ID: position ")
 
@@ -395,7 +396,7 @@ async def test_a_server_told_to_stop_ends_streams_at_once(orders: RestNode) -> N
 
 
 async def test_metrics_count_watchers_frames_and_resets(orders: RestNode, port: int) -> None:
-    async with opened(port, "since=nonsense") as stream:
+    async with opened(port, "", Last_Event_ID="nonsense") as stream:
         await stream.frames(3)
         text = (await orders.send("GET", "/metrics")).text
     assert "topicfold_watchers 1.0" in text

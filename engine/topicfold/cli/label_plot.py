@@ -1,6 +1,6 @@
 """A report on labels as a picture: who owns how much, by namespace, beside how many topics bear each label.
 
-The only importer of matplotlib, which is loaded when a picture is drawn. Colours are Okabe and Ito's, which people who
+The only importer of matplotlib, which must be installed. Colours are Okabe and Ito's, which people who
 see colours differently can tell apart.
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from topicfold.client.errors import ExtraMissing
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelReport, Owned, share_text
 
@@ -26,15 +25,12 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
     """Draw `report` into a file, whose name says in which format; `source` says where its numbers are from.
 
     Raises:
-        ExtraMissing: matplotlib is not installed.
         InvalidRequest: there is nothing to draw, or the file cannot be written.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ModuleNotFoundError as error:
-        raise ExtraMissing("--plot", "report") from error
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
     if not report.keys:
         raise InvalidRequest("no topic has a label, so there is nothing to draw", hint="Leave --plot out.")
     owners, keys = _owners(report.owners), report.keys[:MAX_KEYS]

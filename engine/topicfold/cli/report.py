@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.session import Session
+from topicfold.client.errors import ExtraMissing
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, count_labels, label_report, share_text
 from topicfold.model.names import parse_namespace, parse_topic
@@ -75,6 +77,8 @@ def labels(
     """
     if plot is not None and plot.suffix.lower() not in _PLOTS:
         raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
+    if plot is not None and find_spec("matplotlib") is None:
+        raise ExtraMissing("--plot", "report")
     places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
     counts, source = _from_snapshot(snapshot, places) if snapshot else _from_server(session.client, places)
     report = label_report(counts, by)

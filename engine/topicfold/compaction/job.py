@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import LogFacts, stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
@@ -23,6 +24,8 @@ from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
 from topicfold.settings import Settings
+from topicfold.snapshot.commits import Commit
+from topicfold.snapshot.same_records import require_same_records
 from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"
@@ -61,7 +64,8 @@ def compact(settings: Settings, options: CompactOptions, report: Report, waits: 
         WrongLog: it is no log of ours, or shorter than the snapshot.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, and none is whole.
-        LogGap, LevelUnsupported: the log holds what cannot be passed; what lies below is in the snapshot.
+        LogGap: the log holds other records than the snapshot is made of, or lacks some.
+        LevelUnsupported: it holds what this version cannot pass; what lies below is in the snapshot.
         LogUnavailable, ClusterUnavailable: the log does not answer.
     """
     facts = asyncio.run(log_facts(settings))
@@ -70,6 +74,7 @@ def compact(settings: Settings, options: CompactOptions, report: Report, waits: 
     compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
     try:
         require_overlap(facts, compactor.base.start)
+        asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
         _Job(session, settings, options, facts, compactor, slices, report, waits).run()
     finally:
         compactor.close()
@@ -113,6 +118,16 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
                 "what lay between was trimmed",
                 hint="Restore the newest snapshot; without one this log cannot be folded any more.",
             )
+
+
+async def _require_same_records(settings: Settings, root: Path, commit: Commit | None) -> None:
+    if commit is None:
+        return
+    log = await open_log(settings)
+    try:
+        await require_same_records(log, newest_events(root, commit.files))
+    finally:
+        await log.close()
 
 
 class _Job:

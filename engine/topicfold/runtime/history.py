@@ -16,7 +16,7 @@ from topicfold.model.differences import Difference, differences
 from topicfold.model.events import Audit
 from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
-from topicfold.runtime.chain import Chain, Gap, Link, Place
+from topicfold.runtime.chain import Chain, Gap, Link, Place, missing
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 from topicfold.runtime.versions import MAX_LINKS, Version, version_of
@@ -79,6 +79,8 @@ async def read_history(
     except LogUnavailable:
         if not entries:
             raise
+    if not (entries or newer or chain.gap or before or since):
+        raise missing(target)
     cursor = f"{at.offset}-{at.event_id.hex()}" if at and newer else ""
     return Page(tuple(entries), cursor, None if cursor else chain.gap)
 

@@ -18,21 +18,20 @@ from topicfold.errors import (
     BadSetting,
     LevelUnsupported,
     LogGap,
-    LogUnavailable,
     Overloaded,
     SnapshotDamaged,
     UnsafeLog,
     WrongSnapshot,
 )
-from topicfold.log.codec import decode_event
 from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.refold import NewState
+from topicfold.snapshot.same_records import require_same_records
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
 
 if TYPE_CHECKING:
     from topicfold.snapshot.archive import Archive
-    from topicfold.snapshot.loading import Folded, Loaded
+    from topicfold.snapshot.loading import Loaded
 
 _log = structlog.get_logger(__name__)
 
@@ -108,7 +107,7 @@ class Snapshots:
             _log.error("no_commit_is_whole", reason=error.reason)
         if found is not None:
             _require_joined(found.states, starts, await log.end_offsets())
-            await _require_same_records(log, found.newest)
+            await require_same_records(log, found.newest)
             return dict(found.states)
         self._require_beginning(starts, damaged)
         return {partition: self._new_state(partition) for partition in range(self._identity.partitions)}
@@ -215,30 +214,4 @@ def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, i
                 partition=partition,
                 expected=state.position,
                 found=ends[partition],
-            )
-
-
-async def _require_same_records(log: Log, newest: Mapping[int, Folded]) -> None:
-    """Return if the log holds the last event of each partition that the snapshot has, or begins behind it by now.
-
-    A log that lost its end and grew again, as one from a backup does, has other records at those offsets.
-    """
-    for partition, (offset, event_id) in newest.items():
-        try:
-            found = await log.read(partition, offset, 1)
-        except LogUnavailable:
-            if (await log.start_offsets())[partition] <= offset:
-                raise
-            continue
-        if not found or found[0].offset != offset:
-            continue
-        event = decode_event(found[0].value)
-        if event is None or event.event_id != event_id:
-            raise LogGap(
-                f"partition {partition} of the log has another record at offset {offset} than the snapshot is made of",
-                hint="The log lost records and grew again, as a copy does that was restored. Restore the whole log, or "
-                "start without that snapshot and compact into a new directory.",
-                partition=partition,
-                expected=offset,
-                found=offset,
             )

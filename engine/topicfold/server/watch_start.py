@@ -40,8 +40,9 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     """Return from where to go: a reconnecting browser's last event id before the `since` of its first request.
 
     Raises:
-        InvalidRequest: `since` is empty or says nothing of a namespace; another parameter is malformed.
-        InvalidRequest, Resync: lines cannot go on from there; events say it in the stream.
+        InvalidRequest: `since` is malformed or says nothing of a namespace; another parameter is malformed.
+        InvalidRequest, Resync: lines cannot go on from there; events say so of a last event id in the stream, and of a
+            `since` of another log.
     """
     headers: Headers = request.scope[HEADERS_KEY]
     given = one(query, "since")
@@ -56,7 +57,8 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     try:
         since = _since(text, name, subject, identity)
     except (InvalidRequest, Resync) as error:
-        if not subject.encoding.as_events:
+        is_asked_wrong = isinstance(error, InvalidRequest) and not last_event
+        if is_asked_wrong or not subject.encoding.as_events:
             raise
         return Start(None, True, reset=Reset(error.code, error.reason), seconds=seconds)
     partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
