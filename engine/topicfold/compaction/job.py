@@ -23,9 +23,9 @@ from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
+from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
-from topicfold.snapshot.same_records import require_same_records
 from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"

@@ -16,7 +16,6 @@ from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import AggregateKind
 from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import read_rows
-from topicfold.snapshot.same_records import Folded
 from topicfold.snapshot.tables import KINDS, TOPICS
 from topicfold.snapshot.topic_rows import ids_of
 
@@ -49,13 +48,13 @@ def all_rows(root: Path, files: Sequence[DataFile], routes: tuple[int, int]) -> 
     return newest(pa.concat_tables([read_rows(root, files, table, None, only) for table in ("topics", "topics_tail")]))
 
 
-def newest_events(root: Path, files: Sequence[DataFile]) -> dict[int, Folded]:
-    """Return of each partition the last of the events that what there is comes from."""
+def newest_events(root: Path, files: Sequence[DataFile]) -> dict[int, tuple[int, bytes]]:
+    """Return offset and id of the last event of each partition that what there is comes from."""
     only, columns = ~pc.field("gone"), ["partition", "offset", "version"]
     rows = pa.concat_tables([read_rows(root, files, table, columns, only) for table in ("topics", "topics_tail")])
     last = rows.group_by("partition").aggregate([("offset", "max")])
     found = last.join(rows, ["partition", "offset_max"], ["partition", "offset"], "inner").to_pylist()
-    return {row["partition"]: Folded(row["offset_max"], row["version"]) for row in found}
+    return {row["partition"]: (row["offset_max"], row["version"]) for row in found}
 
 
 def owner_rows(root: Path, files: Sequence[DataFile]) -> pa.Table:

@@ -24,8 +24,8 @@ from topicfold.errors import (
     WrongSnapshot,
 )
 from topicfold.log.port import Log, LogIdentity
+from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState
-from topicfold.snapshot.same_records import require_same_records
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
 

@@ -25,7 +25,6 @@ from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import Commit, read_commit, require_file, require_log, sequences
 from topicfold.snapshot.owner_rows import read_owners
 from topicfold.snapshot.ring_rows import read_rings
-from topicfold.snapshot.same_records import Folded
 from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.snapshot.topic_columns import columns_of, newest_row
 from topicfold.snapshot.topic_rows import read_topics
@@ -38,6 +37,13 @@ NewState = Callable[[int], PartitionState]
 
 Tell = Callable[[int, int], None]
 """Takes how many of how many rows are done."""
+
+
+class Folded(NamedTuple):
+    """The newest of the events that aggregates of a partition come from: where it lies, and its id."""
+
+    offset: int
+    event_id: bytes
 
 
 class Loaded(NamedTuple):

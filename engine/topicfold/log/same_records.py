@@ -6,22 +6,16 @@ A log that lost its end and grew again, as one from a backup does, has other rec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
 
 
-class Folded(NamedTuple):
-    """The newest of the events that aggregates of a partition come from: where it lies, and its id."""
-
-    offset: int
-    event_id: bytes
-
-
-async def require_same_records(log: Log, newest: Mapping[int, Folded]) -> None:
+async def require_same_records(log: Log, newest: Mapping[int, tuple[int, bytes]]) -> None:
     """Return if the log holds the last event of each partition that the snapshot has, or begins behind it by now.
+
+    `newest` has its offset and id, by partition.
 
     Raises:
         LogGap: it holds another record there.
