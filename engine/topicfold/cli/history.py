@@ -50,8 +50,6 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     entries, gap, has_more = _entries(session, topic, limit)
     rows = [row for entry in entries for row in _rows(entry)]
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
-    if not entries and not gap:
-        session.output.note(f"no topic was ever called {parse_topic(topic)} in its namespace's present life")
     if gap:
         session.output.warning(f"what happened before cannot be told: {gap}")
     if has_more:
