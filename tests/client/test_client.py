@@ -6,6 +6,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from tests.client.waiting import eventually
 from topicfold.client import Client, RetryRule, ServerUnreachable, Tenant, UnexpectedAnswer
 from topicfold.client.call import ChangeOptions
 from topicfold.errors import (
@@ -158,7 +159,7 @@ def test_removing_no_keys_is_refused_rather_than_sent(client: Client) -> None:
 
 def test_version_and_readiness_are_told(client: Client) -> None:
     assert client.version().version == "0.1.0"
-    assert client.readiness().is_ready
+    eventually(lambda: client.readiness().is_ready)
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "http://a:port", "http://a:99999", "a:0", ""])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 
+from tests.client.waiting import eventually
 from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 
 
@@ -32,13 +32,6 @@ def topics(cluster: Cluster) -> Iterator[KafkaTopics]:
     topics = KafkaTopics(cluster)
     yield topics
     topics.close()
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 5
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.005)
 
 
 def test_what_is_wanted_is_looked_for_at_once(topics: KafkaTopics, cluster: Cluster) -> None:

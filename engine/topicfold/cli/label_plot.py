@@ -1,7 +1,7 @@
 """A report on labels as a picture: who owns how much, by namespace, beside how many topics bear each label.
 
-The only importer of matplotlib, which must be installed. Colours are Okabe and Ito's, which people who
-see colours differently can tell apart.
+The only importer of matplotlib, which must be installed. Colours are Okabe and Ito's, which people who see colours
+differently can tell apart.
 """
 
 from __future__ import annotations

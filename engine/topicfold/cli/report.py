@@ -75,10 +75,8 @@ def labels(
       topicfold report labels --snapshot /mnt/snapshot --plot labels.png
       topicfold report labels -o json
     """
-    if plot is not None and plot.suffix.lower() not in _PLOTS:
-        raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
-    if plot is not None and find_spec("matplotlib") is None:
-        raise ExtraMissing("--plot", "report")
+    if plot is not None:
+        _require_drawable(plot)
     places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
     counts, source = _from_snapshot(snapshot, places) if snapshot else _from_server(session.client, places)
     report = label_report(counts, by)
@@ -90,6 +88,19 @@ def labels(
 
         draw(report, plot, source)
         session.output.note(f"drew {plot}")
+
+
+def _require_drawable(plot: Path) -> None:
+    """Return if a picture can be drawn into that file.
+
+    Raises:
+        InvalidRequest: its name does not say in which format.
+        ExtraMissing: what draws it is not installed.
+    """
+    if plot.suffix.lower() not in _PLOTS:
+        raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
+    if find_spec("matplotlib") is None:
+        raise ExtraMissing("--plot", "report")
 
 
 def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
@@ -108,8 +119,6 @@ def _from_snapshot(root: Path, namespaces: Sequence[str] | None) -> tuple[LabelC
         ExtraMissing: what reads it is not installed.
         WrongSnapshot, SnapshotDamaged: there is no commit that is whole.
     """
-    from topicfold.client.errors import ExtraMissing
-
     try:
         from topicfold.snapshot.label_counts import newest_label_counts
     except ModuleNotFoundError as error:

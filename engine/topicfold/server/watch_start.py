@@ -61,27 +61,17 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
         if is_asked_wrong or not subject.encoding.as_events:
             raise
         return Start(None, True, reset=Reset(error.code, error.reason), seconds=seconds)
-    partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
-    lacking = cursor_in(text).lacking(subject.namespaces)
-    if lacking is None:
-        lacking = next((each for each, partition in partitions.items() if partition not in since.positions), None)
-    if lacking is None:
-        wanted = {partition: since.positions[partition] for partition in partitions.values()}
-        return Start(Revision(since.incarnation, wanted), initial, seconds=seconds)
-    reason = f"{name}: it is of other namespaces, and says nothing of {lacking}"
-    if not last_event or not subject.encoding.as_events:
-        raise InvalidRequest(reason, hint=_COVER_HINT)
-    return Start(None, True, reset=Reset(InvalidRequest.code, reason), seconds=seconds)
+    return Start(since, initial, seconds=seconds)
 
 
 def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Revision:
-    """Return the positions of a cursor; `name` is what errors call it.
+    """Return where a cursor is in the partitions of the watched namespaces; `name` is what errors call it.
 
     Which topics were watched when it was received does not matter. A revision is taken as it is: who gives one says
     that nothing before it is wanted.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is none, or says nothing of a namespace.
         Resync: it is of another log, or of whoever may see other topics.
     """
     cursor = cursor_in(text)
@@ -91,7 +81,13 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
     if cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
         raise Resync("what may be shown of these namespaces is not what it was")
-    return since
+    partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
+    lacking = cursor.lacking(subject.namespaces)
+    if lacking is None:
+        lacking = next((each for each, partition in partitions.items() if partition not in since.positions), None)
+    if lacking is not None:
+        raise InvalidRequest(f"{name}: it is of other namespaces, and says nothing of {lacking}", hint=_COVER_HINT)
+    return Revision(since.incarnation, {each: since.positions[each] for each in partitions.values()})
 
 
 def _seconds(query: Query) -> float:
