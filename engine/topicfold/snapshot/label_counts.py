@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
-from topicfold.model.names import is_system_topic, local_of_key
 from topicfold.snapshot.commits import Commit, read_commit, require_file, sequences
-from topicfold.snapshot.topic_rows import TopicRows, read_topics
+from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
 
 def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> tuple[Commit, LabelCounts]:
@@ -53,7 +52,7 @@ def _rows(root: Path, commit: Commit) -> TopicRows:
 def _counts(rows: TopicRows, namespaces: Collection[str] | None) -> LabelCounts:
     is_counted = np.zeros(len(rows), dtype=bool)
     is_counted[rows.chosen] = rows.is_live[rows.chosen]
-    is_counted &= ~np.array([is_system_topic(local_of_key(key)) for key in rows.keys], dtype=bool)
+    is_counted &= ~are_system_topics(rows.keys)
     names = rows.namespaces.values
     if namespaces is not None:
         wanted = np.array([name in namespaces for name in names], dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from pyroaring import BitMap
 from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.pattern import MAX_SEGMENTS
 from topicfold.snapshot.groups import grouped, ranked
-from topicfold.snapshot.topic_rows import Flags, Ids, Numbers, TopicRows
+from topicfold.snapshot.topic_rows import Flags, Ids, Numbers, TopicRows, are_system_topics
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.postings import Postings
@@ -43,24 +43,23 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
     if not len(rows.chosen):
         return
     places = _places_of(rows)
-    spans = np.split(rows.chosen, places.starts[1:])
     with ThreadPoolExecutor(1) as pool:
         # Sorting labels hardly needs the interpreter, and making objects needs nothing else.
         sorting = pool.submit(_Labels, rows, places)
         names = _Names(rows, places, separator)
-        packed = _packed(rows)
-        made = [_made(rows, packed, chosen) for chosen in spans]
+        made = _InOrder(rows)
         labels = sorting.result()
-    for place, (chosen, content) in enumerate(zip(spans, made, strict=True)):
+    borne = _objects(labels.of_rows, rows.chosen)
+    starts = places.starts.tolist()
+    for place, (start, end) in enumerate(zip(starts, [*starts[1:], len(rows.chosen)], strict=True)):
         columns = Columns(
-            **content,
-            labels=labels.of_rows[chosen].tolist(),
+            **made.columns(slice(start, end)),
+            labels=borne[start:end],
             label_index=labels.index(place),
-            non_persistent=_bitmap(names.is_foreign[chosen]),
             by_length=names.by_length(place),
             places=names.places(place),
         )
-        first = chosen[0]
+        first = rows.chosen[start]
         yield Owned(int(rows.partitions[first]), rows.namespaces.values[rows.namespaces.codes[first]], columns)
 
 
@@ -71,20 +70,38 @@ def newest_row(columns: Columns) -> tuple[int, bytes]:
     return int(newest["offset"]), newest["version"].tobytes()
 
 
-def _made(rows: TopicRows, packed: Ids, chosen: Numbers) -> dict[str, Any]:
-    """Return the columns that hang on nothing but the rows of one namespace."""
-    kafka_names, partition_counts = rows.kafka_names[chosen], rows.partition_counts[chosen]
-    return {
-        "keys": rows.keys[chosen].tolist(),
-        "rows": bytearray(packed.take(chosen, axis=0)),
-        "payloads": rows.payloads[chosen].tolist(),
-        "live": _bitmap(rows.is_live[chosen]),
-        "undecodable": _bitmap(rows.is_unreadable[chosen]),
-        "partitions": _found(partition_counts, partition_counts > 0),
-        "kafka_names": _found(kafka_names, kafka_names != np.array(None)),
-        "decoded": np.flatnonzero(rows.is_special[chosen]).tolist(),
-        "digest_sum": _sum(rows.hashes.take(chosen, axis=0)),
-    }
+class _InOrder:
+    """What hangs on nothing but the rows themselves, of all that are chosen, in their order."""
+
+    def __init__(self, rows: TopicRows) -> None:
+        chosen = rows.chosen
+        self._keys = _objects(rows.keys, chosen)
+        self._payloads = _objects(rows.payloads, chosen)
+        self._rows = _packed(rows).take(chosen, axis=0)
+        self._hashes = rows.hashes.take(chosen, axis=0)
+        self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
+        self._is_foreign = pc.starts_with(rows.keys, _FOREIGN).to_numpy(zero_copy_only=False)[chosen]
+        self._is_system = are_system_topics(rows.keys)[chosen]
+        self._is_special = rows.is_special[chosen]
+        self._partition_counts = rows.partition_counts[chosen]
+        self._has_kafka_name = rows.kafka_names.is_valid().to_numpy(zero_copy_only=False)[chosen]
+        self._kafka_names = _objects(rows.kafka_names, chosen)
+
+    def columns(self, part: slice) -> dict[str, Any]:
+        """Return those of `Columns` for the topics at these places."""
+        return {
+            "keys": self._keys[part],
+            "rows": bytearray(self._rows[part]),
+            "payloads": self._payloads[part],
+            "live": _bitmap(self._is_live[part]),
+            "undecodable": _bitmap(self._is_unreadable[part]),
+            "non_persistent": _bitmap(self._is_foreign[part]),
+            "system": _bitmap(self._is_system[part]),
+            "partitions": _found(self._partition_counts[part].tolist(), self._partition_counts[part] > 0),
+            "kafka_names": _found(self._kafka_names[part], self._has_kafka_name[part]),
+            "decoded": np.flatnonzero(self._is_special[part]).tolist(),
+            "digest_sum": _sum(self._hashes[part]),
+        }
 
 
 class _Places(NamedTuple):
@@ -147,9 +164,8 @@ class _Names:
 
     def __init__(self, rows: TopicRows, places: _Places, separator: str) -> None:
         of, numbers, is_live = places.of, places.numbers, rows.is_live & (places.of >= 0)
-        keys = pa.array(rows.keys, pa.string())
-        self.is_foreign: Flags = pc.starts_with(keys, _FOREIGN).to_numpy(zero_copy_only=False)
-        local = pc.replace_substring(keys, _FOREIGN, "") if self.is_foreign.any() else keys
+        is_foreign = pc.starts_with(rows.keys, _FOREIGN)
+        local = pc.replace_substring(rows.keys, _FOREIGN, "") if pc.any(is_foreign).as_py() else rows.keys
         parted = pc.match_substring(local, separator).to_numpy(zero_copy_only=False) & is_live
         split = pc.split_pattern(local.filter(pa.array(parted)), separator)
         segments, counts = split.flatten(), np.diff(split.offsets.to_numpy())
@@ -207,13 +223,17 @@ def _voids(ids: Ids) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(ids).view("V16").reshape(-1)
 
 
-def _slices(content: bytes, lengths: Numbers) -> np.ndarray[Any, Any]:
-    """Return pieces of `content`, one after another, as an array of bytes."""
+def _slices(content: bytes, lengths: Numbers) -> pa.LargeBinaryArray:
+    """Return pieces of `content`, one after another."""
     ends = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    pieces = pa.Array.from_buffers(
+    return pa.Array.from_buffers(
         pa.large_binary(), len(lengths), [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(content)]
     )
-    found: np.ndarray[Any, Any] = pieces.to_numpy(zero_copy_only=False)
+
+
+def _objects(texts: pa.Array, chosen: Numbers) -> list[Any]:
+    """Return the chosen texts, or bytes, as Python has them, one after another in memory, too."""
+    found: list[Any] = texts.take(pa.array(chosen)).to_numpy(zero_copy_only=False).tolist()
     return found
 
 
@@ -225,6 +245,5 @@ def _bitmap(flags: Flags) -> BitMap:
     return BitMap(numbers)
 
 
-def _found(values: Any, chosen: Flags) -> dict[int, Any]:
-    places = np.flatnonzero(chosen)
-    return dict(zip(places.tolist(), values[places].tolist(), strict=True))
+def _found(values: Sequence[Any], chosen: Flags) -> dict[int, Any]:
+    return {place: values[place] for place in np.flatnonzero(chosen).tolist()}

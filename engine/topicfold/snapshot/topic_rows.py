@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from topicfold.model.events import AggregateKind
+from topicfold.model.names import SYSTEM_MARKS, is_system_topic, local_of_key
 from topicfold.snapshot.tables import KINDS, TOPICS
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Objects = npt.NDArray[np.object_]
 Ids = npt.NDArray[np.uint8]
 
 TOPIC_COLUMNS = (
@@ -47,14 +48,14 @@ class TopicRows:
 
     Of labels, `counts` says how many each row has; keys and values are one row's after another's.
     `is_unreadable`: its payload is not to be read. `is_special`: it has grants or a step in Kafka, which only the
-    payload spells out. `kafka_names` holds None where the name follows from the topic's own.
+    payload spells out. `kafka_names` is null where the name follows from the topic's own.
     """
 
     chosen: Numbers
     namespaces: Texts
     partitions: Numbers
     offsets: Numbers
-    keys: Objects
+    keys: pa.LargeStringArray
     is_gone: Flags
     is_live: Flags
     is_unreadable: Flags
@@ -64,12 +65,12 @@ class TopicRows:
     etag_places: Numbers
     hashes: Ids
     payload_schemas: Numbers
-    payloads: Objects
+    payloads: pa.LargeBinaryArray
     counts: Numbers
     label_keys: Texts
     label_values: Texts
     partition_counts: Numbers
-    kafka_names: Objects
+    kafka_names: pa.LargeStringArray
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -121,7 +122,7 @@ def _joined(groups: Sequence[pa.Table]) -> TopicRows:
         namespaces=_texts([chunk for group in groups for chunk in group["namespace"].chunks]),
         partitions=numbers("partition"),
         offsets=numbers("offset"),
-        keys=column("key").to_numpy(),
+        keys=_joined_texts(column("key")),
         is_gone=flags("gone"),
         is_live=flags("live"),
         is_unreadable=is_unreadable,
@@ -131,12 +132,12 @@ def _joined(groups: Sequence[pa.Table]) -> TopicRows:
         etag_places=numbers("etag_place"),
         hashes=ids_of(column("hash")),
         payload_schemas=numbers("payload_schema"),
-        payloads=column("payload").to_numpy(),
+        payloads=_joined_texts(column("payload")),
         counts=_concatenated(counts, np.int64),
         label_keys=_texts([_entries(chunk, chunk.keys) for chunk in labels]),
         label_values=_texts([_entries(chunk, chunk.items) for chunk in labels]),
         partition_counts=numbers("partitions"),
-        kafka_names=column("kafka_name").to_numpy(),
+        kafka_names=_joined_texts(column("kafka_name")),
     )
 
 
@@ -157,6 +158,14 @@ def ids_of(column: pa.ChunkedArray, width: int = 16) -> Ids:
     return found
 
 
+def are_system_topics(keys: pa.LargeStringArray) -> Flags:
+    """Return which topics are Pulsar's own."""
+    is_marked = reduce(pc.or_, [pc.match_substring(keys, mark) for mark in SYSTEM_MARKS])
+    found: Flags = is_marked.to_numpy(zero_copy_only=False).copy()
+    found[found] = [is_system_topic(local_of_key(key)) for key in keys.filter(is_marked).to_pylist()]
+    return found
+
+
 def _newest(rows: TopicRows, places: Numbers) -> Numbers:
     """Return of the rows of each topic the one with the highest offset, if it is not gone."""
     identity = _identity(rows)[places]
@@ -169,11 +178,17 @@ def _newest(rows: TopicRows, places: Numbers) -> Numbers:
 
 def _identity(rows: TopicRows) -> Numbers:
     """Return a number for each row that rows of the same topic share, and no others."""
-    keys = pa.array(rows.keys, pa.string()).dictionary_encode()
+    keys = rows.keys.dictionary_encode()
     codes = keys.indices.to_numpy().astype(np.int64)
     both = pa.array(codes * len(rows.namespaces.values) + rows.namespaces.codes).dictionary_encode()
     found: Numbers = both.indices.to_numpy().astype(np.int64)
     return found
+
+
+def _joined_texts(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column of texts or bytes in one piece, which may be longer than 2 GiB."""
+    is_binary = pa.types.is_binary(column.type)
+    return column.cast(pa.large_binary() if is_binary else pa.large_string()).combine_chunks()
 
 
 def _texts(chunks: Sequence[pa.DictionaryArray]) -> Texts:

@@ -30,6 +30,7 @@ class Columns(NamedTuple):
     live: BitMap
     undecodable: BitMap
     non_persistent: BitMap
+    system: BitMap
     partitions: dict[int, int]
     kafka_names: dict[int, str]
     decoded: Sequence[int]

@@ -16,7 +16,8 @@ from topicfold.model.events import CLIENT_RING, SERVER_RING, Operation
 from topicfold.state.aggregate import Etag
 from topicfold.state.digest import Rows
 
-_ROW = struct.Struct(">16sB16sH8s")
+_OUTCOME = struct.Struct(">B16sH8s")
+_ROW = struct.Struct(f">16s{_OUTCOME.size}s")
 _PIECE_ROWS = 512
 
 
@@ -29,7 +30,7 @@ class Settled(NamedTuple):
 
 
 class OperationRing:
-    """The last `capacity` operations, each with its outcome, oldest first.
+    """The last `capacity` operations, each with its outcome in bytes, for few are asked for; oldest first.
 
     What digests hash of them is laid out when somebody asks for it and kept, so that the next who asks pays only for
     what has come since: 43 bytes an operation.
@@ -39,7 +40,7 @@ class OperationRing:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._by_id: dict[bytes, Settled] = {}
+        self._by_id: dict[bytes, bytes] = {}
         self._order: deque[bytes] = deque()
         self._pieces: deque[bytes] = deque()
         self._skipped = 0
@@ -50,7 +51,8 @@ class OperationRing:
         """Remember one outcome; the oldest falls out when the ring is full. A known id keeps its first outcome."""
         if operation_id in self._by_id:
             return
-        self._by_id[operation_id] = settled
+        verdict, (event_id, place), body_hash = settled
+        self._by_id[operation_id] = _OUTCOME.pack(verdict, event_id, place, body_hash)
         self._order.append(operation_id)
         if len(self._order) > self.capacity:
             del self._by_id[self._order.popleft()]
@@ -58,27 +60,29 @@ class OperationRing:
 
     def get(self, operation_id: bytes) -> Settled | None:
         """Return what became of an operation, None where the ring does not know it."""
-        return self._by_id.get(operation_id)
+        outcome = self._by_id.get(operation_id)
+        if outcome is None:
+            return None
+        verdict, event_id, place, body_hash = _OUTCOME.unpack(outcome)
+        return Settled(verdict, Etag(event_id, place), body_hash)
 
     def restore(self, rows: bytes) -> None:
-        """Take the operations of a ring that is empty, oldest first, as digests hash them. Cost: 0.5 µs for each."""
-        ids, verdicts, event_ids, places, body_hashes = zip(*_ROW.iter_unpack(rows), strict=True) if rows else [()] * 5
-        etags = map(Etag._make, zip(event_ids, places, strict=True))
-        outcomes = map(Settled._make, zip(verdicts, etags, body_hashes, strict=True))
-        self._by_id = dict(zip(ids, outcomes, strict=True))
+        """Take the operations of a ring that is empty, oldest first, as digests hash them. Cost: 0.1 µs for each."""
+        self._by_id = dict(_ROW.iter_unpack(rows))
         self._order = deque(self._by_id)
         size = _PIECE_ROWS * _ROW.size
         self._pieces = deque(rows[start : start + size] for start in range(0, len(rows), size))
         self._laid_out = len(self._order)
 
     def lay_out(self, limit: int = _PIECE_ROWS) -> bool:
-        """Lay out up to `limit` operations that are not yet; return whether there are more. Cost: 0.4 µs for each."""
+        """Lay out up to `limit` operations that are not yet; return whether there are more. Cost: 0.1 µs for each."""
         self._forget_dropped()
         missing = len(self._order) - self._laid_out
         count = min(missing, limit, _PIECE_ROWS)
         if count:
             newest_first = list(islice(reversed(self._order), missing - count, missing))
-            piece = b"".join([self._row(operation_id) for operation_id in reversed(newest_first)])
+            by_id = self._by_id
+            piece = b"".join([operation_id + by_id[operation_id] for operation_id in reversed(newest_first)])
             if self._pieces and len(self._pieces[-1]) + len(piece) <= _PIECE_ROWS * _ROW.size:
                 self._pieces[-1] += piece
             else:
@@ -110,10 +114,6 @@ class OperationRing:
             self._skipped -= len(self._pieces.popleft())
         if not self._pieces:
             self._skipped = 0
-
-    def _row(self, operation_id: bytes) -> bytes:
-        verdict, (event_id, place), body_hash = self._by_id[operation_id]
-        return _ROW.pack(operation_id, verdict, event_id, place, body_hash)
 
     def __len__(self) -> int:
         return len(self._order)
