@@ -206,6 +206,47 @@ async def test_the_beat_brings_a_bookmark_where_something_moved_and_a_ping_where
     assert watching.kinds() == ["BOOKMARK", "BOOKMARK"]
 
 
+async def test_others_have_their_turn_between_two_groups(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    for number in range(30):
+        await Watching(orders, f"k!=x{number}").up_to_date()
+    turn, taken_in = 0, []
+    take = Watcher.take
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def noted(self: Watcher, *told: Any) -> bool:
+        taken_in.append(turn)
+        return take(self, *told)
+
+    monkeypatch.setattr(Watcher, "take", noted)
+    counting = asyncio.create_task(count_turns())
+    await orders.label(k="v")
+    await quiet(orders)
+    counting.cancel()
+    assert len(set(taken_in)) == len(taken_in) == 30
+
+
+async def test_a_change_does_not_wait_for_everybodys_bookmarks(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    watchings = [Watching(orders, f"k=v{number}") for number in range(300)]
+    for each in watchings:
+        await each.up_to_date()
+    tell(orders)
+    await orders.label(k="v0")
+    async with asyncio.timeout(5):
+        while not watchings[0].told():
+            await turns(1)
+    before = sum(each.pipe.pings for each in watchings) + sum(each.kinds()[1:] == ["BOOKMARK"] for each in watchings)
+    assert before < 100
+    await quiet(orders)
+    assert all(each.pipe.pings or each.kinds()[1:] for each in watchings)
+
+
 async def test_the_hash_of_a_bookmark_follows_what_comes_and_goes(orders: Node) -> None:
     watching = Watching(orders, "k")
     await watching.up_to_date()

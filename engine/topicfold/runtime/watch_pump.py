@@ -34,6 +34,8 @@ MAX_QUEUED = 10_000
 """Changes that may wait to be matched: a tenth of a partition's window, so that who is let go finds them there."""
 _BETWEEN_LOOKS = 16
 """Groups or watchers between two looks at the clock."""
+_SENT_BETWEEN = 16
+"""Groups that are sent changes between two that are told how far they are."""
 
 
 class Said(Protocol):
@@ -114,6 +116,7 @@ class Pump:
     async def _run(self) -> None:
         work = Slice()
         loop = asyncio.get_running_loop()
+        sent = 0
         while self._queue or self._due or self._dirty:
             until = loop.time() + MATCH_SECONDS
             while self._queue and loop.time() < until:
@@ -122,15 +125,17 @@ class Pump:
                     break
                 await self._match(self._queue[0], work)
                 self._queue.popleft()
-            while self._due and not self._queue:
+            # Changes go first; of a node that never comes to an end with them everybody hears all the same.
+            if self._due and not self._queue and not (self._dirty and sent % _SENT_BETWEEN):
                 group, _ = self._due.popitem()
                 if group.members:
                     await self._bookmark(group, work)
-                await work.rest()
             if self._dirty:
+                sent += 1
                 group = next(iter(self._dirty))
                 del self._dirty[group]
                 await self._send(group, work)
+            await work.rest()
 
     async def _let_all_go(self, work: Slice) -> None:
         """Have everyone who is up to date go on alone, from the window, and match nothing of what waits till now."""
