@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -201,10 +202,13 @@ def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_p
     jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
     told = [line for job in jobs for line in job.communicate(timeout=200)[1].splitlines()]
     assert [job.returncode for job in jobs] == [0, 0]
-    expected = ("compacted ", "nothing new", "another job is at commit", "WARNING: Using incubator modules")
+    expected = ("compacted ", "no new commit", "another job is at commit", "WARNING: Using incubator modules")
     assert [line for line in told if not line.startswith(expected)] == []
     assert sum(line.startswith("compacted ") for line in told) == len(sequences(root))
     require_equal(root, replayed(log))
+    again = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=True, env=environment)
+    assert json.loads(again.stdout)["sequence"] == sequences(root)[0]
+    assert "no new commit was made" in again.stderr
 
 
 def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path) -> None:
@@ -219,7 +223,7 @@ def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path)
     told = next(line for line in waiting.stderr if "WARNING" not in line)
     assert told == "another job is at commit 1: waiting for it\n"
     waiting.terminate()
-    assert waiting.communicate(timeout=60)[1] == "nothing new in the log\n"
+    assert waiting.communicate(timeout=60)[1] == "no new commit was made\n"
     assert waiting.returncode == 0
     claims.drop()
 

@@ -23,6 +23,7 @@ from topicfold.errors import InvalidRequest, TopicfoldError
 if TYPE_CHECKING:
     from topicfold.compaction.compactor import Done
     from topicfold.compaction.sources import LogFacts
+    from topicfold.snapshot.commits import Commit
 
     Report = Callable[[Done, LogFacts], None]
 
@@ -104,13 +105,14 @@ def compact(
     settings = server_settings(Settings, session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
-    newest: list[Done] = []
+    has_new = False
     differ: list[str] = []
     is_shown = session.config["progress"] and not session.output.is_quiet
     with _telling(is_shown=is_shown) as tell:
 
         def report(done: Done, facts: LogFacts) -> None:
-            newest[:] = [done]
+            nonlocal has_new
+            has_new = True
             differ.extend(map(str, done.differences))
             tell(done, facts)
             if not trim:
@@ -129,8 +131,11 @@ def compact(
             if is_shown:
                 session.output.note(f"another job is at commit {sequence}: waiting for it")
 
-        run(settings, options, report, waits)
-    _show(session, newest)
+        newest = run(settings, options, report, waits)
+    if not has_new:
+        session.output.note("no new commit was made")
+    if newest is not None:
+        _show(session, newest)
     for each in differ:
         session.output.failure(each, "'topicfold doctor' asks a node which of them is right")
     if differ:
@@ -190,12 +195,7 @@ def _behind(done: Done, facts: LogFacts) -> int:
     return sum(max(end - to, 0) for end, to in zip(facts.end, done.commit.to, strict=True))
 
 
-def _show(session: Session, newest: list[Done]) -> None:
-    """Print the newest commit, if there is one that is new."""
-    if not newest:
-        session.output.note("nothing new in the log")
-        return
-    commit = newest[0].commit
+def _show(session: Session, commit: Commit) -> None:
     told = {
         "sequence": commit.sequence, "positions": list(commit.to), "digests": list(commit.digests),
         **{name: commit.counts[name] for name in ("topics", "namespaces", "tenants", "history")},

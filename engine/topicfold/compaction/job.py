@@ -56,8 +56,12 @@ class _Stopped(Exception):
     """The job was told to stop while it waited for another one."""
 
 
-def compact(settings: Settings, options: CompactOptions, report: Report, waits: Waits = lambda sequence: None) -> None:
+def compact(
+    settings: Settings, options: CompactOptions, report: Report, waits: Waits = lambda sequence: None
+) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
+
+    Returns the newest commit, whoever made it; None where there is none.
 
     Raises:
         BadSetting: there is no such log.
@@ -76,6 +80,7 @@ def compact(settings: Settings, options: CompactOptions, report: Report, waits: 
         require_overlap(facts, compactor.base.start)
         asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
         _Job(session, settings, options, facts, compactor, slices, report, waits).run()
+        return compactor.base.commit
     finally:
         compactor.close()
 
