@@ -132,13 +132,14 @@ def test_what_only_some_topics_have_comes_with_them() -> None:
         TopicRecord(pending=Pending(Step.END, "")),
         TopicRecord(grants=frozen({"ann": ("consume",)})),
         TopicRecord(),
-        names=["a", "b", "c", "d", "non-persistent://e"],
+        TopicRecord(),
+        names=["a", "b", "c", "d", "non-persistent://e", "__change_events"],
     )
     state = loaded(log)
     (table,) = state.topics.values()
     assert_same(state, folded(log))
     assert (len(table.partitions), len(table.kafka_names), len(table.ending), len(table.grants)) == (1, 1, 1, 1)
-    assert len(table.non_persistent) == 1
+    assert (len(table.non_persistent), len(table.system)) == (1, 1)
 
 
 def test_names_of_many_segments_are_found_as_in_a_folded_state() -> None:

@@ -109,6 +109,17 @@ def test_a_wrongly_undecodable_topic_is_found(state: PartitionState, table: Topi
     assert says(state, "the sets of live or undecodable topics")
 
 
+@pytest.mark.parametrize("members", ["non_persistent", "system"])
+def test_a_topic_of_the_wrong_sort_is_found(state: PartitionState, table: TopicTable, members: str) -> None:
+    getattr(table, members).add(0)
+    assert says(state, "the sets of non-persistent or system topics")
+
+
+def test_a_topic_wrongly_taken_for_ending_is_found(state: PartitionState, table: TopicTable) -> None:
+    table.ending.add(0)
+    assert says(state, "who waits for a step there")
+
+
 @pytest.mark.parametrize("partitions", [{}, {1: 4}, {1: 3, 0: 3}])
 def test_wrong_numbers_of_partitions_are_found(
     state: PartitionState, table: TopicTable, partitions: dict[int, int]
