@@ -205,4 +205,5 @@ def test_without_the_packages_for_serving_the_command_that_installs_them_is_prin
     monkeypatch.delitem(sys.modules, "topicfold.settings", raising=False)
     failed = bare_run("serve", *arguments)
     assert (failed.code, served) == (1, [])
-    assert f"hint: {command}, or in a checkout: {command.replace('topicfold[', '.[')}\n" in failed.err
+    in_a_checkout = command.replace("'topicfold[", "-e '.[")
+    assert f"hint: {command}, or in a checkout: {in_a_checkout}\n" in failed.err

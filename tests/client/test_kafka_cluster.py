@@ -52,4 +52,4 @@ def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch: 
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(ExtraMissing) as missing:
         list_kafka_topics("127.0.0.1:1", {}, 0.1)
-    assert missing.value.hint == "pip install 'topicfold[kafka]', or in a checkout: pip install '.[kafka]'"
+    assert missing.value.hint == "pip install 'topicfold[kafka]', or in a checkout: pip install -e '.[kafka]'"

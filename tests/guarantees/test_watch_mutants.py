@@ -10,7 +10,7 @@ import pytest
 
 from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_world import lived
-from topicfold.runtime import cut, watch_pump
+from topicfold.runtime import cut
 from topicfold.runtime.watch_group import Group, Subject
 from topicfold.runtime.watch_index import WatchIndex
 from topicfold.runtime.watch_pump import Pump
@@ -73,7 +73,10 @@ def reads_a_cut_as_it_is_now(patch: Patch) -> None:
 
 
 def goes_on_over_the_end_of_a_namespace(patch: Patch) -> None:
-    patch.setattr(watch_pump, "_reset", lambda *_: None)
+    async def nothing(*_: object) -> None:
+        pass
+
+    patch.setattr(Pump, "_reset", nothing)
 
 
 def calls_positions_too_old_that_are_not(patch: Patch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine
 from itertools import pairwise
 from typing import Any
@@ -245,6 +246,62 @@ async def test_a_change_does_not_wait_for_everybodys_bookmarks(orders: Node, mon
     assert before < 100
     await quiet(orders)
     assert all(each.pipe.pings or each.kinds()[1:] for each in watchings)
+
+
+async def test_where_changes_come_faster_than_they_are_matched_frames_are_sent_all_the_same(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watchings = [Watching(orders, f"k!=x{number}") for number in range(30)]
+    for each in watchings:
+        await each.up_to_date()
+    match, matched = Pump._match, 0
+
+    async def slowly(self: Pump, noted: Any, work: Any) -> None:
+        nonlocal matched
+        matched += 1
+        await asyncio.sleep(watch_pump.MATCH_SECONDS)
+        await match(self, noted, work)
+        if matched < 200:
+            self._queue.append(noted)
+
+    monkeypatch.setattr(Pump, "_match", slowly)
+    await orders.label(k="v")
+    async with asyncio.timeout(5):
+        while not all(each.told() for each in watchings):
+            await turns(1)
+    assert matched < 20
+
+
+@pytest.mark.parametrize("what", ["recheck", "end", "start_anew"])
+async def test_of_many_watchers_some_are_woken_in_each_turn(
+    orders: Node, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    await many(orders, 3 * slices.MAX_AT_ONCE)
+    turn, woken_in = 0, []
+    wake = getattr(Watcher, what)
+
+    async def count_turns() -> None:
+        nonlocal turn
+        while True:
+            turn += 1
+            await asyncio.sleep(0)
+
+    def noted(self: Watcher, *told: Any) -> None:
+        woken_in.append(turn)
+        wake(self, *told)
+
+    monkeypatch.setattr(Watcher, what, noted)
+    counting = asyncio.create_task(count_turns())
+    match what:
+        case "recheck":
+            await orders.engine.watches.recheck()
+        case "end":
+            await orders.engine.watches.close()
+        case _:
+            await orders.writing.delete_namespace("public/default", orders.asked(), force=True)
+            await quiet(orders)
+    counting.cancel()
+    assert max(Counter(woken_in).values()) == slices.MAX_AT_ONCE
 
 
 async def test_the_hash_of_a_bookmark_follows_what_comes_and_goes(orders: Node) -> None:

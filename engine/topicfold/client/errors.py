@@ -75,6 +75,6 @@ class ExtraMissing(OperatorNeeded):
         names = ",".join(extras)
         super().__init__(
             f"{what} needs packages that are not installed",
-            hint=f"pip install 'topicfold[{names}]', or in a checkout: pip install '.[{names}]'",
+            hint=f"pip install 'topicfold[{names}]', or in a checkout: pip install -e '.[{names}]'",
             extras=list(extras),
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,6 +70,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     builder = SparkSession.builder.appName("topicfold-compact")
     for name, value in chosen.items():
         builder = builder.config(name, value)
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         session = builder.getOrCreate()
     except PySparkRuntimeError as error:
@@ -75,5 +78,8 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
             "Spark does not start; what it said is above",
             hint="It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows.",
         ) from error
+    if threading.current_thread() is threading.main_thread():
+        # Spark takes Ctrl-C to cancel its jobs with, in whatever it is called.
+        signal.signal(signal.SIGINT, interrupted)
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from topicfold.errors import TopicfoldError
-from topicfold.runtime.slices import Slice
+from topicfold.runtime.slices import MAX_AT_ONCE, Slice
 from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
 from topicfold.runtime.watch_groups import Groups
 from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
@@ -27,7 +27,7 @@ from topicfold.state.fold import PartitionState
 _log = structlog.get_logger(__name__)
 
 MATCH_SECONDS = 0.01
-"""For how long changes are matched, at most, before a group is sent what it has."""
+"""For how long changes are matched, at most, before groups are sent what they have."""
 MAX_SENT_BYTES = 32 * 1024
 """Of frames sent to a client at once: what a connection holds for one that does not read stays bounded."""
 MAX_QUEUED = 10_000
@@ -36,6 +36,9 @@ _BETWEEN_LOOKS = 16
 """Groups or watchers between two looks at the clock."""
 _SENT_BETWEEN = 16
 """Groups that are sent changes between two that are told how far they are."""
+_SENDING_SHARE = 0.25
+"""Of the time that was matched, at least so much is sent: where changes come faster than they are matched, frames that
+are made do not pile up."""
 
 
 class Said(Protocol):
@@ -118,23 +121,28 @@ class Pump:
         loop = asyncio.get_running_loop()
         sent = 0
         while self._queue or self._due or self._dirty:
-            until = loop.time() + MATCH_SECONDS
-            while self._queue and loop.time() < until:
+            began = loop.time()
+            while self._queue and loop.time() < began + MATCH_SECONDS:
                 if len(self._queue) > MAX_QUEUED:
                     await self._let_all_go(work)
                     break
                 await self._match(self._queue[0], work)
                 self._queue.popleft()
-            # Changes go first; of a node that never comes to an end with them everybody hears all the same.
+            matched = loop.time()
+            # Changes go first, and nothing may wait to be matched.
             if self._due and not self._queue and not (self._dirty and sent % _SENT_BETWEEN):
                 group, _ = self._due.popitem()
                 if group.members:
                     await self._bookmark(group, work)
-            if self._dirty:
+            until = matched + (matched - began) * _SENDING_SHARE
+            while self._dirty:
                 sent += 1
                 group = next(iter(self._dirty))
                 del self._dirty[group]
                 await self._send(group, work)
+                await work.rest()
+                if loop.time() >= until:
+                    break
             await work.rest()
 
     async def _let_all_go(self, work: Slice) -> None:
@@ -159,8 +167,7 @@ class Pump:
             return
         if isinstance(effect, NamespaceTurn):
             if not effect.is_live:
-                for group in index.all():
-                    _reset(self._groups, group, noted.number, effect)
+                await self._reset(index.all(), noted.number, effect)
             return
         labels = borne(effect)
         made: dict[object, bytes] = {}
@@ -169,6 +176,19 @@ class Pump:
                 self._match_group(group, noted, effect, labels, made)
             if group.subject.query.regex or not count % _BETWEEN_LOOKS:
                 await work.rest()
+
+    async def _reset(self, groups: Iterator[Group], number: int, turn: NamespaceTurn) -> None:
+        """Have those start anew who were told of a namespace that has ended, some in each turn of the loop."""
+        woken = 0
+        for group in groups:
+            group.names_hash = None
+            for watcher, joined in list(group.members.items()):
+                if joined < number and group.members.get(watcher) == joined:
+                    self._groups.leave(group, watcher)
+                    watcher.start_anew(Reset.of_end(turn.namespace))
+                    woken += 1
+                    if not woken % MAX_AT_ONCE:
+                        await asyncio.sleep(0)
 
     def _match_group(
         self, group: Group, noted: _Noted, delta: TopicDelta, labels: Borne, made: dict[object, bytes]
@@ -245,15 +265,6 @@ class Pump:
         except Exception as error:  # noqa: BLE001 -- one group's defect must not stop the others
             for watcher in list(group.members):
                 _fail(self._groups, group, watcher, error)
-
-
-def _reset(groups: Groups, group: Group, number: int, turn: NamespaceTurn) -> None:
-    """Have those start anew who were told of a namespace that has ended."""
-    group.names_hash = None
-    for watcher, joined in list(group.members.items()):
-        if joined < number:
-            groups.leave(group, watcher)
-            watcher.start_anew(Reset.of_end(turn.namespace))
 
 
 def _fail(groups: Groups, group: Group, watcher: Member, error: Exception) -> None:

@@ -25,7 +25,7 @@ from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.cut import Cuts
 from topicfold.runtime.revision import token_of
-from topicfold.runtime.slices import SLICE_SECONDS, Slice, Turns
+from topicfold.runtime.slices import MAX_AT_ONCE, SLICE_SECONDS, Turns
 from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
@@ -196,8 +196,10 @@ class Watches:
         Who does not read within `CLOSE_SECONDS` is cut off. May be called twice.
         """
         self.is_closed = True
-        for watcher in list(self.watchers):
+        for count, watcher in enumerate(list(self.watchers), 1):
             watcher.end()
+            if not count % MAX_AT_ONCE:
+                await asyncio.sleep(0)
         if self.watchers:
             self._is_empty.clear()
             with suppress(TimeoutError):
@@ -208,13 +210,14 @@ class Watches:
             await asyncio.gather(self._rechecks, return_exceptions=True)
 
     async def _wake_all(self) -> None:
-        """Wake all who must be looked at, in slices."""
-        looked_at, work = -1, Slice()
+        """Wake all who must be looked at, some in each turn of the loop: it is they who work then."""
+        looked_at = -1
         while looked_at != self.doubts:
             looked_at = self.doubts
-            for watcher in list(self.watchers):
+            for count, watcher in enumerate(list(self.watchers), 1):
                 watcher.recheck()
-                await work.rest()
+                if not count % MAX_AT_ONCE:
+                    await asyncio.sleep(0)
 
     def _tables(self, subject: Subject) -> Iterator[TopicTable]:
         return filter(None, map(self.table, subject.namespaces))
