@@ -193,6 +193,7 @@ def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any])
     ("missing", "arguments", "command"),
     [
         ("pydantic_settings", [], "pip install 'topicfold[server]'"),
+        ("pydantic_settings", ["--log", "a.db"], "pip install 'topicfold[server]'"),
         ("pydantic_settings", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
         ("confluent_kafka", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
         ("pyarrow", ["--snapshot", "s"], "pip install 'topicfold[server,snapshot]'"),

@@ -28,5 +28,10 @@ async def test_who_falls_out_of_a_small_window_is_reset_and_nobody_else(seed: in
 
 
 @pytest.mark.parametrize("seed", _seeds())
+async def test_it_holds_where_a_start_state_after_a_reset_is_cut_and_the_next_node_lags(seed: int) -> None:
+    assert await lived(seed, window=20, lags=True) == []
+
+
+@pytest.mark.parametrize("seed", _seeds())
 async def test_it_holds_where_nodes_lag_behind_each_other(seed: int) -> None:
     assert await lived(seed, lags=True) == []

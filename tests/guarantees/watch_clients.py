@@ -127,9 +127,9 @@ class WatchClient:
             await self.stream(self.random.choice(open_nodes), self.last())
 
     def last(self) -> Mapping[int, int] | None:
-        """Return the positions of the last cursor that came, None for none."""
-        cursors = (stream.last_positions() for stream in reversed(self.history.streams))
-        return next((each for each in cursors if each is not None), None)
+        """Return the positions of the last cursor that came; None for none, or for a RESET since."""
+        frames = (frame for stream in reversed(self.history.streams) for frame in reversed(stream.frames))
+        return next((each.positions for each in frames if each.positions is not None or each.kind == "RESET"), None)
 
     def subject(self, node: Node) -> Subject:
         """Return what this client watches."""

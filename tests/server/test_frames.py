@@ -62,7 +62,7 @@ def test_every_frame_is_one_line_or_one_event_whatever_labels_hold() -> None:
         for each in (LINES, EVENTS)
     ]
     assert all(frame.count(b"\n") == 1 and frame.endswith(b"\n") for frame in made[0])
-    for frame, ids in zip(made[1], (0, 1, 0), strict=True):
+    for frame, ids in zip(made[1], (0, 1, 1), strict=True):
         lines = frame.split(b"\n")
         assert [line.partition(b": ")[0] for line in lines[ids:]] == [b"event", b"data", b"", b""]
         assert b"\r" not in frame

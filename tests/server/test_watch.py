@@ -163,10 +163,14 @@ async def test_a_cursor_that_is_none_is_refused(port: int, cursor: str, headers:
     assert "`cursor` of a frame" in problem["hint"]
 
 
-async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(port: int) -> None:
-    async with opened(port, "", Last_Event_ID="nonsense") as stream:
+@pytest.mark.parametrize("cursor", ["nonsense", "-"])
+async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(
+    port: int, cursor: str
+) -> None:
+    async with opened(port, "", Last_Event_ID=cursor) as stream:
         assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
-    async with opened(port, "", Last_Event_ID="nonsense", **LINES) as refused:
+        assert stream.received.startswith(b"id: -\nevent: RESET\n")
+    async with opened(port, "", Last_Event_ID=cursor, **LINES) as refused:
         assert (await refused.problem())["detail"].startswith("Last-Event-ID: position ")
 
 

@@ -71,7 +71,7 @@ def enforce(
         "cluster_bootstrap": cluster_bootstrap,
     }  # fmt: skip
     given = given_settings(flags, kafka_setting, cluster_setting)
-    with needed_packages("enforcing policies", given | {"kafka_bootstrap": None}):
+    with needed_packages("enforcing policies", {}, "kafka"):
         from topicfold.enforcement.run import enforce_for_ever, enforce_once
         from topicfold.settings import Settings
     settings = server_settings(Settings, session.config, given, "enforcing policies")

@@ -47,7 +47,7 @@ def needed_packages(doing: str, given: Mapping[str, Any], *extras: str) -> Itera
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "topicfold":
             raise
-        raise _extra_missing(doing, *extras, is_on_kafka="kafka_bootstrap" in given) from error
+        raise _extra_missing(doing, *extras, is_on_kafka=given.get("kafka_bootstrap") is not None) from error
 
 
 def given_settings(

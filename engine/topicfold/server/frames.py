@@ -28,6 +28,9 @@ from topicfold.wire.problems import problem_of
 
 SSE_TYPE = "text/event-stream"
 _REMEMBERED_WRITERS = 1_024
+_NOWHERE = b"id: -\n"
+"""An id that nothing goes on from. A browser keeps its last one over a RESET, and would go on from it, without what was
+to follow, where the stream is cut before the start state has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class Frames:
 
     def reset(self, reason: str) -> bytes:
         """Return the frame that tells to forget what was sent."""
-        return self._frame("RESET", None, {"reason": reason})
+        frame = self._frame("RESET", None, {"reason": reason})
+        return _NOWHERE + frame if self.as_events else frame
 
     def error(self, error: TopicfoldError, request_id: str) -> bytes:
         """Return the last frame of a stream that cannot go on; `request_id` finds it in the server's log."""
