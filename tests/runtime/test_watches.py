@@ -35,6 +35,24 @@ async def many(node: Node, number: int, selector: str = "", **start: Any) -> lis
     return made
 
 
+def turns_of(monkeypatch: pytest.MonkeyPatch, method: str) -> list[int]:
+    """Return a list that gets the turn of the loop of each call of this method of any watcher."""
+    loop, called_in, called, turn = asyncio.get_running_loop(), [], getattr(Watcher, method), 0
+
+    def count() -> None:
+        nonlocal turn
+        turn += 1
+        loop.call_soon(count)
+
+    def noted(self: Watcher, *told: Any) -> Any:
+        called_in.append(turn)
+        return called(self, *told)
+
+    monkeypatch.setattr(Watcher, method, noted)
+    count()
+    return called_in
+
+
 async def test_a_frame_is_made_once_for_all_who_watch_the_same(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     watchings = await many(orders, 50)
     made = 0
@@ -211,24 +229,9 @@ async def test_others_have_their_turn_between_two_groups(orders: Node, monkeypat
     monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
     for number in range(30):
         await Watching(orders, f"k!=x{number}").up_to_date()
-    turn, taken_in = 0, []
-    take = Watcher.take
-
-    async def count_turns() -> None:
-        nonlocal turn
-        while True:
-            turn += 1
-            await asyncio.sleep(0)
-
-    def noted(self: Watcher, *told: Any) -> bool:
-        taken_in.append(turn)
-        return take(self, *told)
-
-    monkeypatch.setattr(Watcher, "take", noted)
-    counting = asyncio.create_task(count_turns())
+    taken_in = turns_of(monkeypatch, "take")
     await orders.label(k="v")
     await quiet(orders)
-    counting.cancel()
     assert len(set(taken_in)) == len(taken_in) == 30
 
 
@@ -267,7 +270,7 @@ async def test_where_changes_come_faster_than_they_are_matched_frames_are_sent_a
     monkeypatch.setattr(Pump, "_match", slowly)
     await orders.label(k="v")
     async with asyncio.timeout(5):
-        while not all(each.told() for each in watchings):
+        while not all("MODIFIED" in each.kinds() for each in watchings):
             await turns(1)
     assert matched < 20
 
@@ -277,21 +280,7 @@ async def test_of_many_watchers_some_are_woken_in_each_turn(
     orders: Node, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     await many(orders, 3 * slices.MAX_AT_ONCE)
-    turn, woken_in = 0, []
-    wake = getattr(Watcher, what)
-
-    async def count_turns() -> None:
-        nonlocal turn
-        while True:
-            turn += 1
-            await asyncio.sleep(0)
-
-    def noted(self: Watcher, *told: Any) -> None:
-        woken_in.append(turn)
-        wake(self, *told)
-
-    monkeypatch.setattr(Watcher, what, noted)
-    counting = asyncio.create_task(count_turns())
+    woken_in = turns_of(monkeypatch, what)
     match what:
         case "recheck":
             await orders.engine.watches.recheck()
@@ -300,7 +289,6 @@ async def test_of_many_watchers_some_are_woken_in_each_turn(
         case _:
             await orders.writing.delete_namespace("public/default", orders.asked(), force=True)
             await quiet(orders)
-    counting.cancel()
     assert max(Counter(woken_in).values()) == slices.MAX_AT_ONCE
 
 

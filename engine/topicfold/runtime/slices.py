@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
 
 SLICE_SECONDS = 0.001
 MAX_AT_ONCE = 64
+
+T = TypeVar("T")
 
 
 class Slice:
@@ -25,6 +29,14 @@ class Slice:
         if loop.time() > self._until:
             await asyncio.sleep(0)
             self._until = loop.time() + SLICE_SECONDS
+
+
+async def some_in_each_turn(them: Iterable[T]) -> AsyncIterator[T]:
+    """Yield `them`, letting the loop turn after each `MAX_AT_ONCE`: for waking tasks, whose work comes in that turn."""
+    for count, each in enumerate(them, 1):
+        yield each
+        if not count % MAX_AT_ONCE:
+            await asyncio.sleep(0)
 
 
 class Turns:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from topicfold.errors import TopicfoldError
-from topicfold.runtime.slices import MAX_AT_ONCE, Slice
+from topicfold.runtime.slices import Slice, some_in_each_turn
 from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
 from topicfold.runtime.watch_groups import Groups
 from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
@@ -179,16 +179,14 @@ class Pump:
 
     async def _reset(self, groups: Iterator[Group], number: int, turn: NamespaceTurn) -> None:
         """Have those start anew who were told of a namespace that has ended, some in each turn of the loop."""
-        woken = 0
+        told: list[tuple[Group, Member]] = []
         for group in groups:
             group.names_hash = None
-            for watcher, joined in list(group.members.items()):
-                if joined < number and group.members.get(watcher) == joined:
-                    self._groups.leave(group, watcher)
-                    watcher.start_anew(Reset.of_end(turn.namespace))
-                    woken += 1
-                    if not woken % MAX_AT_ONCE:
-                        await asyncio.sleep(0)
+            told += [(group, watcher) for watcher, joined in group.members.items() if joined < number]
+        async for group, watcher in some_in_each_turn(told):
+            if group.members.get(watcher, number) < number:
+                self._groups.leave(group, watcher)
+                watcher.start_anew(Reset.of_end(turn.namespace))
 
     def _match_group(
         self, group: Group, noted: _Noted, delta: TopicDelta, labels: Borne, made: dict[object, bytes]

@@ -25,7 +25,7 @@ from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.cut import Cuts
 from topicfold.runtime.revision import token_of
-from topicfold.runtime.slices import MAX_AT_ONCE, SLICE_SECONDS, Turns
+from topicfold.runtime.slices import SLICE_SECONDS, Turns, some_in_each_turn
 from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
@@ -196,10 +196,8 @@ class Watches:
         Who does not read within `CLOSE_SECONDS` is cut off. May be called twice.
         """
         self.is_closed = True
-        for count, watcher in enumerate(list(self.watchers), 1):
+        async for watcher in some_in_each_turn(list(self.watchers)):
             watcher.end()
-            if not count % MAX_AT_ONCE:
-                await asyncio.sleep(0)
         if self.watchers:
             self._is_empty.clear()
             with suppress(TimeoutError):
@@ -214,10 +212,8 @@ class Watches:
         looked_at = -1
         while looked_at != self.doubts:
             looked_at = self.doubts
-            for count, watcher in enumerate(list(self.watchers), 1):
+            async for watcher in some_in_each_turn(list(self.watchers)):
                 watcher.recheck()
-                if not count % MAX_AT_ONCE:
-                    await asyncio.sleep(0)
 
     def _tables(self, subject: Subject) -> Iterator[TopicTable]:
         return filter(None, map(self.table, subject.namespaces))

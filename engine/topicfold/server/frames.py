@@ -28,7 +28,7 @@ from topicfold.wire.problems import problem_of
 
 SSE_TYPE = "text/event-stream"
 _REMEMBERED_WRITERS = 1_024
-_NOWHERE = b"id: -\n"
+_NOWHERE = "-"
 """An id that nothing goes on from. A browser keeps its last one over a RESET, and would go on from it, without what was
 to follow, where the stream is cut before the start state has ended."""
 
@@ -74,8 +74,7 @@ class Frames:
 
     def reset(self, reason: str) -> bytes:
         """Return the frame that tells to forget what was sent."""
-        frame = self._frame("RESET", None, {"reason": reason})
-        return _NOWHERE + frame if self.as_events else frame
+        return self._frame("RESET", None, {"reason": reason}, event_id=_NOWHERE)
 
     def error(self, error: TopicfoldError, request_id: str) -> bytes:
         """Return the last frame of a stream that cannot go on; `request_id` finds it in the server's log."""
@@ -85,12 +84,13 @@ class Frames:
         """Return a topic as frames and findings show it, for a member of something larger."""
         return orjson.Fragment(_writer(self.identity, namespace).write(key, row))
 
-    def _frame(self, kind: str, cursor: str | None, said: dict[str, Any]) -> bytes:
+    def _frame(self, kind: str, cursor: str | None, said: dict[str, Any], event_id: str | None = None) -> bytes:
         frame = {"type": kind, **said} if cursor is None else {"type": kind, "cursor": cursor, **said}
         data = orjson.dumps(frame)
         if not self.as_events:
             return data + b"\n"
-        place = b"" if cursor is None else b"id: %b\n" % cursor.encode()
+        event_id = event_id or cursor
+        place = b"" if event_id is None else b"id: %b\n" % event_id.encode()
         return b"%bevent: %b\ndata: %b\n\n" % (place, kind.encode(), data)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -54,7 +54,8 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
     for place, (start, end) in enumerate(zip(starts, [*starts[1:], len(rows.chosen)], strict=True)):
         columns = Columns(
             **made.columns(slice(start, end)),
-            labels=borne[start:end],
+            non_persistent=_bitmap(names.is_foreign[rows.chosen[start:end]]),
+            labels=borne[start:end].tolist(),
             label_index=labels.index(place),
             by_length=names.by_length(place),
             places=names.places(place),
@@ -80,7 +81,6 @@ class _InOrder:
         self._rows = _packed(rows).take(chosen, axis=0)
         self._hashes = rows.hashes.take(chosen, axis=0)
         self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
-        self._is_foreign = pc.starts_with(rows.keys, _FOREIGN).to_numpy(zero_copy_only=False)[chosen]
         self._is_system = are_system_topics(rows.keys)[chosen]
         self._is_special = rows.is_special[chosen]
         self._partition_counts = rows.partition_counts[chosen]
@@ -90,14 +90,13 @@ class _InOrder:
     def columns(self, part: slice) -> dict[str, Any]:
         """Return those of `Columns` for the topics at these places."""
         return {
-            "keys": self._keys[part],
+            "keys": self._keys[part].tolist(),
             "rows": bytearray(self._rows[part]),
-            "payloads": self._payloads[part],
+            "payloads": self._payloads[part].tolist(),
             "live": _bitmap(self._is_live[part]),
             "undecodable": _bitmap(self._is_unreadable[part]),
-            "non_persistent": _bitmap(self._is_foreign[part]),
             "system": _bitmap(self._is_system[part]),
-            "partitions": _found(self._partition_counts[part].tolist(), self._partition_counts[part] > 0),
+            "partitions": _found(self._partition_counts[part], self._partition_counts[part] > 0),
             "kafka_names": _found(self._kafka_names[part], self._has_kafka_name[part]),
             "decoded": np.flatnonzero(self._is_special[part]).tolist(),
             "digest_sum": _sum(self._hashes[part]),
@@ -164,8 +163,8 @@ class _Names:
 
     def __init__(self, rows: TopicRows, places: _Places, separator: str) -> None:
         of, numbers, is_live = places.of, places.numbers, rows.is_live & (places.of >= 0)
-        is_foreign = pc.starts_with(rows.keys, _FOREIGN)
-        local = pc.replace_substring(rows.keys, _FOREIGN, "") if pc.any(is_foreign).as_py() else rows.keys
+        self.is_foreign: Flags = pc.starts_with(rows.keys, _FOREIGN).to_numpy(zero_copy_only=False)
+        local = pc.replace_substring(rows.keys, _FOREIGN, "") if self.is_foreign.any() else rows.keys
         parted = pc.match_substring(local, separator).to_numpy(zero_copy_only=False) & is_live
         split = pc.split_pattern(local.filter(pa.array(parted)), separator)
         segments, counts = split.flatten(), np.diff(split.offsets.to_numpy())
@@ -231,9 +230,9 @@ def _slices(content: bytes, lengths: Numbers) -> pa.LargeBinaryArray:
     )
 
 
-def _objects(texts: pa.Array, chosen: Numbers) -> list[Any]:
+def _objects(texts: pa.Array, chosen: Numbers) -> npt.NDArray[np.object_]:
     """Return the chosen texts, or bytes, as Python has them, one after another in memory, too."""
-    found: list[Any] = texts.take(pa.array(chosen)).to_numpy(zero_copy_only=False).tolist()
+    found: npt.NDArray[np.object_] = texts.take(pa.array(chosen)).to_numpy(zero_copy_only=False)
     return found
 
 
@@ -245,5 +244,6 @@ def _bitmap(flags: Flags) -> BitMap:
     return BitMap(numbers)
 
 
-def _found(values: Sequence[Any], chosen: Flags) -> dict[int, Any]:
-    return {place: values[place] for place in np.flatnonzero(chosen).tolist()}
+def _found(values: Any, chosen: Flags) -> dict[int, Any]:
+    places = np.flatnonzero(chosen)
+    return dict(zip(places.tolist(), values[places].tolist(), strict=True))
