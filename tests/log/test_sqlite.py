@@ -62,6 +62,16 @@ async def test_many_processes_may_make_the_file_at_once(path: Path) -> None:
     await log.close()
 
 
+async def test_making_the_file_waits_for_another_process_that_is_making_it(path: Path) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    making = asyncio.create_task(SqliteLog.open(path, partitions=3))
+    await asyncio.sleep(0.1)
+    assert not making.done()
+    other.close()
+    await (await making).close()
+
+
 async def test_an_existing_file_keeps_its_number_of_partitions(log: SqliteLog, path: Path) -> None:
     again = await SqliteLog.open(path, partitions=8)
     assert again.partitions == 3

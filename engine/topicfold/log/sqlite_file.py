@@ -5,6 +5,7 @@ Invariant: offsets come from a stored counter, never from the rows, so a deleted
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -217,7 +218,7 @@ class SqliteFile:
     def _prepare(self, path: Path, partitions: int) -> None:
         """Make the tables in an empty file; refuse a file of somebody else before anything is written to it."""
         if not self._is_ours(path):
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._keep_write_ahead_log()
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
                 if not self._is_ours(path):
@@ -229,6 +230,20 @@ class SqliteFile:
                     self._connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._connection.execute("COMMIT")
         self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _keep_write_ahead_log(self) -> None:
+        """Switch the file to a write-ahead log; SQLite does not wait by itself while another process does so.
+
+        Source: SQLite's documentation of `sqlite3_busy_handler`: it is not invoked where a reader wants to write.
+        """
+        wait = _waiter()
+        for tries in itertools.count():
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except apsw.BusyError:
+                if not wait(tries):
+                    raise
 
     def _is_ours(self, path: Path) -> bool:
         application, version, tables = next(iter(self._connection.execute(_WHOSE)))
