@@ -31,6 +31,7 @@
     ├── Wait                   nothing was applied; the same request may succeed later
     │   ├── NotReady           the partition is not folded yet, or stopped
     │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
+    │   │   └── LogFull        it has no room: nothing was written
     │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or does not let us
     │   ├── KeysUnavailable    the keys that verify tokens cannot be had
     │   ├── Overloaded         queues are full, or too many watch already
@@ -46,6 +47,7 @@
         ├── LevelUnsupported   the log moved to a folding rule this version does not know
         ├── StateDiverged      a partition's state in memory is not what the log says
         ├── SnapshotDamaged    a snapshot's files are not what its commit says
+        ├── SnapshotUnwritable a snapshot's files cannot be written
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
         ├── TrimRefused        the snapshot does not stand for the log's beginning yet, or not truly
         ├── BadSetting         a setting that cannot work
@@ -310,6 +312,10 @@ class LogUnavailable(Wait):
     code = "log_unavailable"
 
 
+class LogFull(LogUnavailable):
+    """The log has no room: nothing of what was appended is in it, and nothing will be."""
+
+
 class ClusterUnavailable(Wait):
     """The Kafka cluster cannot be reached, or does not let this node do it; `values` hold `bootstrap`."""
 
@@ -412,7 +418,14 @@ class SnapshotDamaged(OperatorNeeded):
     """A file of a snapshot is missing or is not what its commit says; carries `sequence` and `path`."""
 
     code = "snapshot_damaged"
-    default_hint = "Use an older commit of the snapshot, or restore the file."
+    default_hint = "Restore the file, or let `topicfold compact` make a new commit."
+
+
+class SnapshotUnwritable(OperatorNeeded):
+    """There is no room or no right to write a snapshot's files, or no place for them; `values` hold `path`."""
+
+    code = "snapshot_unwritable"
+    default_hint = "Make room or give the right to write, then run it again: it goes on where it was."
 
 
 class WrongSnapshot(OperatorNeeded):

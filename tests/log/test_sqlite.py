@@ -18,7 +18,7 @@ import pytest
 import topicfold
 from tests.log import sqlite_writer
 from tests.log.following import Following, never
-from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
+from topicfold.errors import BadSetting, LogFull, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
 from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
@@ -208,10 +208,16 @@ async def test_an_append_to_a_full_disk_fails_and_the_log_goes_on_when_there_is_
     room = await log._worker.ask(lambda file: file._connection.pragma("max_page_count"))
     await log._worker.ask(lambda file: file._connection.pragma("max_page_count", 1))
     log.append(0, bytes(100_000), failures.put_nowait)
-    assert "full" in (await failures.get()).reason
+    error = await failures.get()
+    assert isinstance(error, LogFull)
+    (problem,) = await log.check_settings()
+    assert (problem.setting, problem.found, problem.refuses_writes, problem.repair) == (
+        "disk", "full", False, error.hint
+    )  # fmt: skip
     await log._worker.ask(lambda file: file._connection.pragma("max_page_count", room))
     log.append(0, b"x", never)
     assert await log.end_offsets() == {0: 1, 1: 0, 2: 0}
+    assert await log.check_settings() == ()
 
 
 async def test_a_read_that_fails_for_a_moment_is_tried_again(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogFull, LogUnavailable
 from topicfold.log.codec import decode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, SettingProblem
@@ -55,6 +55,10 @@ class WilfulLog(MemoryLog):
     def lose_and_say_so(self, partition: int, value: bytes, failed: Failed) -> None:
         """Append nothing and report a failure."""
         asyncio.get_running_loop().call_soon(failed, LogUnavailable("lost"))
+
+    def be_full(self, partition: int, value: bytes, failed: Failed) -> None:
+        """Append nothing, for want of room."""
+        asyncio.get_running_loop().call_soon(failed, LogFull("no room", hint="Make some."))
 
     def take_and_deny_it(self, partition: int, value: bytes, failed: Failed) -> None:
         """Append, and report a failure all the same."""

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, turns
-from topicfold.errors import InvalidRequest, OutcomeUnknown, PolicyUnmet, TooLarge
-from topicfold.log.port import Failed
+from topicfold.errors import InvalidRequest, LogFull, OutcomeUnknown, PolicyUnmet, TooLarge
+from topicfold.log.port import Failed, SettingProblem
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Postponed
 from topicfold.runtime.asking import Written
@@ -103,6 +103,48 @@ async def test_an_attempt_too_large_to_be_sent_again_does_not_say_that_nothing_h
 
     orders.log.fate = refuse
     queue = next(iter(orders.engine.updates._queues.values()))
-    orders.engine.updates._append_failed(queue, queue.latest)
+    orders.engine.updates._resend(queue, queue.latest)
     with pytest.raises(OutcomeUnknown):
         await write
+
+
+async def test_a_full_log_is_said_at_once_and_the_next_change_finds_room(orders: Node) -> None:
+    orders.log.fate = orders.log.be_full
+    asked = orders.asked(key="k", method="POST")
+    with pytest.raises(LogFull, match="no room") as refused:
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, asked)
+    assert refused.value.hint == "Make some."
+    assert len(orders.engine.updates) == 0
+    orders.log.fate = orders.log.take
+    assert (await orders.writing.set_labels(ORDERS, {"team": "pay"}, asked)).changed
+    assert orders.labels() == {"team": "pay"}
+
+
+async def test_a_full_log_says_nothing_of_an_attempt_before_it(orders: Node) -> None:
+    def hold_then_be_full(partition: int, value: bytes, failed: Failed) -> None:
+        orders.log.hold(partition, value, failed)
+        orders.log.fate = orders.log.be_full
+        orders.log.lose_and_say_so(partition, value, failed)
+
+    orders.log.fate = hold_then_be_full
+    first, second = (
+        asyncio.create_task(orders.writing.set_labels(ORDERS, {key: "x"}, orders.asked())) for key in ("a", "b")
+    )
+    await turns(20)
+    assert not first.done()
+    with pytest.raises(LogFull):
+        await orders.writing.set_labels(ORDERS, {"c": "x"}, orders.asked())
+    orders.log.release()
+    assert (await first).changed
+    assert (await second).changed
+    assert orders.labels() == {"a": "x", "b": "x"}
+
+
+async def test_a_log_without_room_is_looked_at_in_the_next_second(orders: Node) -> None:
+    full = SettingProblem("disk", "full", "one with room", False, "Make some.")
+    orders.log.problems = (full,)
+    orders.log.fate = orders.log.be_full
+    with pytest.raises(LogFull):
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
+    await orders.engine.freshness.check_settings()
+    assert orders.engine.freshness.problems == (full,)

@@ -35,7 +35,8 @@ def state() -> PartitionState:
 @pytest.fixture
 async def freshness(log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch) -> Freshness:
     """The freshness of a node, whose settings are looked at whenever they are asked for."""
-    monkeypatch.setattr("topicfold.runtime.freshness.SETTINGS_EVERY_SECONDS", -1.0)
+    for every in ("SETTINGS_EVERY_SECONDS", "PROBLEMS_EVERY_SECONDS"):
+        monkeypatch.setattr(f"topicfold.runtime.freshness.{every}", -1.0)
     return Freshness(log, {0: state}, {})
 
 

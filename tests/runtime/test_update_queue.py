@@ -99,3 +99,21 @@ async def test_unwanted_updates_are_dropped_in_place(queue: UpdateQueue) -> None
     one, two, three = waiting(queue, 1, 2, 3)
     queue.keep(lambda update: update is not two)
     assert list(queue.waiting) == [one, three]
+
+
+async def test_an_event_that_never_was_leaves_its_updates_in_no_attempt(queue: UpdateQueue) -> None:
+    one, two = waiting(queue, 1, 2)
+    queue.sent(an_id(9), BASE, [one], 0.0)
+    queue.withdraw(an_id(9))
+    assert (list(queue.waiting), queue.latest, queue.base) == ([one, two], None, None)
+    assert not one.in_attempt
+
+
+async def test_an_event_that_never_was_says_nothing_of_those_before_it(queue: UpdateQueue) -> None:
+    (one,) = waiting(queue, 1)
+    for number in (8, 9):
+        queue.sent(an_id(number), BASE, [one], 0.0)
+        queue.give_up()
+    queue.withdraw(an_id(9))
+    assert (queue.event_ids, queue.base) == ({an_id(8)}, BASE)
+    assert one.in_attempt

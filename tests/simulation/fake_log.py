@@ -14,7 +14,7 @@ from random import Random
 
 from tests.simulation.virtual_loop import owned_by
 from tests.simulation.weather import CALM
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogFull, LogUnavailable
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
 
 CHECKPOINT = 8
@@ -112,7 +112,8 @@ class FakeLog:
         for seconds in lands:
             self._store.send(partition, value, seconds)
         if fails_after is not None:
-            self._store.loop.call_later(fails_after, self._tell, failed)
+            is_full = not lands and rng.random() < 0.5
+            self._store.loop.call_later(fails_after, self._tell, failed, is_full)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return records of `partition` from `offset` on."""
@@ -184,5 +185,6 @@ class FakeLog:
         self.wake()
         self._observer(self._deliver, batch)
 
-    def _tell(self, failed: Failed) -> None:
-        failed(LogUnavailable("the fake log gave up on an append"))
+    def _tell(self, failed: Failed, is_full: bool) -> None:
+        kind = LogFull if is_full else LogUnavailable
+        failed(kind("the fake log gave up on an append"))

@@ -17,7 +17,7 @@ import pytest
 import topicfold.runtime.pending
 import topicfold.runtime.updates
 import topicfold.state.fold
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, Event, Kind
 from topicfold.runtime.barrier import Barriers, Ends
@@ -83,7 +83,7 @@ def _incarnations_are_not_compared(patch: pytest.MonkeyPatch) -> None:
 def _failure_is_an_answer(patch: pytest.MonkeyPatch) -> None:
     """An append that failed counts as not applied."""
 
-    def append_failed(updates: Updates, queue: UpdateQueue, event_id: bytes) -> None:
+    def append_failed(updates: Updates, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
         if queue.latest == event_id:
             for update in queue.carried:
                 updates.pending.fail(update, LogUnavailable("the append failed"))
@@ -104,6 +104,18 @@ def _failure_clears_the_attempt(patch: pytest.MonkeyPatch) -> None:
             update.in_attempt = False
 
     patch.setattr(UpdateQueue, "give_up", give_up)
+
+
+@breaks(2)
+def _a_full_log_clears_all_attempts(patch: pytest.MonkeyPatch) -> None:
+    """That the log had no room for one event is taken to hold for those sent before it."""
+
+    def withdraw(queue: UpdateQueue, event_id: bytes) -> None:
+        queue.give_up()
+        queue.event_ids.clear()
+        queue._free()
+
+    patch.setattr(UpdateQueue, "withdraw", withdraw)
 
 
 @breaks(2)

@@ -55,7 +55,7 @@ Fault = Callable[[TopicfoldError, int | None], None]
 """Takes what stopped the reading, and of which partition (None: of all)."""
 
 Failed = Callable[[TopicfoldError], None]
-"""Takes the news that the log gave up on one append, which may be in the log all the same."""
+"""Takes the news that the log gave up on one append, which may be in the log all the same, but for `LogFull`."""
 
 
 class Log(Protocol):
@@ -74,7 +74,7 @@ class Log(Protocol):
         """Hand `value` over for appending to `partition`.
 
         Returns at once. `failed` is called at most once, on the loop, if the log gave up; the record may be in
-        the log nevertheless. Nothing is called on success.
+        the log nevertheless, unless it is told that the log is full. Nothing is called on success.
 
         Raises:
             LogUnavailable: not taken and never will be (closed, unreachable).

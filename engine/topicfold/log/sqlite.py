@@ -122,11 +122,13 @@ class SqliteLog:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        fault = self._worker.fault
-        if fault is None:
-            return ()
-        wanted = "the file that was opened, whole"
-        return (SettingProblem("log file", fault.reason, wanted, refuses_writes=True, repair=fault.hint),)
+        fault, full = self._worker.fault, self._worker.full
+        if fault is not None:
+            wanted = "the file that was opened, whole"
+            return (SettingProblem("log file", fault.reason, wanted, refuses_writes=True, repair=fault.hint),)
+        if full is not None:
+            return (SettingProblem("disk", "full", "one with room", refuses_writes=False, repair=full.hint),)
+        return ()
 
     async def close(self) -> None:
         """Commit what waits, deliver nothing more, and end the thread."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
-from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
+from topicfold.errors import BadSetting, LogFull, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.plain_file import file_identity, file_made
 from topicfold.log.port import Entry
 
@@ -98,7 +98,8 @@ class SqliteFile:
         All are in the log or none is, except where the commit itself fails: then nobody knows.
 
         Raises:
-            LogUnavailable: the file is locked, its disk full or failing.
+            LogFull: there is no room; none is in the log.
+            LogUnavailable: the file is locked, its disk failing.
             WrongLog: the file is damaged, deleted or replaced.
         """
         with self._transaction():
@@ -278,7 +279,7 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
         case apsw.CorruptError():
             return WrongLog(f"{path} is damaged: {error}", hint="Restore it from a copy.")
         case apsw.FullError():
-            return LogUnavailable(f"the disk of {path} is full", hint="Make room; the log goes on by itself.")
+            return LogFull(f"the disk of {path} is full", hint="Make room; the log goes on by itself.")
         case apsw.BusyError() | apsw.LockedError():
             return LogUnavailable(f"{path} is locked by another process")
         case _:

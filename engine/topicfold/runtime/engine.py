@@ -98,7 +98,13 @@ class Engine:
         self.readiness = Readiness(self.states, self.reader.faults)
         self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
         self.updates = Updates(
-            log, self.states, self.barriers, options.new_id, options.clock_ms, self.freshness.refuses_writes
+            log,
+            self.states,
+            self.barriers,
+            options.new_id,
+            options.clock_ms,
+            self.freshness.refuses_writes,
+            self.freshness.look_soon,
         )
         self.reader.listen(self.updates.publish)
         self.watches = Watches(self.states, identity, options.wildcard_separator, options.window_size)

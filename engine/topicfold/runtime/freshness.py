@@ -20,6 +20,7 @@ from topicfold.state.fold import PartitionState
 _log = structlog.get_logger(__name__)
 
 SETTINGS_EVERY_SECONDS = 60.0
+PROBLEMS_EVERY_SECONDS = 5.0
 
 
 class Freshness:
@@ -80,9 +81,14 @@ class Freshness:
                 )
         return None
 
+    def look_soon(self) -> None:
+        """Have the next `check_settings` look, however new the last look is."""
+        self._settings_checked = -math.inf
+
     async def check_settings(self) -> None:
-        """Look at the log's settings, if the last look is a minute old."""
-        if self._loop.time() - self._settings_checked < SETTINGS_EVERY_SECONDS:
+        """Look at the log's settings, if the last look is a minute old, or found a problem some seconds ago."""
+        every_seconds = PROBLEMS_EVERY_SECONDS if self.problems else SETTINGS_EVERY_SECONDS
+        if self._loop.time() - self._settings_checked < every_seconds:
             return
         try:
             problems = await self._log.check_settings()

@@ -67,6 +67,14 @@ class UpdateQueue:
         self.waiting.extendleft(update for update in reversed(self.carried) if not update.settled.done())
         self.carried = ()
 
+    def withdraw(self, event_id: bytes) -> None:
+        """Note that this event is not in the log and never will be; where it was the last, its base is free again."""
+        if self.latest == event_id:
+            self.give_up()
+        self.event_ids.discard(event_id)
+        if not self.event_ids:
+            self._free()
+
     def decide(self, successor: bytes | None, now: float) -> None:
         """Note that `successor` took the base's place (None: the namespace ended, or the level rose).
 
@@ -78,9 +86,12 @@ class UpdateQueue:
             self.wins += 1
             if self.wins >= WINS_BEFORE_YIELD:
                 self.wins, self.saw_rivals, self.rests_until = 0, False, now + YIELD_SECONDS
-        self.base = None
         self.event_ids.clear()
         self.give_up()
+        self._free()
+
+    def _free(self) -> None:
+        self.base = None
         for update in self.waiting:
             update.in_attempt = False
 

@@ -18,7 +18,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
+from topicfold.errors import LogFull, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log
@@ -52,14 +52,19 @@ class Updates:
         new_id: Callable[[], bytes],
         clock_ms: Callable[[], int],
         refuses_writes: Callable[[int], Wait | None],
+        on_full: Callable[[], None],
     ) -> None:
-        """Take `refuses_writes`, which says why a partition takes no appends now, None where it does."""
+        """Take `refuses_writes`, which says why a partition takes no appends now, None where it does.
+
+        `on_full` is called when the log had no room for one.
+        """
         self._log = log
         self._states = states
         self._barriers = barriers
         self._new_id = new_id
         self._clock_ms = clock_ms
         self._refuses_writes = refuses_writes
+        self._on_full = on_full
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self.pending = PendingUpdates()
         self._own: dict[bytes, None] = {}
@@ -120,7 +125,7 @@ class Updates:
         now = self._loop.time()
         for queue in list(self._queues.values()):
             if queue.latest is not None and now - queue.sent_at > RESEND_AFTER_SECONDS:
-                self._append_failed(queue, queue.latest)
+                self._resend(queue, queue.latest)
             elif queue.latest is None:
                 self._make_due(queue)
 
@@ -232,7 +237,7 @@ class Updates:
             )
         )
         try:
-            self._log.append(target.partition, value, lambda _: self._append_failed(queue, event_id))
+            self._log.append(target.partition, value, lambda error: self._append_failed(queue, event_id, error))
         except Wait:
             self._later(queue, RETRY_AFTER_SECONDS)
             return
@@ -246,8 +251,19 @@ class Updates:
         if target.kind == AggregateKind.TOPIC:
             decode_indexed(group.schema, group.payload)
 
-    def _append_failed(self, queue: UpdateQueue, event_id: bytes) -> None:
-        """Hear that the log gave up on an event, which says nothing about its outcome: try again on the same base."""
+    def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
+        """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
+        if not isinstance(error, LogFull):
+            self._resend(queue, event_id)
+            return
+        self._on_full()
+        queue.withdraw(event_id)
+        self._refuse_all(queue, error)
+        if queue.waiting:
+            self._later(queue, RETRY_AFTER_SECONDS)
+
+    def _resend(self, queue: UpdateQueue, event_id: bytes) -> None:
+        """Give up on an event, which says nothing about its outcome: try again on the same base."""
         if queue.latest == event_id:
             queue.give_up()
             self._later(queue, RETRY_AFTER_SECONDS)
