@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
@@ -11,7 +12,7 @@ from tests.runtime.nodes import ORDERS, Node
 from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.label_service import LabelService
+from topicfold.runtime.label_service import LabelListener, Labels, LabelService
 
 DEFAULT = "public/default"
 BILLS = parse_topic("bills")
@@ -154,3 +155,45 @@ async def test_topics_are_found_by_their_labels(node: Node, service: LabelServic
 
 async def test_all_labels_are_told(service: LabelService) -> None:
     assert await service.get_all_labels(DEFAULT) == {"team": ["pay"], "tier": ["gold"]}
+
+
+async def test_plain_listeners_that_hang_keep_nobody_waiting(node: Node, service: LabelService, heard: Heard) -> None:
+    hung, told, may_end = asyncio.Queue[str](), asyncio.Queue[str](), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def hanging(number: int) -> LabelListener:
+        def hang(topic: str, labels: Labels | None) -> None:
+            loop.call_soon_threadsafe(hung.put_nowait, topic)
+            may_end.wait()
+
+        return hang
+
+    for number in range(40):
+        service.register_label_listener(DEFAULT, hanging(number))
+    await node.label(team="ops")
+    async with asyncio.timeout(10):
+        for _ in range(40):
+            await hung.get()
+
+    def hear(topic: str, labels: Labels | None) -> None:
+        loop.call_soon_threadsafe(told.put_nowait, topic)
+
+    service.register_label_listener(DEFAULT, hear)
+    try:
+        await node.label(team="dev")
+        async with asyncio.timeout(5):
+            assert await told.get() == str(ORDERS)
+            assert await asyncio.to_thread(lambda: "others have threads")
+        await heard.all(2)
+    finally:
+        may_end.set()
+
+
+async def test_it_is_not_told_of_pulsars_own_topics(node: Node, service: LabelService, heard: Heard) -> None:
+    labelled = TopicRecord(labels=frozen({"team": "pay"}))
+    await node.writing.create_topic(parse_topic("__change_events"), labelled, node.asked())
+    await node.writing.create_topic(BILLS, labelled, node.asked())
+    assert await heard.all(1) == [("bills", {"team": "pay"})]
+    await node.writing.delete_namespace(DEFAULT, node.asked(), force=True)
+    told = await heard.all(3)
+    assert sorted(told[1:]) == [("bills", None), ("orders", None)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from topicfold.runtime.engine import Engine
@@ -50,6 +51,8 @@ class Broken(Chosen):
         match properties["how"]:
             case "raise":
                 raise RuntimeError("secret text")
+            case "type":
+                raise TypeError("secret text")
             case "interrupt":
                 raise KeyboardInterrupt
             case "exit":
@@ -66,11 +69,13 @@ class Broken(Chosen):
 
 
 class Hanging(Plain):
-    """Plain functions that never come back where its property `hang` is there, one only after its first name."""
+    """Plain functions that never come back where its property `hang` is there, some only when names are taken."""
 
     def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:  # type: ignore[override]
         if properties.get("hang") == "later":
             return self._named()
+        if properties.get("hang") == "view":
+            return View()
         while "hang" in properties:
             time.sleep(60)
         return [f"{DEFAULT}/a"]
@@ -78,6 +83,28 @@ class Hanging(Plain):
     def _named(self) -> Iterator[str]:
         yield f"{DEFAULT}/a"
         time.sleep(60)
+
+
+class View:
+    """Names that are asked for when they are taken, which never ends."""
+
+    def __iter__(self) -> Iterator[str]:
+        time.sleep(60)
+        yield f"{DEFAULT}/a"
+
+
+class Endless(Plain):
+    """Names what is not there, for ever."""
+
+    def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:  # type: ignore[override]
+        return (f"{DEFAULT}/x{number}" for number in count())
+
+
+class Named(Plain):
+    """Names nothing, and a partition of a topic that has none."""
+
+    def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Iterable[str]:  # type: ignore[override]
+        return ["", f"{DEFAULT}/a-partition-7"]
 
 
 class Unready(Chosen):

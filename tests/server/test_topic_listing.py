@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -21,7 +22,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
-from topicfold.model.records import TopicRecord, frozen
+from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.listings import InFlight, Listings
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
@@ -167,7 +168,8 @@ async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open
     ("how", "said"),
     [
         ("raise", "raised RuntimeError"),
-        ("none", "'NoneType' object is not iterable"),
+        ("none", "it returned NoneType, not a list of names"),
+        ("type", "raised TypeError"),
         ("text", "it returned str, not a list of names"),
         ("numbers", "it named 1, which is no text"),
         ("hang", "took longer than 0.2 s"),
@@ -204,8 +206,42 @@ async def test_calls_that_hang_are_bounded_and_stop_nothing_but_listings(
 async def test_names_that_are_made_one_by_one_may_wait_without_stopping_the_node(listing_by: Open) -> None:
     rest = await listing_by(plugin(plugins.Hanging))
     object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
-    assert await rest.problem("GET", f"{PATH}?properties=hang=later") == (500, "listing_failed")
+    for later in ("later", "view"):
+        assert await rest.problem("GET", f"{PATH}?properties=hang={later}") == (500, "listing_failed")
     assert await rest.get(PATH) == full("a")
+
+
+async def test_an_empty_name_names_nothing(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Named))
+    assert await rest.get(PATH) == []
+
+
+async def test_names_that_are_not_there_are_not_kept(listing_by: Open) -> None:
+    rest = await listing_by(plugin(plugins.Endless))
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 1.0)
+    tracemalloc.start()
+    assert await rest.problem("GET", PATH) == (500, "listing_failed")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(store: MemoryStore) -> None:
+    async with rest_node(store, topic_listing=plugin(plugins.Chosen)) as rest:
+        writing = rest.node.writing
+
+        def asked() -> Asked:
+            return Asked(asyncio.get_running_loop().time() + 5)
+
+        await writing.create_topic(parse_topic("a"), TopicRecord(), asked())
+        listing = asyncio.create_task(rest.problem("GET", f"{PATH}?properties=only={DEFAULT}/a"))
+        async with asyncio.timeout(5):
+            while ("list", "public/default", "PERSISTENT", f"only={DEFAULT}/a") not in calls:  # noqa: ASYNC110 -- a list
+                await asyncio.sleep(0)
+        await writing.delete_namespace("public/default", asked(), force=True)
+        await writing.create_namespace("public/default", NamespaceRecord(), asked())
+        await writing.create_topic(parse_topic("b"), TopicRecord(), asked())
+        assert await listing == (503, "overloaded")
 
 
 async def test_a_request_that_is_given_up_is_no_failure_of_the_listing(store: MemoryStore) -> None:
@@ -271,6 +307,15 @@ async def test_listings_on_their_way_are_bounded_in_bytes(listing_by: Open, monk
     in_flight.give_back(499)
     for _ in range(3):
         assert await rest.get(PATH) == full(*ALL)
+
+
+async def test_listings_that_are_being_made_are_bounded_too(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: InFlight(100))
+    monkeypatch.setattr("topicfold.runtime.slices.SLICE_SECONDS", -1)
+    rest = await listing_by("all")
+    answers = await asyncio.gather(*(rest.send("GET", PATH) for _ in range(10)))
+    assert sorted({answer.status_code for answer in answers}) == [200, 503]
+    assert await rest.get(PATH) == full(*ALL)
 
 
 def test_one_answer_may_be_larger_than_all_may_be_together() -> None:

@@ -11,16 +11,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from inspect import isawaitable, iscoroutinefunction
 
 import structlog
 
 from topicfold.errors import InvalidRequest, NotReady
-from topicfold.model.names import parse_namespace, topic_of_key
+from topicfold.model.names import is_system_topic, local_of_key, parse_namespace, topic_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
+from topicfold.runtime.listener_call import call_listener
 from topicfold.runtime.reading import Reading
 from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicDelta, TopicRow
 from topicfold.state.topic_table import TopicTable
@@ -55,7 +55,7 @@ class LabelService:
         """
         if not labels:
             raise InvalidRequest("no labels to find topics by")
-        places = [await self._ready(namespace) for namespace in namespaces]
+        places = [await self._ready(namespace) for namespace in dict.fromkeys(namespaces)]
         found = await self._finding.find(places, TopicQuery(selector_of_labels(labels)), _everything)
         return [
             topic_of_key(section.namespace, section.table.keys[number])
@@ -73,6 +73,8 @@ class LabelService:
 
     def register_label_listener(self, namespace: str, listener: LabelListener) -> None:
         """Tell `listener` of each topic of a namespace whose labels change from now on, and of each that is deleted.
+
+        Not of Pulsar's own topics, which are left out wherever topics are found.
 
         A topic that changes again before the listener was told is told once, as it is then; if its labels are by then
         what they were, not at all. The namespace need not be there yet. To register a listener again does nothing.
@@ -116,7 +118,10 @@ class LabelService:
         effect = change.effect
         if effect is None or change.outcome is not Outcome.ACCEPTED:
             return
-        for follower in self._followers.get(effect.namespace, {}).values():
+        followers = self._followers.get(effect.namespace)
+        if not followers or (isinstance(effect, TopicDelta) and is_system_topic(local_of_key(effect.key))):
+            return
+        for follower in followers.values():
             if isinstance(effect, TopicDelta):
                 follower.note(topic_of_key(effect.namespace, effect.key), effect.before, effect.after)
             else:
@@ -144,7 +149,6 @@ class _Follower:
 
     def __init__(self, listener: LabelListener, table: TopicTable | None) -> None:
         self._listener = listener
-        self._is_coroutine = iscoroutinefunction(listener) or iscoroutinefunction(type(listener).__call__)
         self._table = table
         self._pending: _Pending = {}
         self._ended: deque[tuple[str, TopicTable, _Pending]] = deque()
@@ -191,7 +195,7 @@ class _Follower:
         """Tell it of the end of each topic that it knows of: those in `pending` as they were before that."""
         for topic in [topic for topic, (old, new) in pending.items() if new is None and old is not None]:
             await self._call(topic, None)
-        for count, number in enumerate(table.live):
+        for count, number in enumerate(table.live - table.system):
             if not self._ended:
                 return
             topic = topic_of_key(namespace, table.keys[number])
@@ -201,25 +205,9 @@ class _Follower:
                 await asyncio.sleep(0)
 
     async def _call(self, topic: str, labels: Labels | None) -> None:
-        """Call the listener. Whatever it raises is its own affair: the others must not feel it."""
-        try:
-            if self._is_coroutine:
-                answer = self._listener(topic, labels)
-            else:
-                answer = await asyncio.to_thread(self._listener, topic, labels)
-            if isawaitable(answer):
-                await answer
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            _failed(topic, error)
-        except Exception as error:  # noqa: BLE001 -- see above
-            _failed(topic, error)
-
-
-def _failed(topic: str, error: BaseException) -> None:
-    _log.error("label_listener_failed", topic=topic, exc_info=error)
+        error = await call_listener("label-listener", self._listener, topic, labels)
+        if error is not None:
+            _log.error("label_listener_failed", topic=topic, exc_info=error)
 
 
 def _labels(row: TopicRow | None) -> Labels | None:

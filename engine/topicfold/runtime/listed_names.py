@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from heapq import merge
-from itertools import islice
+from itertools import islice, repeat
 
 from pyroaring import BitMap
 
@@ -23,6 +23,15 @@ def listing_query(labels: Mapping[str, str], *, with_system_topics: bool) -> Top
     """Return the query for the topics that bear all of `labels`."""
     equal = tuple([Equals(key, value) for key, value in labels.items()])
     return TopicQuery(Selector(equal), with_system_topics=with_system_topics)
+
+
+def count_names(found: Found) -> int:
+    """Return how many names may be listed of what was found, at most."""
+    return found.count + sum(
+        sum(map(partitions.get, each.numbers, repeat(0)))
+        for each in found.sections
+        if (partitions := each.table.partitions)
+    )
 
 
 async def listed_names(found: Found, domain: str | None, *, only_partitioned: bool = False) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -29,13 +30,20 @@ _log = structlog.get_logger(__name__)
 
 _STEP = 1024
 
+_READY = (list, tuple, set, frozenset)
+"""What is there whole: anything else may wait for each name that is taken of it."""
+
 _Run = tuple[str, ListingMode, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The topics that a listing chose, by their numbers; `names` are those it gave, None for whole topics."""
+    """The topics that a listing chose, by their numbers in `table`, None where the namespace was not there.
 
+    `names` are those of them that it gave, None for whole topics.
+    """
+
+    table: TopicTable | None
     numbers: BitMap
     names: frozenset[str] | None = None
 
@@ -45,6 +53,10 @@ class Chosen:
         if chosen is None:
             return list(names)
         return [name for name in names if name in chosen or name.rpartition("-partition-")[0] in chosen]
+
+
+class _NoNames(Exception):
+    """What a listing returned is no list of names."""
 
 
 class Listings:
@@ -105,29 +117,29 @@ class Listings:
         return chosen
 
     async def _listed(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
+        table = self._engine.watches.table(namespace)
         listed: Listed = await self._called(self._listing.list, namespace, mode, properties)
         if isinstance(listed, BitMap):
-            return Chosen(listed)
-        if isinstance(listed, str | bytes | Mapping):
-            raise TypeError(f"it returned {type(listed).__name__}, not a list of names")
-        return await self._resolved(namespace, listed)
+            return Chosen(table, listed)
+        if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
+            raise _NoNames(f"it returned {type(listed).__name__}, not a list of names")
+        return await self._resolved(namespace, table, listed)
 
-    async def _resolved(self, namespace: str, listed: Iterable[str]) -> Chosen:
-        """Return what names mean, a slice of them at a time."""
-        rest = iter(listed)
-        # A plain function may wait for each name that it yields.
-        may_wait = isinstance(listed, Iterator) and not iscoroutinefunction(self._listing.list)
+    async def _resolved(self, namespace: str, table: TopicTable | None, listed: Iterable[str]) -> Chosen:
+        """Return what names mean, a slice of them at a time; those that mean nothing are not kept."""
+        may_wait = not isinstance(listed, _READY) and not iscoroutinefunction(self._listing.list)
+        rest = await self._threads.call(iter, listed) if may_wait else iter(listed)
         names: set[str] = set()
         numbers = BitMap()
         while step := await self._threads.call(_next, rest) if may_wait else _next(rest):
             strange = next((each for each in step if not isinstance(each, str)), None)
             if strange is not None:
-                raise TypeError(f"it named {strange!r:.80}, which is no text")
-            table = self._engine.watches.table(namespace)
-            numbers.update(number for name in step if (number := _number(table, namespace, name)) is not None)
-            names.update(step)
+                raise _NoNames(f"it named {strange!r:.80}, which is no text")
+            there = {name: number for name in step if (number := _number(table, namespace, name)) is not None}
+            numbers.update(there.values())
+            names.update(there)
             await asyncio.sleep(0)
-        return Chosen(numbers, frozenset(names))
+        return Chosen(table, numbers, frozenset(names))
 
     async def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a call returns within the time of a request.
@@ -148,7 +160,7 @@ class Listings:
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise
             _log.exception("topic_listing_failed", listing=self._name)
-            reason = str(error) if isinstance(error, TypeError) else f"raised {type(error).__name__}"
+            reason = str(error) if isinstance(error, _NoNames) else f"raised {type(error).__name__}"
         raise ListingFailed(f"the topic listing {self._name} failed: {reason}", listing=self._name)
 
     async def _called(self, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -160,7 +172,7 @@ class Listings:
 
 
 class InFlight:
-    """Bytes of answers that are on their way to their clients, at most `limit`; one alone may have more."""
+    """Bytes of answers that are made or on their way to their clients, at most `limit`; one alone may have more."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -174,11 +186,24 @@ class InFlight:
         """
         if self._bytes and self._bytes + size > self._limit:
             raise Overloaded(
-                f"{self._bytes} bytes of topic listings are on their way, and at most {self._limit} may be",
+                f"{self._bytes} bytes of topic listings are being made or sent, and at most {self._limit} may be",
                 hint="Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.",
                 limit=self._limit,
             )
         self._bytes += size
+
+    @contextmanager
+    def making(self, size: int) -> Iterator[None]:
+        """Count `size` bytes as long as the block makes an answer of them.
+
+        Raises:
+            Overloaded: there is no room for them now.
+        """
+        self.take(size)
+        try:
+            yield
+        finally:
+            self.give_back(size)
 
     def give_back(self, size: int) -> None:
         """Count an answer no more: it is sent, or nobody is there to read it."""

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from inspect import isawaitable, iscoroutinefunction
 from types import MappingProxyType
 
 import structlog
@@ -24,6 +23,7 @@ from topicfold.model.names import split_topic
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.listener_call import call_listener
 
 _log = structlog.get_logger(__name__)
 
@@ -60,7 +60,6 @@ class Follower:
         self.name = name
         self.listener = listener
         self.has_ended = False
-        self._is_coroutine = iscoroutinefunction(listener) or iscoroutinefunction(type(listener).__call__)
         self._engine = engine
         self._partition = engine.partition(namespace_of(name))
         self._told: dict[PolicyScope, Policies | None] | None = dict(NO_POLICIES) if replay else None
@@ -112,27 +111,13 @@ class Follower:
             return None
 
     async def _call(self, news: News) -> None:
-        """Call the listener. Whatever it raises is its own affair: the others must not feel it."""
         self._is_calling = True
         try:
-            if self._is_coroutine:
-                answer = self.listener(news)
-            else:
-                answer = await asyncio.to_thread(self.listener, news)
-            if isawaitable(answer):
-                await answer
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            self._failed(news, error)
-        except Exception as error:  # noqa: BLE001 -- see above
-            self._failed(news, error)
+            error = await call_listener("policy-listener", self.listener, news)
         finally:
             self._is_calling = False
-
-    def _failed(self, news: News, error: BaseException) -> None:
-        _log.error("policy_listener_failed", name=news.name, scope=news.scope.value, exc_info=error)
+        if error is not None:
+            _log.error("policy_listener_failed", name=news.name, scope=news.scope.value, exc_info=error)
 
 
 def scopes_of(engine: Engine, name: str) -> Scopes:

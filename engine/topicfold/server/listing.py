@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from topicfold.errors import ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.listed_names import listed_names, listing_query
+from topicfold.runtime.listed_names import count_names, listed_names, listing_query
 from topicfold.runtime.listings import Chosen, InFlight
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.topic_listing import ListingMode
@@ -45,6 +45,8 @@ PROPERTIES = {"properties": "`k1=v1,k2=v2`: for the node's topic listing; that c
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 
 _CHUNK = 1024
+_BYTES_A_NAME = 160
+"""What a name takes while an answer is made of it: as a text, and twice as JSON."""
 _DOMAIN_OF_MODE = {
     ListingMode.PERSISTENT: PERSISTENT,
     ListingMode.NON_PERSISTENT: NON_PERSISTENT,
@@ -91,6 +93,8 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
         chosen = await node.listings.choose(namespace, mode, properties)
 
         def choosable(namespace: str) -> BitMap:
+            if node.engine.watches.table(namespace) is not chosen.table:
+                raise Overloaded(f"{namespace} was ended while it was listed", hint="List it again.")
             listable = node.listable(request, namespace)
             return chosen.numbers if listable is None else chosen.numbers & listable
 
@@ -98,7 +102,8 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
         found = await node.finding.find((namespace,), query_for_all, choosable)
         node.reading.namespace(namespace)
     cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-    body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
+    with node.in_flight.making(_BYTES_A_NAME * count_names(found)):
+        body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
     said = read_headers(cut)
     if properties and node.listings.takes_properties:
         said[headers.PROPERTIES] = properties_text(properties)

@@ -1,0 +1,33 @@
+"""Calling a listener: a coroutine function, or a plain one, which may wait. What it raises is its own affair."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any
+
+from topicfold.runtime.own_thread import call_in_own_thread
+
+
+async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any) -> BaseException | None:
+    """Return what `listener` raises, None for nothing: others must not feel it. A plain one's thread is called `name`.
+
+    Raises:
+        CancelledError: who waits for it is cancelled; what the listener cancels itself is returned.
+    """
+    try:
+        if iscoroutinefunction(listener) or iscoroutinefunction(type(listener).__call__):
+            answer = listener(*arguments)
+        else:
+            answer = await call_in_own_thread(name, listener, *arguments)
+        if isawaitable(answer):
+            await answer
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return error
+    except Exception as error:  # noqa: BLE001 -- whoever calls it tells what it raised, and goes on
+        return error
+    return None
