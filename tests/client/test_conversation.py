@@ -9,7 +9,7 @@ import pytest
 
 from topicfold.client.call import Answer, Call
 from topicfold.client.calls import get_topic, post_labels
-from topicfold.client.conversation import Attempt, NoAnswer, Pause, RetryRule, conversation
+from topicfold.client.conversation import Attempt, NoAnswer, Pause, RetryRule, conversation, retry_after_seconds
 from topicfold.client.errors import AnswerLost, ServerUnreachable
 from topicfold.errors import NewerSchema, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound
 
@@ -95,6 +95,11 @@ def test_retry_after_is_waited_out() -> None:
     talk = Talk(READ, [Answer(503, {"retry-after": "3"}, {}), OK])
     talk.finish()
     assert talk.pauses == [3.0]
+
+
+def test_a_retry_after_of_ages_is_a_minute() -> None:
+    answer = Answer(503, {"retry-after": "9" * 400}, None)
+    assert retry_after_seconds(answer) == 60
 
 
 @pytest.mark.parametrize("value", ["Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon"])

@@ -10,8 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from topicfold.client import AsyncClient, Client, Match, Page
+from topicfold.client import AsyncClient, Client, Match, Page, QueryUnconfirmed
 from topicfold.errors import InvalidRequest, InvalidSelector
+from topicfold.wire.confirmation import query_text
 
 Answering = Callable[[httpx2.Request], httpx2.Response]
 Find = Callable[..., list[Match]]
@@ -51,7 +52,20 @@ class Paging:
         ]
         more = {"continue": str(first + 2)} if first < 4 else {}
         body = {"items": items, "position": f"p{first}", "counts": {"matched": 6}, **more}
-        return httpx2.Response(200, json=body, headers={"X-Log-Position": f"p{first}"})
+        said = {"X-Log-Position": f"p{first}", "X-Topicfold-Query": confirmed(request.url.params)}
+        return httpx2.Response(200, json=body, headers=said)
+
+
+def confirmed(asked: httpx2.QueryParams) -> str:
+    """Return what a server says that understood `asked`."""
+    return query_text(
+        asked.get_list("namespace"),
+        asked.get("labelSelector", ""),
+        dict(each.split("=", 1) for each in asked.get_list("label")),
+        asked.get_list("match"),
+        asked.get("regex", ""),
+        with_system_topics="includeSystemTopic" in asked,
+    )
 
 
 def test_all_pages_are_read_one_after_another(find: Find) -> None:
@@ -170,3 +184,20 @@ def test_pulsars_own_topics_are_asked_for_by_name(find: Find) -> None:
     paging = Paging()
     find(paging, with_system_topics=True)
     assert paging.asked[0]["includeSystemTopic"] == "true"
+
+
+@pytest.mark.parametrize("said", [None, "{}", "no JSON", confirmed(httpx2.QueryParams([("namespace", "a/b")]))])
+def test_a_server_that_understood_something_else_is_not_believed(said: str | None) -> None:
+    topic = {"name": "t", "labels": {}, "version": "v", "position": "p", "partitions": 0}
+    body = {"items": [topic], "position": "p", "counts": {"matched": 1}}
+    headers = {} if said is None else {"X-Topicfold-Query": said}
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, json=body, headers=headers))
+    with Client(transport=transport) as client:
+        for ask in (
+            lambda: list(client.topics("tier=gold")),
+            lambda: client.find_topics("public/default", selector="tier=gold"),
+            lambda: client.explain("tier=gold"),
+            lambda: list(client.topics_by_label({"tier": "gold"})),
+        ):
+            with pytest.raises(QueryUnconfirmed):
+                ask()

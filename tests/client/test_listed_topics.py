@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.client.served import serving
 from topicfold.client import Added, Bookmark, Client, Deleted, Modified, QueryUnconfirmed
+from topicfold.client.call import Call
 from topicfold.client.find_calls import Asked
 from topicfold.client.listed_topics import ListedTopics
-from topicfold.errors import NamespaceNotFound
+from topicfold.errors import ListingFailed, NamespaceNotFound
 
 DEFAULT = "persistent://public/default"
 
@@ -76,6 +78,22 @@ def test_what_comes_changes_and_goes_is_told_as_a_watch_tells_it(client: Client)
 def test_what_the_server_refuses_is_raised(client: Client) -> None:
     with pytest.raises(NamespaceNotFound):
         next(iter(ListedTopics(client, asked("public/nowhere"), {"region": "eu"})))
+
+
+def test_a_listing_that_fails_for_a_moment_is_asked_again(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = iter(ListedTopics(client, asked(), {"region": "eu"}))
+    assert isinstance(next(frames), Bookmark)
+    client.create_topic("pay", properties={"region": "eu"})
+    perform, failures = client.perform, [ListingFailed("it took longer than 15 s")]
+
+    def at_second_try(call: Call[Any]) -> Any:
+        if failures:
+            raise failures.pop()
+        return perform(call)
+
+    monkeypatch.setattr(client, "perform", at_second_try)
+    assert isinstance(next(frames), Added)
+    assert failures == []
 
 
 def test_it_ends_when_it_is_closed(client: Client) -> None:

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable
+from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.connecting import http_options
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
@@ -33,6 +34,10 @@ class Tape:
 
     def sent(self, header: str) -> list[str | None]:
         return [request.headers.get(header) for request in self.requests]
+
+
+def applied(request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(204, headers={"X-Operation-Id": "0-00"})
 
 
 def positions_counted_up() -> Tape:
@@ -101,7 +106,7 @@ def test_a_position_of_another_log_is_forgotten() -> None:
 
 
 def test_every_change_bears_a_key_of_its_own_and_a_read_none() -> None:
-    tape = Tape(lambda _: httpx2.Response(204))
+    tape = Tape(applied)
     with tape.client() as client:
         client.set_labels("orders", {"a": "b"})
         client.set_labels("orders", {"a": "b"})
@@ -112,7 +117,7 @@ def test_every_change_bears_a_key_of_its_own_and_a_read_none() -> None:
 
 
 def test_a_reason_travels_percent_encoded_and_an_etag_in_quotes() -> None:
-    tape = Tape(lambda _: httpx2.Response(204))
+    tape = Tape(applied)
     with tape.client() as client:
         client.set_labels("orders", {"a": "b"}, reason="Größe: 50% (用)", if_match="ab.0")
     assert unquote(tape.sent("X-Change-Reason")[0] or "") == "Größe: 50% (用)"
@@ -164,7 +169,7 @@ def test_a_request_for_another_nodes_namespace_is_sent_on_whole() -> None:
 
     def reply(request: httpx2.Request) -> httpx2.Response:
         at_home = request.url.host == "node2"
-        return httpx2.Response(204) if at_home else httpx2.Response(307, headers={"Location": there})
+        return applied(request) if at_home else httpx2.Response(307, headers={"Location": there})
 
     tape = Tape(reply)
     with tape.client(token="secret") as client:
@@ -186,3 +191,47 @@ def test_nodes_that_send_a_request_round_and_round_are_an_error() -> None:
 def test_a_token_that_no_header_can_carry_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="token"):
         Client(token="a\nb")
+
+
+@pytest.mark.parametrize("location", ["http://[", "http://node2:8080/admin/v2/tenants", "ftp://node2/x", ""], ids=repr)
+def test_a_request_is_not_sent_on_to_where_it_would_be_read_or_lost(location: str) -> None:
+    tape = Tape(lambda _: httpx2.Response(307, headers={"Location": location} if location else {}))
+    with (
+        tape.client(url="https://node1:8443", token="secret") as client,
+        pytest.raises(UnexpectedAnswer, match="status 307"),
+    ):
+        client.list_tenants()
+    assert len(tape.requests) == 1
+
+
+def test_a_request_too_long_to_be_sent_is_refused() -> None:
+    tape = positions_counted_up()
+    with tape.client() as client, pytest.raises(InvalidRequest, match="cannot be sent"):
+        list(client.topics(match=["x" * 250] * 300))
+    assert tape.requests == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx2.Response(200, html="<html>Please log in</html>"),
+        httpx2.Response(204),
+        httpx2.Response(200, json=[]),
+        httpx2.Response(302, headers={"Location": "http://portal/"}),
+    ],
+    ids=lambda answer: str(answer.status_code),
+)
+def test_a_change_that_something_else_answers_does_not_count_as_made(answer: httpx2.Response) -> None:
+    with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):
+        client.delete_topic("orders")
+
+
+def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:
+    answer = httpx2.Response(200, content=b"[" * 100_000)
+    with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):
+        client.list_tenants()
+
+
+def test_connections_that_watches_hold_are_not_missed_by_calls() -> None:
+    limits = http_options("http://127.0.0.1", {})["limits"]
+    assert limits.max_connections is None

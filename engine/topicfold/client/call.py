@@ -6,6 +6,7 @@ are in `calls`, `policy_calls` and `access_calls`.
 
 from __future__ import annotations
 
+import json
 import secrets
 import string
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 from urllib.parse import quote
 
 from topicfold.client.answers import Written
+from topicfold.client.errors import QueryUnconfirmed
 from topicfold.errors import InvalidRequest
 from topicfold.wire import headers
 
@@ -34,7 +36,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T_co]):
-    """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors."""
+    """A request, and how its answer is read. `body` None sends none; `accepts` are statuses that are no errors.
+
+    `confirms` is what the server must say that it understood, "" for nothing: see `require_confirmed`.
+    """
 
     method: str
     path: str
@@ -43,6 +48,7 @@ class Call(Generic[T_co]):
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     accepts: frozenset[int] = frozenset()
+    confirms: str = ""
 
     @property
     def is_change(self) -> bool:
@@ -61,6 +67,17 @@ class ChangeOptions(TypedDict, total=False):
     if_match: str | None
     idempotency_key: str | None
     reason: str | None
+
+
+def require_confirmed(asked: str, answer: Answer, url: str) -> None:
+    """Return if the server says that it understood the query `asked`, or nothing was.
+
+    Raises:
+        QueryUnconfirmed: it does not say so, or understood something else: it may tell of other topics, or of all.
+    """
+    confirmed = answer.headers.get(headers.QUERY.lower())
+    if asked and (confirmed is None or _members(confirmed) != _members(asked)):
+        raise QueryUnconfirmed(url=url, asked=asked, confirmed=confirmed)
 
 
 def age_seconds(answer: Answer) -> float | None:
@@ -107,8 +124,12 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
 
 
 def written(answer: Answer) -> Written:
-    """Return what the answer to a change says about it."""
-    operation = answer.headers.get(headers.OPERATION_ID.lower(), "")
+    """Return what the answer to a change says about it.
+
+    Raises:
+        KeyError: it does not say which operation it was, as every change is.
+    """
+    operation = answer.headers[headers.OPERATION_ID.lower()]
     return Written(operation, answer.headers.get(headers.LOG_POSITION.lower(), ""), etag_of(answer))
 
 
@@ -137,3 +158,10 @@ def mapping_in(answer: Answer) -> Mapping[str, Any]:
     if not isinstance(answer.body, dict):
         raise TypeError("an object was expected")
     return answer.body
+
+
+def _members(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

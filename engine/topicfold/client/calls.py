@@ -153,7 +153,7 @@ def find_topics(asked: Asked, limit: int | None) -> Call[Found]:
         return Found(topics, answer.body["position"], age_seconds(answer))
 
     page = () if limit is None else (("limit", str(limit)),)
-    return Call("GET", "/api/v1/topics", read, (("fields", "record"), *asked.query, *page))
+    return Call("GET", "/api/v1/topics", read, (("fields", "record"), *asked.query, *page), confirms=asked.text)
 
 
 def get_topic(topic: str) -> Call[Topic]:

@@ -14,6 +14,7 @@ from topicfold.errors import BadSetting, InvalidRequest
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 _MAX_PORT = 65535
+_KEPT_CONNECTIONS = 20
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -37,6 +38,7 @@ class HttpOptions(TypedDict):
     headers: dict[str, str]
     verify: ssl.SSLContext | bool
     trust_env: bool
+    limits: httpx2.Limits
 
 
 def http_options(url: str, identity: Identity) -> HttpOptions:
@@ -57,6 +59,8 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_here and is_plain else _tls(identity),
         # A proxy of the environment is never meant for this machine itself.
         trust_env=not is_here,
+        # Each watch holds a connection; calls must not wait for theirs.
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS),
     )
 
 

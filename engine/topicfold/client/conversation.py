@@ -15,11 +15,12 @@ from itertools import count
 from typing import Any
 
 from topicfold.client.call import Answer, Call
-from topicfold.client.errors import AnswerLost, ServerUnreachable
+from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
 from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
 from topicfold.wire import headers
 from topicfold.wire.problems import error_of
 
+_MAX_WAIT_SECONDS = 60.0
 # A watch tries for ever, and a float holds 2 to the power of 1023.
 _MAX_DOUBLINGS = 60
 # OpenSSL's names, by version, for an answer that is plain HTTP.
@@ -107,7 +108,7 @@ def _refusal(call: Call[Any], url: str, answer: Answer) -> TopicfoldError | None
     """Return the error that `answer` is, or None if it is none."""
     if answer.status < 300 or answer.status in call.accepts:
         return None
-    error = error_of(answer.body if isinstance(answer.body, Mapping) else {}, answer.status)
+    error = refusal_of(answer, url, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.
     if call.is_change and type(error) is Wait and answer.status in (502, 504):
         return _lost(call, url, error.reason)
@@ -143,7 +144,16 @@ def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in sent.items())
 
 
+def refusal_of(answer: Answer, url: str, what: str) -> TopicfoldError:
+    """Return the error that `answer` is to `what` was asked: the server's, or that none of Topicfold's answers."""
+    if not 400 <= answer.status < 600:
+        return UnexpectedAnswer(
+            f"{url} answers {what} with status {answer.status}, as Topicfold never does", url=url, status=answer.status
+        )
+    return error_of(answer.body if isinstance(answer.body, Mapping) else {}, answer.status)
+
+
 def retry_after_seconds(answer: Answer) -> float:
-    """Return how long the server asks to wait, 0 if it does not say it as a number."""
+    """Return how long the server asks to wait, a minute at most; 0 if it does not say it as a number."""
     text = answer.headers.get(headers.RETRY_AFTER.lower(), "")
-    return float(text) if text.isdecimal() else 0.0
+    return min(float(text), _MAX_WAIT_SECONDS) if text.isdecimal() else 0.0

@@ -113,12 +113,12 @@ class Listing:
 
         limit = [] if self.page_size is None else [("limit", str(self.page_size))]
         place = [("continue", after)] if after else []
-        return Call("GET", "/api/v1/topics", read, (*self.asked.query, *limit, *place))
+        return Call("GET", "/api/v1/topics", read, (*self.asked.query, *limit, *place), confirms=self.asked.text)
 
 
 def explained(asked: Asked) -> Call[Explanation]:
     """Ask what a selector means."""
-    return Call("GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query)
+    return Call("GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query, confirms=asked.text)
 
 
 def pairs(name: str, labels: Mapping[str, str], separator: str) -> Query:

@@ -7,6 +7,7 @@ Source: PIP-452.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +19,7 @@ from topicfold.client.find import PAGE_SIZE
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified
-from topicfold.errors import Wait
+from topicfold.errors import ListingFailed, Wait
 from topicfold.model.names import PERSISTENT, partition_base
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
@@ -28,6 +29,8 @@ _HINT = (
     "called all, the default, takes no notice of them, and a server of an older version does not say."
 )
 
+_log = logging.getLogger(__name__)
+
 PERIOD_SECONDS = 1.0
 """The shortest that Pulsar's `patternAutoDiscoveryPeriod` can be."""
 
@@ -35,8 +38,8 @@ PERIOD_SECONDS = 1.0
 class ListedTopics:
     """Frames of the persistent topics that `asked` asks for, as far as listings name them for `properties`.
 
-    While the server is away nothing is told; what it refuses is raised, and `QueryUnconfirmed` where its listing does
-    not go by these very properties: it would name more.
+    While the server is away, or its listing fails, nothing is told; what it refuses is raised, and `QueryUnconfirmed`
+    where its listing does not go by these very properties, or its finding by this very query: they would name more.
     """
 
     def __init__(self, client: Client, asked: Asked, properties: Mapping[str, str]) -> None:
@@ -52,7 +55,8 @@ class ListedTopics:
         while not self._closed.wait(PERIOD_SECONDS):
             try:
                 topics = self._topics()
-            except Wait:
+            except (Wait, ListingFailed) as error:
+                _log.warning("%s; trying again", error.reason)
                 continue
             yield from differences(told, topics)
             told = topics
@@ -65,7 +69,7 @@ class ListedTopics:
         listed: set[str] = set()
         asked = properties_text(self._properties)
         for namespace in self._asked.namespaces:
-            names, confirmed = self._client.perform(_listing(namespace, self._properties))
+            names, confirmed = self._client.perform(listing_by(namespace, self._properties))
             if confirmed != asked:
                 url = self._client.url
                 raise QueryUnconfirmed(url=url, asked=f"properties {asked}", confirmed=confirmed, hint=_HINT)
@@ -75,13 +79,15 @@ class ListedTopics:
         return {topic.name: topic for topic in found if topic.name in listed}
 
 
-def _listing(namespace: str, properties: Mapping[str, str]) -> Call[tuple[tuple[str, ...], str | None]]:
-    """Return the call for full names, and what the server says that its listing goes by."""
+def listing_by(
+    namespace: str, properties: Mapping[str, str], *, with_system_topics: bool = False
+) -> Call[tuple[tuple[str, ...], str | None]]:
+    """Ask for full names, and what the server says that its listing goes by, None where it does not say."""
 
     def read(answer: Answer) -> tuple[tuple[str, ...], str | None]:
         return names_in(answer), answer.headers.get(headers.PROPERTIES.lower())
 
-    asked = calls.list_topics(namespace, PERSISTENT, {}, properties, with_system_topics=False)
+    asked = calls.list_topics(namespace, PERSISTENT, {}, properties, with_system_topics=with_system_topics)
     return Call(asked.method, asked.path, read, asked.query)
 
 

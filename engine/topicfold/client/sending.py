@@ -9,16 +9,17 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, Unpack
 
 import httpx2
 
-from topicfold.client.call import Answer, Call, age_seconds
+from topicfold.client.call import Answer, Call, age_seconds, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http_options
 from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause, RetryRule, conversation
 from topicfold.client.errors import UnexpectedAnswer
-from topicfold.errors import Resync
+from topicfold.errors import InvalidRequest, Resync
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers
 from topicfold.wire.positions import covering
@@ -109,6 +110,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         except Resync:
             self._position = ""
             raise
+        require_confirmed(call.confirms, answer, self.url)
         try:
             result, age = call.read(answer), age_seconds(answer)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -123,27 +125,51 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         return result
 
     def _request(self, call: Call[Any], attempt: Attempt) -> httpx2.Request:
-        return self._http.build_request(
-            call.method,
-            call.path,
-            params=list(call.query) or None,
-            json=call.body,
-            headers=list(attempt.headers),
-            timeout=httpx2.Timeout(attempt.timeout_seconds, connect=min(attempt.timeout_seconds, CONNECT_SECONDS)),
-        )
+        timeout = httpx2.Timeout(attempt.timeout_seconds, connect=min(attempt.timeout_seconds, CONNECT_SECONDS))
+        with refusing_long_urls():
+            return self._http.build_request(
+                call.method,
+                call.path,
+                params=list(call.query) or None,
+                json=call.body,
+                headers=list(attempt.headers),
+                timeout=timeout,
+            )
+
+
+@contextmanager
+def refusing_long_urls() -> Iterator[None]:
+    """Say in our words that the block made a request whose URL is too long.
+
+    Raises:
+        InvalidRequest: it did.
+    """
+    try:
+        yield
+    except httpx2.InvalidURL as error:
+        raise InvalidRequest(
+            f"this request cannot be sent: {error}", hint="Ask for less at once, say for fewer namespaces or patterns."
+        ) from None
 
 
 def redirected(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
     """Return the same request for the node that `response` names as the namespace's own; None if it names none.
 
-    The token goes with it: the nodes are one service. A node is sent to once, and no further.
+    The token goes with it: the nodes are one service, and what is encrypted stays so. A node is sent to once, and no
+    further.
     """
-    if response.status_code != _ANOTHER_NODE or "location" not in response.headers:
+    if response.status_code != _ANOTHER_NODE:
+        return None
+    try:
+        place = request.url.join(response.headers["location"])
+    except (KeyError, httpx2.InvalidURL):
+        return None
+    if not place.host or place.scheme not in ("https", request.url.scheme):
         return None
     headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
     return httpx2.Request(
         request.method,
-        request.url.join(response.headers["location"]),
+        place,
         headers=headers,
         content=request.content,
         extensions=request.extensions,
@@ -159,7 +185,7 @@ def answer_of(response: httpx2.Response) -> Answer:
     """Return a response that was read whole."""
     try:
         body = response.json() if response.content else None
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     return Answer(response.status_code, headers_of(response), body)
 

@@ -6,7 +6,7 @@ import httpx2
 
 from topicfold.client.call import Answer
 from topicfold.client.conversation import NoAnswer
-from topicfold.client.sending import CONNECT_SECONDS, headers_of
+from topicfold.client.sending import CONNECT_SECONDS, headers_of, refusing_long_urls
 from topicfold.client.watching import READ_SECONDS, WATCH_PATH, Open
 from topicfold.wire import headers
 
@@ -20,8 +20,13 @@ _HEADERS = {"Accept": headers.NDJSON_TYPE, "Accept-Encoding": "identity"}
 
 
 def opening(http: httpx2.Client | httpx2.AsyncClient, step: Open) -> httpx2.Request:
-    """Return the request that asks for a stream."""
-    return http.build_request("GET", WATCH_PATH, params=list(step.query), headers=_HEADERS, timeout=_TIMEOUT)
+    """Return the request that asks for a stream.
+
+    Raises:
+        InvalidRequest: its URL would be too long.
+    """
+    with refusing_long_urls():
+        return http.build_request("GET", WATCH_PATH, params=list(step.query), headers=_HEADERS, timeout=_TIMEOUT)
 
 
 def opening_of(response: httpx2.Response) -> Answer:

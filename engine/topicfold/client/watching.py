@@ -9,15 +9,14 @@ Source: Kubernetes client-go's reflector; conventions of `conversation`.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Never
 
-from topicfold.client.call import Answer, Query
-from topicfold.client.conversation import NoAnswer, Pause, RetryRule, retry_after_seconds
-from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.call import Answer, Query, require_confirmed
+from topicfold.client.conversation import NoAnswer, Pause, RetryRule, refusal_of, retry_after_seconds
+from topicfold.client.errors import ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
 from topicfold.errors import NewerSchema, Resync, TopicfoldError, Wait
@@ -124,8 +123,7 @@ class Watching:
             case Answer(status=200) as answer:
                 self._check(answer)
             case Answer() as answer:
-                problem = answer.body if isinstance(answer.body, Mapping) else {}
-                return _End(error_of(problem, answer.status), retry_after_seconds(answer))
+                return _End(refusal_of(answer, self._url, WATCH_PATH), retry_after_seconds(answer))
             case _:
                 raise TypeError("an Open is answered with an answer, or with there being none")
         lines = Lines(_MAX_LINE_BYTES)
@@ -156,9 +154,7 @@ class Watching:
         content_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type != headers.NDJSON_TYPE:
             raise self._unexpected(f"{content_type or 'an answer without a type'} instead of {headers.NDJSON_TYPE}")
-        confirmed, asked = answer.headers.get(headers.QUERY.lower()), self._query.asked.text
-        if confirmed is None or _members(confirmed) != _members(asked):
-            raise QueryUnconfirmed(url=self._url, asked=asked, confirmed=confirmed)
+        require_confirmed(self._query.asked.text, answer, self._url)
 
     def _frames(self, lines: Lines, chunk: bytes) -> Iterator[Frame | Failed]:
         """Yield the frames that `chunk` completes.
@@ -222,10 +218,3 @@ def _may_pass(error: TopicfoldError | None) -> bool:
 def _status_in(problem: Mapping[str, Any]) -> int:
     status = problem.get("status")
     return status if isinstance(status, int) else 500
-
-
-def _members(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
