@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import uuid
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from confluent_kafka import KafkaError
 
 from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
-from topicfold.cli.consume import teller
+from topicfold.cli.consume import _interrupts_between_polls, teller
 from topicfold.client import Client
 
 
@@ -100,3 +101,20 @@ def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> N
     for code, text in ((KafkaError._TRANSPORT, "1 ms"), (KafkaError._TRANSPORT, "2 ms"), (KafkaError._RESOLVE, "no")):
         tell(KafkaError(code, text))
     assert warned == ["Kafka: 1 ms", "Kafka: no"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_heard_between_two_polls_so_that_the_group_is_left(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with _interrupts_between_polls() as check:
+        check()
+        signal.raise_signal(number)
+        with pytest.raises(KeyboardInterrupt):
+            check()
+    assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize(("setting", "option"), [("group.id=g", "--group"), ("bootstrap.servers=b", "--bootstrap")])
+def test_what_has_an_option_is_no_setting(run: Run, setting: str, option: str) -> None:
+    refused = run("consume", "-l", "a=b", "--bootstrap", "127.0.0.1:1", "--kafka-setting", setting)
+    assert (refused.code, f"hint: Give {option}." in refused.err) == (2, True)

@@ -233,3 +233,28 @@ def test_every_command_has_a_help_with_an_example(bare_run: Run) -> None:
 @pytest.mark.parametrize("hint", SPOKEN_HERE)
 def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: str) -> None:
     assert any(hint in path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compact --once --log x.db --snapshot",
+        "trim --log x.db --snapshot",
+        "serve --log",
+        "serve --kafka",
+        "report labels --snapshot",
+        "report labels --plot",
+        "consume -l a=b --bootstrap",
+        "consume -l a=b --bootstrap 127.0.0.1:1 --group",
+        "import kafka --bootstrap",
+        "policies apply -f",
+        "topics list --url",
+    ],
+)
+def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, words: str) -> None:
+    *before, option = words.split()
+    attached = [option, ""] if not option.startswith("--") else [f"{option}="]
+    for last in ([option, ""], [option, " "], attached):
+        ran = bare_run(*before, *last)
+        assert ran.code == 2
+        assert ran.err.startswith(f"error: Invalid value for '{option}': it must not be empty\n")

@@ -196,7 +196,8 @@ def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, clien
 
 
 def test_pruning_needs_a_selector_and_the_other_way_round(run: Run, exported: Path) -> None:
-    for words in (("--prune",), ("-l", "team=pay"), ("--prune", "-l", "")):
+    empty = ("", " ", "\t", "{}", ' {"matchLabels":{}}', '{"matchLabels":{},"matchExpressions":[]}')
+    for words in (("--prune",), ("-l", "team=pay"), *(("--prune", "-l", selector) for selector in empty)):
         refused = run("policies", "apply", "-f", str(exported), *words)
         assert (refused.code, "selector" in refused.err) == (2, True)
 

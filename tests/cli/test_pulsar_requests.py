@@ -56,6 +56,10 @@ OTHER_DEFAULT = {words for words in RECORDED if " set-persistence " in f"{words}
 SAME = [words for words in RECORDED if words not in OFFLOADING and words not in OTHER_DEFAULT]
 
 
+OPERATION = "0-00"
+"""What becomes of it is asked for beside what Pulsar's own tool sends, so that the command can tell."""
+
+
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Sent]]:
     """What commands send, to a server that knows nothing and refuses nothing."""
@@ -63,9 +67,13 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Sent]]:
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         url = request.url.raw_path.decode()
+        if url == f"/api/v1/operations/{OPERATION}":
+            return httpx2.Response(200, json={"operation": OPERATION, "state": "applied", "asOf": "", "changed": True})
         seen.append(sent(request.method, url, request.content.decode()))
         is_map = url.partition("?")[0].endswith(("/permissions", "/properties", "/backlogQuotaMap"))
-        return httpx2.Response(200, json={}) if request.method == "GET" and is_map else httpx2.Response(204)
+        if request.method == "GET" and is_map:
+            return httpx2.Response(200, json={})
+        return httpx2.Response(204, headers={"X-Operation-Id": OPERATION})
 
     with Client(transport=httpx2.MockTransport(answer)) as client:
         monkeypatch.setattr(Session, "client", client)

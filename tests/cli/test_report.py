@@ -14,8 +14,11 @@ import pytest
 from tests.cli.conftest import Run
 from tests.client.served import serving
 from tests.snapshot.making import compacted
+from tests.snapshot.test_loading import snapshot_of, topics
 from topicfold.client import Client
 from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.model.records import TopicRecord
+from topicfold.snapshot.commits import MANIFESTS
 
 LABELS = [*[{"team": "payments", "tier": "gold"}] * 10, {"team": "paymnts"}, {}]
 
@@ -127,3 +130,14 @@ def test_what_is_not_installed_is_named(
     assert "topicfold[report]" in run("report", "labels", "--plot", str(tmp_path / "a.png")).err
     monkeypatch.setitem(sys.modules, "topicfold.snapshot.label_counts", None)
     assert "topicfold[snapshot]" in run("report", "labels", "--snapshot", str(snapshot)).err
+
+
+def test_a_snapshot_whose_newest_commit_is_damaged_says_which_it_counts(bare_run: Run, tmp_path: Path) -> None:
+    log = topics(*(TopicRecord() for _ in range(4)))
+    snapshot_of(log, tmp_path, [3])
+    (tmp_path / MANIFESTS / "000000000002.json").write_bytes(b"{}")
+    told = bare_run("report", "labels", "--snapshot", str(tmp_path))
+    assert told.code == 0
+    assert told.err.startswith("warning: passed over: ")
+    assert "000000000002" in told.err
+    assert "\ncounted in commit 1 of a snapshot, " in told.err

@@ -147,3 +147,11 @@ def test_what_the_past_cannot_be_asked_is_refused(run: Run) -> None:
         refused = run("topics", "list", *words)
         assert refused.code != 0
         assert said in refused.err
+
+
+def test_a_listing_that_takes_no_notice_of_properties_is_told_of(bare_run: Run) -> None:
+    with serving(topic_listing="all") as (url,), Client(url) as client:
+        client.create_topic("orders")
+        listed = bare_run("topics", "list", "-p", "owner=ann", "-o", "name", "--url", url)
+    assert (listed.code, listed.out) == (0, "persistent://public/default/orders\n")
+    assert "takes no notice of --properties" in listed.err

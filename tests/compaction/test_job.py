@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import uuid
@@ -15,6 +17,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.builders import namespace_put
+from tests.client.waiting import eventually
 from tests.compaction.conftest import spark_settings
 from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
@@ -147,7 +150,7 @@ def test_a_log_that_lost_records_or_was_trimmed_beyond_the_snapshot_is_refused(
 ) -> None:
     from dataclasses import replace
 
-    from topicfold.compaction.job import require_overlap
+    from topicfold.compaction.job import require_beginning, require_overlap
     from topicfold.compaction.sources import LogFacts
     from topicfold.log.port import LogIdentity
 
@@ -157,6 +160,9 @@ def test_a_log_that_lost_records_or_was_trimmed_beyond_the_snapshot_is_refused(
         require_overlap(facts, (6, 10))
     with pytest.raises(WrongSnapshot, match="partition 1 of the log begins at offset 10, the snapshot ends at 9"):
         require_overlap(replace(facts), (5, 9))
+    require_beginning(replace(facts, start=(0, 0)), tmp_path)
+    with pytest.raises(WrongSnapshot, match="holds no commit, and partition 1 of the log begins at offset 10"):
+        require_beginning(facts, tmp_path)
 
 
 @pytest.mark.kafka
@@ -209,6 +215,68 @@ def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_p
     again = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=True, env=environment)
     assert json.loads(again.stdout)["sequence"] == sequences(root)[0]
     assert "no new commit was made" in again.stderr
+
+
+def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(9, 10))
+    here = tmp_path / "here"
+    here.mkdir()
+    for number, place in enumerate((Path("/proc"), here)):
+        ran = commanded(log, tmp_path / f"snapshot-{number}", cwd=place)
+        assert (ran.returncode, ran.stdout.count("SEQUENCE")) == (0, 1), ran.stderr
+    assert list(here.iterdir()) == []
+
+
+def test_an_interrupt_while_spark_starts_leaves_nothing_behind(tmp_path: Path) -> None:
+    log, mark = settings_of(log_file=tmp_path / "log.db"), f"mark-{uuid.uuid4().hex}"
+    append(log, random_values(11, 10))
+    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file),
+               "--snapshot", str(tmp_path / "snapshot"), "--spark-setting", f"spark.app.id={mark}"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
+    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    assert starting.stderr is not None
+    assert starting.stderr.readline().startswith("WARNING: Using incubator modules")
+    assert any(mark in each and "java" in each for each in commands_that_run())
+    starting.send_signal(signal.SIGINT)
+    assert starting.communicate(timeout=100)[1] == ""
+    assert starting.returncode == 130
+    eventually(lambda: not any(mark in each for each in commands_that_run()))
+
+
+def commands_that_run() -> list[str]:
+    """Return the command lines of all processes."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
+def test_a_snapshot_that_cannot_be_written_is_named_and_nothing_else_is_said(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(10, 10))
+    a_file = tmp_path / "file"
+    a_file.touch()
+    in_the_way = tmp_path / "snapshot"
+    in_the_way.mkdir()
+    (in_the_way / "history").touch()
+    for root, why in ((a_file / "below", "Not a directory"), (in_the_way, "File exists")):
+        ran = commanded(log, root, cwd=tmp_path)
+        assert ran.returncode == 1
+        told = [line for line in ran.stderr.splitlines() if not line.startswith("WARNING: Using incubator modules")]
+        assert len(told) == 2, ran.stderr
+        assert told[0].startswith(f"error: the snapshot {root} cannot be written: ")
+        assert why in told[0]
+        assert told[1].startswith("hint: Make room or give the right to write")
+
+
+def commanded(log: Settings, root: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command once, in a process of its own."""
+    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file),
+               "--snapshot", str(root), "--slices", "2"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=cwd, timeout=200)
 
 
 def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path) -> None:

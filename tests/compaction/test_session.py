@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +14,7 @@ from topicfold.compaction import session
 
 
 class Builder:
-    """Makes a session as Spark does, which takes Ctrl-C for itself."""
+    """Makes a session as Spark does, which takes Ctrl-C for itself where it is the main thread that makes it."""
 
     def appName(self, name: str) -> Builder:  # noqa: N802 -- Spark's name
         return self
@@ -21,7 +23,8 @@ class Builder:
         return self
 
     def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
-        signal.signal(signal.SIGINT, lambda *_: None)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, lambda *_: None)
         return SimpleNamespace(sparkContext=SimpleNamespace(setLogLevel=lambda level: None))
 
 
@@ -30,3 +33,17 @@ def test_an_interrupt_stays_whose_it_was(monkeypatch: pytest.MonkeyPatch) -> Non
     before = signal.getsignal(signal.SIGINT)
     session.open_session({}, needs_kafka=False)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chosen: dict[str, str] = {}
+
+    class Noting(Builder):
+        def config(self, name: str, value: str) -> Builder:
+            chosen[name] = value
+            return self
+
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Noting()))
+    monkeypatch.chdir(tmp_path)
+    session.open_session({"spark.jars": "a.jar,/b.jar,hdfs://c/d.jar"}, needs_kafka=True)
+    assert chosen["spark.jars"] == f"{tmp_path}/a.jar,/b.jar,hdfs://c/d.jar"

@@ -35,7 +35,7 @@ def counts_in(log: Log) -> LabelCounts:
 def test_counts_are_those_of_the_fold(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         snapshot_of(log, Path(root), cut, seed)
-        assert newest_label_counts(Path(root), None)[1] == counts_in(log)
+        assert newest_label_counts(Path(root), None).counts == counts_in(log)
 
 
 @given(logs, st.sampled_from([*BOTH, "no/where"]))
@@ -44,7 +44,7 @@ def test_namespaces_that_are_not_asked_for_do_not_count(log: Log, namespace: str
     whole = counts_in(log)
     with tempfile.TemporaryDirectory() as root:
         snapshot_of(log, Path(root))
-        _, found = newest_label_counts(Path(root), [namespace])
+        found = newest_label_counts(Path(root), [namespace]).counts
     assert found.topics == {name: number for name, number in whole.topics.items() if name == namespace}
     assert found.bearing == {pair: number for pair, number in whole.bearing.items() if pair[0] == namespace}
 
@@ -52,7 +52,7 @@ def test_namespaces_that_are_not_asked_for_do_not_count(log: Log, namespace: str
 def test_pulsars_own_topics_do_not_count(tmp_path: Path) -> None:
     record = TopicRecord(labels=frozen({"team": "pay"}))
     snapshot_of(topics(record, record, names=["orders", "__change_events"]), tmp_path)
-    _, found = newest_label_counts(tmp_path, None)
+    found = newest_label_counts(tmp_path, None).counts
     assert found == LabelCounts(Counter({"acme/a": 1}), Counter({("acme/a", "team", "pay"): 1}))
 
 
@@ -60,7 +60,9 @@ def test_a_damaged_commit_is_passed_over_and_without_a_whole_one_that_is_said(tm
     log = topics(*(TopicRecord() for _ in range(4)))
     snapshot_of(log, tmp_path, [3])
     (tmp_path / MANIFESTS / "000000000002.json").write_bytes(b"{}")
-    assert newest_label_counts(tmp_path, None)[1] == counts_in(log[:3])
+    newest = newest_label_counts(tmp_path, None)
+    assert newest.counts == counts_in(log[:3])
+    assert [error.values["sequence"] for error in newest.damaged] == [newest.commit.sequence + 1]
     for path in (tmp_path / "topics").glob("*.parquet"):
         path.write_bytes(b"")
     with pytest.raises(SnapshotDamaged, match="000000000002"):

@@ -13,10 +13,11 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from topicfold.cli.config import ColorMode, OutputFormat, resolve_config, unknown_variables
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
@@ -29,6 +30,27 @@ if TYPE_CHECKING:
     from topicfold.client.call import ChangeOptions
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", "HOST:PORT", "GROUP", "URL"})
+"""Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in."""
+
+
+class _Command(TyperCommand):
+    """A command whose places are named, or not given."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]  # Typer gives its own contexts
+        """Read the arguments.
+
+        Raises:
+            BadParameter: a place is the empty text.
+        """
+        for param in self.params:
+            for name in param.opts if getattr(param, "metavar", None) in _PLACES else ():
+                given = [after for before, after in pairwise(args) if before == name]
+                given += [each.partition("=")[2] for each in args if each.startswith(f"{name}=")]
+                if not all(map(str.strip, given)):
+                    raise typer.BadParameter("it must not be empty", ctx, param_hint=f"'{name}'")
+        return super().parse_args(ctx, args)
 
 
 def _keyword_only(function: Callable[..., None]) -> list[inspect.Parameter]:
@@ -119,7 +141,7 @@ def command(
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         run.__signature__ = inspect.Signature([context, *own, *added])  # type: ignore[attr-defined]  # Typer reads it
-        app.command(name, hidden=hidden, epilog=EXIT_CODES_HELP, context_settings=CONTEXT_SETTINGS)(run)
+        app.command(name, cls=_Command, hidden=hidden, epilog=EXIT_CODES_HELP, context_settings=CONTEXT_SETTINGS)(run)
         return function
 
     return register

@@ -24,6 +24,7 @@ from topicfold.cli.query_options import (
     chosen_namespaces,
 )
 from topicfold.cli.session import Session
+from topicfold.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from topicfold.client import LabelConsumer
@@ -37,6 +38,7 @@ FromBeginning = Annotated[
 ]
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
 
+_OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap"}
 _POLL_SECONDS = 0.2
 _CRITICAL = 2
 
@@ -72,6 +74,10 @@ def consume(
     """
     from topicfold.client import LabelConsumer
 
+    own_settings = read_settings(kafka_setting, "--kafka-setting")
+    for setting, option in _OPTIONS.items():
+        if setting in own_settings:
+            raise InvalidRequest(f"--kafka-setting {setting}: there is an option for that", hint=f"Give {option}.")
     conf = {
         "bootstrap.servers": bootstrap,
         "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
@@ -81,7 +87,7 @@ def consume(
         # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
         "log_level": _CRITICAL,
         "error_cb": teller(session.output.warning),
-        **read_settings(kafka_setting, "--kafka-setting"),
+        **own_settings,
     }
     with LabelConsumer(
         conf,
@@ -113,9 +119,10 @@ def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
 
 @contextmanager
 def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
-    """Yield what raises KeyboardInterrupt if somebody pressed Ctrl-C. By itself only a second time does.
+    """Yield what raises KeyboardInterrupt after Ctrl-C or SIGTERM. By itself only a second one does.
 
-    Raised inside a poll it may end up in a callback of Kafka's client, which makes a SystemError of it.
+    So the group is left, and what was printed is committed. Raised inside a poll it may end up in a callback of Kafka's
+    client, which makes a SystemError of it.
     """
     is_pressed = False
 
@@ -128,11 +135,12 @@ def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
         check()
         is_pressed = True
 
-    before = signal.signal(signal.SIGINT, press)
+    before = {each: signal.signal(each, press) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _print(session: Session, consumer: LabelConsumer, max_records: int | None, check: Callable[[], None]) -> None:

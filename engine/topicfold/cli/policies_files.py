@@ -164,8 +164,9 @@ def _read(files: Sequence[Path]) -> list[Desired]:
 def _pruning(session: Session, desired: Sequence[Desired], selector: str) -> list[Step]:
     from topicfold.client.bulk import topics_in
     from topicfold.client.desired import pruning
+    from topicfold.client.find_calls import demands_nothing
 
-    if not selector.strip(" ,"):
+    if demands_nothing(selector):
         raise InvalidRequest("--selector: an empty one would mean every topic", hint="Name a label, say team=payments.")
     namespaces = sorted({parse_topic(each.name).namespace for each in desired})
     return list(pruning(topics_in(session.client, namespaces, selector=selector), desired))

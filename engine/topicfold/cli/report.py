@@ -78,7 +78,7 @@ def labels(
     if plot is not None:
         _require_drawable(plot)
     places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
-    counts, source = _from_snapshot(snapshot, places) if snapshot else _from_server(session.client, places)
+    counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
     report = label_report(counts, by)
     _show(session, report, top)
     if by is not None and by not in {each.key for each in report.keys}:
@@ -112,8 +112,8 @@ def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[Labe
     return count_labels(found), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _from_snapshot(root: Path, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
-    """Return the counts over the newest commit, and in words where they are from.
+def _from_snapshot(session: Session, root: Path, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
+    """Return the counts over the newest commit that is whole, and in words where they are from; tell of newer ones.
 
     Raises:
         ExtraMissing: what reads it is not installed.
@@ -123,9 +123,14 @@ def _from_snapshot(root: Path, namespaces: Sequence[str] | None) -> tuple[LabelC
         from topicfold.snapshot.label_counts import newest_label_counts
     except ModuleNotFoundError as error:
         raise ExtraMissing("reading a snapshot", "snapshot") from error
-    commit, counts = newest_label_counts(root, namespaces)
+    commit, counts, damaged = newest_label_counts(root, namespaces)
     written = datetime.fromtimestamp(commit.time_ms / 1000, UTC)
-    return counts, f"commit {commit.sequence} of a snapshot, {written:%Y-%m-%d %H:%M} UTC"
+    source = f"commit {commit.sequence} of a snapshot, {written:%Y-%m-%d %H:%M} UTC"
+    for each in damaged:
+        session.output.warning(f"passed over: {each.reason}. {each.hint}")
+    if not session.output.is_for_machines:
+        session.output.note(f"counted in {source}")
+    return counts, source
 
 
 def _show(session: Session, report: LabelReport, top: int) -> None:

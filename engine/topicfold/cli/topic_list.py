@@ -111,7 +111,7 @@ def list_topics(
     wanted["with_system_topics"] = include_system_topic
     topics: Sequence[TopicRecord | FoundTopic]
     if at is None:
-        topics = _found(session.client, places, wanted, properties, limit)
+        topics = _found(session, places, wanted, properties, limit)
     else:
         _refuse_past_properties(properties)
         topics = _found_then(session.client, places, wanted, limit, at)
@@ -161,26 +161,33 @@ def _found_then(
 
 
 def _found(
-    client: Client, namespaces: Sequence[str], wanted: Wanted, properties: Mapping[str, str], limit: int | None
+    session: Session, namespaces: Sequence[str], wanted: Wanted, properties: Mapping[str, str], limit: int | None
 ) -> list[TopicRecord]:
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
-    Of those beyond `limit` one at least.
+    Of those beyond `limit` one at least. A listing that takes no notice of properties is told of.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, and the client carries its position on.
     """
     from topicfold.client.bulk import topics_in
+    from topicfold.client.listed_topics import listing_by
 
+    client = session.client
     listed: set[str] = set()
+    is_heeded = True
     for namespace in namespaces:
         if properties:
-            names = client.list_topics(
-                namespace, properties=properties, with_system_topics=wanted["with_system_topics"]
-            )
+            asked = listing_by(namespace, properties, with_system_topics=wanted["with_system_topics"])
+            names, confirmed = client.perform(asked)
+            is_heeded = is_heeded and confirmed is not None
             listed |= {each for name in names for each in (name, partition_base(name) or name)}
         else:
             client.list_partitioned_topics(namespace)
     topics = topics_in(client, namespaces, **wanted, limit=None if properties else _page_beyond(limit))
     found = [each for each in topics if not properties or each.name in listed]
+    if not is_heeded:
+        session.output.warning(
+            "the server's topic listing takes no notice of --properties: see TOPICFOLD_TOPIC_LISTING=by-properties"
+        )
     return sorted(found, key=lambda topic: topic.name)
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
@@ -20,15 +19,22 @@ from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import LogFacts, stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
+from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
+from topicfold.snapshot.unwritable import naming_unwritable, unwritable
 from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"
+
+_REFUSED = re.compile(r"^(?!Connection)\w+Error: (\[Errno \d+\] .+)$", re.MULTILINE)
+"""What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
+_TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
+_CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +67,38 @@ def compact(
 ) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
-    Returns the newest commit, whoever made it; None where there is none.
+    Returns the newest commit, whoever made it; None where there is none. A signal ends the job as soon as Spark has
+    started, between two batches, or at once where it is sent again.
 
     Raises:
         BadSetting: there is no such log.
         WrongLog: it is no log of ours, or shorter than the snapshot.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, and none is whole.
+        SnapshotUnwritable: there is no room or right to write it.
         LogGap: the log holds other records than the snapshot is made of, or lacks some.
         LevelUnsupported: it holds what this version cannot pass; what lies below is in the snapshot.
         LogUnavailable, ClusterUnavailable: the log does not answer.
+        KeyboardInterrupt: a signal came before the end that `once` goes to.
     """
     facts = asyncio.run(log_facts(settings))
-    session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
-    slices = options.slices or max(2, session.sparkContext.defaultParallelism)
-    compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
-    try:
-        require_overlap(facts, compactor.base.start)
-        asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
-        _Job(session, settings, options, facts, compactor, slices, report, waits).run()
-        return compactor.base.commit
-    finally:
-        compactor.close()
+    stop = Stop()
+    with naming_unwritable(options.root), stopping_on_signals(stop.say):
+        session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
+        slices = options.slices or max(2, session.sparkContext.defaultParallelism)
+        compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
+        try:
+            if compactor.base.commit is None:
+                require_beginning(facts, options.root)
+            require_overlap(facts, compactor.base.start)
+            asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
+            if not stop.is_said:
+                _Job(session, settings, options, facts, compactor, slices, report, waits, stop).run()
+        finally:
+            compactor.close()
+    if stop.is_said and options.once:
+        raise KeyboardInterrupt
+    return compactor.base.commit
 
 
 async def log_facts(settings: Settings) -> LogFacts:
@@ -101,6 +117,21 @@ async def log_facts(settings: Settings) -> LogFacts:
         await log.close()
     numbers = range(identity.partitions)
     return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
+
+
+def require_beginning(facts: LogFacts, root: Path) -> None:
+    """Return if the log has its beginning, for there is no commit at `root` to go on from.
+
+    Raises:
+        WrongSnapshot: it begins later.
+    """
+    for partition, start in enumerate(facts.start):
+        if start:
+            raise WrongSnapshot(
+                f"{root} holds no commit, and partition {partition} of the log begins at offset {start}: "
+                "what lay before was trimmed",
+                hint="Name the directory with this log's snapshot.",
+            )
 
 
 def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
@@ -140,7 +171,7 @@ class _Job:
 
     def __init__(
         self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
-        compactor: Compactor, slices: int, report: Report, waits: Waits,
+        compactor: Compactor, slices: int, report: Report, waits: Waits, stop: Stop,
     ) -> None:  # fmt: skip
         self._session = session
         self._settings = settings
@@ -151,9 +182,8 @@ class _Job:
         self._report = report
         self._waits = waits
         self._waited_for = 0
+        self._stop = stop
         self._error: BaseException | None = None
-        self._query: StreamingQuery | None = None
-        self._is_stopping = threading.Event()
 
     def run(self) -> None:
         """Run until there is no more to do.
@@ -173,18 +203,17 @@ class _Job:
             writer = writer.trigger(processingTime=f"{round(options.every_seconds * 1000)} milliseconds")
         root = self._options.checkpoint or self._options.root / CHECKPOINT
         try:
-            with own_checkpoint(root.absolute(), self._checkpoint_name()) as path, _stopping_on_signals(self._stop):
-                self._query = query = writer.option("checkpointLocation", str(path)).start()
-                if self._is_stopping.is_set():
-                    query.stop()
-                elif options.once and not is_on_kafka:
+            with own_checkpoint(root.absolute(), self._checkpoint_name()) as path:
+                query = writer.option("checkpointLocation", str(path)).start()
+                self._stop.ends(query)
+                if options.once and not is_on_kafka and not self._stop.is_said:
                     # Spark asks a Python source for its end only once under availableNow: that is one batch.
                     query.processAllAvailable()
                     query.stop()
                 query.awaitTermination()
         except StreamingQueryException as error:
             if self._error is None:
-                raise _translated(error) from error
+                raise self._translated(error) from error
         if self._error is not None and not isinstance(self._error, _Stopped):
             raise self._error
 
@@ -192,25 +221,36 @@ class _Job:
         """Take one batch; its number says nothing."""
         try:
             done = self._compactor.take(partial(run_on_spark, records, self._keys), self._wait)
-        except (TopicfoldError, _Stopped) as error:
-            self._error = error
+        except Exception as error:
+            self._error = self._translated(error) if isinstance(error, PySparkException | Py4JError) else error
+            if self._stop.is_said:
+                # A stream that is stopped takes the ground from under its batch.
+                self._error = _Stopped()
             # It is told by whoever called; Spark would tell it at length.
             self._session.sparkContext.setLogLevel("OFF")
             raise
         if done is not None:
             self._report(done, self._facts)
 
+    def _translated(self, error: Exception) -> TopicfoldError:
+        """Return our own error for one of Spark's."""
+        text = str(error)
+        if refused := _REFUSED.search(text):
+            return unwritable(self._options.root, refused[1])
+        if _TAKEN.search(text):
+            return WrongSnapshot(
+                "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
+            )
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        reason = next(filter(_CAUSE.match, reversed(lines)), lines[0] if lines else "Spark failed")
+        return LogUnavailable(f"the stream ended: {reason[:500]}")
+
     def _wait(self, sequence: int) -> None:
-        if self._is_stopping.is_set():
+        if self._stop.is_said:
             raise _Stopped
         if sequence != self._waited_for:
             self._waited_for = sequence
             self._waits(sequence)
-
-    def _stop(self) -> None:
-        self._is_stopping.set()
-        if self._query is not None:
-            self._query.stop()
 
     def _checkpoint_name(self) -> str:
         """Return how Spark's plans are called: apart for each log, for they are no use to another.
@@ -225,32 +265,3 @@ class _Job:
         if given_up := self._compactor.base.given_up:
             name += f"-without-{given_up}"
         return name
-
-
-def _translated(error: StreamingQueryException) -> TopicfoldError:
-    """Return our own error for one of Spark's."""
-    text = str(error)
-    if "Multiple streaming jobs detected" in text or "concurrent" in text.lower():
-        return WrongSnapshot(
-            "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
-        )
-    reason = next((line for line in text.splitlines() if line.strip()), "Spark failed")
-    return LogUnavailable(f"the stream ended: {reason[:500]}")
-
-
-class _stopping_on_signals:  # noqa: N801 - a context manager
-    """Calls `stop`, in a thread of its own, on SIGTERM and SIGINT."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._before: dict[signal.Signals, object] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for each in (signal.SIGTERM, signal.SIGINT):
-            self._before[each] = signal.signal(each, lambda *_: threading.Thread(target=self._stop).start())
-
-    def __exit__(self, *_: object) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler)  # type: ignore[arg-type]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
-import signal
+import shutil
 import sys
-import threading
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from topicfold.errors import BadSetting
+from topicfold.runtime.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
 _EXCLUDES = "org.slf4j:slf4j-api,org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime"
@@ -63,23 +66,35 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     chosen = dict(_SETTINGS)
     if settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ:
         chosen |= {"spark.master": "local[*]", **_ALONE}
+        chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={_scratch()}"'
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys():
         chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": _EXCLUDES}
     chosen |= settings
+    if "spark.jars" in chosen:
+        chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
     builder = SparkSession.builder.appName("topicfold-compact")
     for name, value in chosen.items():
         builder = builder.config(name, value)
-    interrupted = signal.getsignal(signal.SIGINT)
     try:
-        session = builder.getOrCreate()
+        # In the main thread Spark would take Ctrl-C for itself, and a JVM that is left alone while it starts goes on.
+        session: SparkSession = asyncio.run(call_in_own_thread("spark-start", builder.getOrCreate))
     except PySparkRuntimeError as error:
         raise BadSetting(
             "Spark does not start; what it said is above",
             hint="It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows.",
         ) from error
-    if threading.current_thread() is threading.main_thread():
-        # Spark takes Ctrl-C to cancel its jobs with, in whatever it is called.
-        signal.signal(signal.SIGINT, interrupted)
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _scratch() -> str:
+    """Return a new directory, gone with this process: Spark makes files where it runs, which may not be ours."""
+    path = tempfile.mkdtemp(prefix="topicfold-spark-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+def _absolute(path: str) -> str:
+    """Return a path as it is from anywhere; an address as it is."""
+    return path if ":" in path or not path else str(Path(path).absolute())

@@ -23,6 +23,7 @@ from topicfold.runtime.engine import state_maker
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
+from topicfold.snapshot.unwritable import naming_unwritable
 from topicfold.starting import engine_options, open_log, require_log
 
 HEADER_EVERY = 100_000
@@ -68,10 +69,12 @@ def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, on
 
     Raises:
         TrimRefused: there are no two verified commits; nothing was deleted.
+        SnapshotUnwritable: it cannot be noted what goes; nothing was deleted.
         BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot are not each other's or ours.
         LogUnavailable, ClusterUnavailable: the log does not answer; some records may be gone, doing it again goes on.
     """
-    return asyncio.run(_trim(settings, root, grace_seconds, tell, only_plans=only_plans))
+    with naming_unwritable(root):
+        return asyncio.run(_trim(settings, root, grace_seconds, tell, only_plans=only_plans))
 
 
 async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, only_plans: bool) -> Plan:

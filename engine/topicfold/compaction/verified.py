@@ -65,7 +65,7 @@ class Verifier:
         return verified
 
     def _too_few(self, found: int, verified: int) -> TrimRefused:
-        hint = f"Run `topicfold compact --once --snapshot {self._root}` on this log, and again once it has grown."
+        hint = f"Let `topicfold compact` make one of this log in {self._root}, and another once it has grown."
         if self.damaged:
             hint = f"{self.damaged[0].reason}. Restore it, or let `topicfold compact` make new commits."
         elif verified < min(found, WANTED):

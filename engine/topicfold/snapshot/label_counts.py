@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,16 @@ from topicfold.snapshot.commits import Commit, read_commit, require_file, sequen
 from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
 
-def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> tuple[Commit, LabelCounts]:
-    """Return the newest commit whose topics are whole, and their counts; of these namespaces, or of all there are.
+class NewestCounts(NamedTuple):
+    """The `counts` of a `commit`; newer ones are `damaged`."""
+
+    commit: Commit
+    counts: LabelCounts
+    damaged: Sequence[SnapshotDamaged]
+
+
+def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> NewestCounts:
+    """Return the counts of the newest commit whose topics are whole; of these namespaces, or of all there are.
 
     Pulsar's own topics are left out, as wherever topics are listed.
 
@@ -29,7 +38,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> tuple
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
-            return commit, _counts(_rows(root, commit), namespaces)
+            return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
         except SnapshotDamaged as error:
             damaged.append(error)
     if damaged:

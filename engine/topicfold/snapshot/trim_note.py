@@ -58,6 +58,10 @@ def put_note(root: Path, note: TrimNote) -> None:
     before = read_note(root, note.incarnation, len(note.floors))
     floors = tuple(map(max, note.floors, before.floors))
     unfinished = root / f".{NOTE}.{secrets.token_hex(8)}"
-    write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
-    os.replace(unfinished, root / NOTE)
+    try:
+        write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
+        os.replace(unfinished, root / NOTE)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
     sync_directory(root)
