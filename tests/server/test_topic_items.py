@@ -14,6 +14,7 @@ from topicfold.runtime.revision import token_of
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import TopicRow
+from topicfold.state.topic_table import ShownColumns
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 ROWS = st.builds(
@@ -33,7 +34,8 @@ KEYS = LOCALS | LOCALS.map(lambda local: f"{NON_PERSISTENT}://{local}")
 def test_a_topic_is_written_with_all_that_is_shown_of_it(
     key: str, row: TopicRow, partitions: int, incarnation: bytes
 ) -> None:
-    written = TopicWriter(LogIdentity(incarnation, partitions, "h"), "public/default").write(key, row)
+    writer = TopicWriter(LogIdentity(incarnation, partitions, "h"), "public/default")
+    written = writer.write(key, row)
     shown = {
         "name": topic_of_key("public/default", key),
         "labels": dict(row.labels),
@@ -44,3 +46,6 @@ def test_a_topic_is_written_with_all_that_is_shown_of_it(
     if row.kafka_name is not None:
         shown["kafkaName"] = row.kafka_name
     assert orjson.loads(written) == shown
+    members = orjson.dumps(dict(row.labels))[1:-1]
+    columns = ShownColumns([key], [members], [row.partitions], [row.kafka_name], [(*row.etag, row.offset)])
+    assert writer.write_all(columns) == [written]

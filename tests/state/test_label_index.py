@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
@@ -11,6 +13,7 @@ from pyroaring import BitMap
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 
 label_sets = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"), max_size=3)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 histories = st.lists(st.tuples(st.integers(0, 5), label_sets), max_size=30)
 
 
@@ -62,6 +65,27 @@ def test_every_postings_list_and_union_is_that_of_a_scan_and_none_is_empty(
 def test_each_topics_labels_come_back_from_its_pair_numbers(history: list[tuple[int, dict[str, str]]]) -> None:
     topics = Topics(history)
     assert {number: topics.index.labels(ids) for number, ids in topics.ids.items()} == topics.borne
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.dictionaries(texts, texts, max_size=3)), max_size=20), st.booleans())
+def test_labels_are_written_as_members_of_an_object_and_as_they_are_now(
+    history: list[tuple[int, dict[str, str]]], all_the_while: bool
+) -> None:
+    topics = Topics([])
+    for number, labels in history:
+        topics.put(number, labels)
+        if all_the_while:
+            topics.index.members(list(topics.ids.values()))
+    written = topics.index.members(list(topics.ids.values()))
+    assert [json.loads(b"{%b}" % members) for members in written] == list(topics.borne.values())
+
+
+def test_no_more_pairs_are_kept_as_written_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.state.label_index._MAX_WRITTEN", 2)
+    topics = Topics([(number, {"a": str(number)}) for number in range(5)])
+    written = [b'"a":"%d"' % number for number in range(5)]
+    assert [topics.index.members(list(topics.ids.values())) for _ in range(2)] == [written, written]
+    assert len(topics.index._written) <= 2
 
 
 @given(histories, st.integers(0, 5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pyroaring import BitMap
 
@@ -125,6 +127,19 @@ def test_names_in_kafka_and_pending_steps_are_indexed_while_they_last() -> None:
     for gone in (live(2), dead(2)):
         after = table(("b", named), ("b", gone))
         assert (after.kafka_names, after.pending) == ({}, set())
+
+
+def test_columns_show_what_rows_show() -> None:
+    record = TopicRecord(labels=frozen({"team": "pay"}), kafka_name="legacy", partitions=3)
+    named = live(1)._replace(payload_schema=2, payload=encode_record(record))
+    found = table(("a", live(1, team="pay", tier="gold")), ("gone", live(1)), ("b", named), ("gone", dead(2)))
+    columns = found.shown_columns([2, 0])
+    rows = found.keyed([2, 0], found.shown_all([2, 0]))
+    assert [key for key, _ in rows] == columns.keys == ["b", "a"]
+    assert [row.labels for _, row in rows] == [tuple(json.loads(b"{%b}" % labels).items()) for labels in columns.labels]
+    assert [row.partitions for _, row in rows] == columns.partitions == [3, 0]
+    assert [row.kafka_name for _, row in rows] == columns.kafka_names == ["legacy", None]
+    assert [(*row.etag, row.offset) for _, row in rows] == columns.versions
 
 
 def test_grants_are_indexed_while_they_last() -> None:

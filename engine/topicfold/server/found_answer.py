@@ -49,12 +49,7 @@ class FoundAnswer:
             section, numbers = next(each for each in reversed(picked) if each[1])
             last = parse_topic(topic_of_key(section.namespace, section.table.keys[numbers[-1]]))
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
-        rows = [
-            (section, section.table.keyed(numbers, section.table.shown_all(numbers))) for section, numbers in picked
-        ]
-        written: list[bytes] = []
-        for section, some in rows:
-            written += await self.items.written(section.namespace, section.table, some)
+        written = await self.items.page([(section.namespace, section.table, numbers) for section, numbers in picked])
         return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)
 
     def whole(self, cuts: Cuts, seconds: float, on_end: Callable[[], None]) -> Response:

@@ -37,6 +37,25 @@ class FoundItems:
     request: Request
     as_records: bool
 
+    async def page(self, picked: Sequence[tuple[str, TopicTable, Sequence[int]]]) -> list[bytes]:
+        """Return topics that are shown now, by namespace, as JSON, all as they are now.
+
+        Raises:
+            LogUnavailable, Resync: as `written`.
+        """
+        identity = self.node.engine.identity
+        if not self.as_records:
+            return [
+                written
+                for namespace, table, numbers in picked
+                for written in TopicWriter(identity, namespace).write_all(table.shown_columns(numbers))
+            ]
+        rows = [table.keyed(numbers, table.shown_all(numbers)) for _, table, numbers in picked]
+        found = []
+        for (namespace, table, _), some in zip(picked, rows, strict=True):
+            found += await self.written(namespace, table, some)
+        return found
+
     async def written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
         """Return topics of a namespace as JSON, each as it was when its row was read.
 

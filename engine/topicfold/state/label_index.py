@@ -8,6 +8,7 @@ Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -21,6 +22,9 @@ NO_LABELS = b""
 Labels = tuple[tuple[str, str], ...]
 """A topic's labels as pairs (key, value), in the order they were given."""
 
+_MAX_WRITTEN = 16_384
+"""Pairs that are kept as written; all of them are written again when there are more."""
+
 
 class LabelIndex:
     """Which topics bear which labels.
@@ -31,7 +35,7 @@ class LabelIndex:
     ([4], {'team': 'pay'})
     """
 
-    __slots__ = ("_free", "_integers", "_keys", "_pairs", "_postings", "_values")
+    __slots__ = ("_free", "_integers", "_keys", "_pairs", "_postings", "_values", "_written")
 
     def __init__(self) -> None:
         self._values: dict[str, dict[str, int]] = {}
@@ -40,6 +44,7 @@ class LabelIndex:
         self._postings: list[Postings] = []
         self._free: list[int] = []
         self._integers: dict[str, IntegerValues] = {}
+        self._written = _Written(self._pairs)
 
     @classmethod
     def of(
@@ -50,7 +55,7 @@ class LabelIndex:
         `keys` are the unions by key. Cost: O(pairs).
         """
         index = cls()
-        index._pairs = list(pairs)
+        index._pairs += pairs
         index._postings = list(having)
         index._keys = dict(keys)
         index._values = {key: {} for key in keys}
@@ -91,6 +96,20 @@ class LabelIndex:
         """Return the labels that a topic's pair numbers stand for; the pairs are the index's own, not copies."""
         pairs = self._pairs
         return tuple([pairs[pair] for pair in memoryview(ids).cast("I")])
+
+    def members(self, labels: Sequence[bytes]) -> list[bytes]:
+        """Return the labels of many topics as members of JSON objects, `"team":"pay","tier":"gold"`, in UTF-8.
+
+        Cost: a third of writing those of each; a pair is written once, and its text kept.
+        """
+        written = list(map(self._written.__getitem__, array("I", b"".join(labels))))
+        found = []
+        start = 0
+        for ids in labels:
+            end = start + len(ids) // 4
+            found.append(b",".join(written[start:end]))
+            start = end
+        return found
 
     def having(self, key: str, value: str) -> Postings | None:
         """Return the topics that bear `key` with `value`, None for none. Not to be changed. Cost: O(1)."""
@@ -192,6 +211,21 @@ class LabelIndex:
         if not len(postings):
             del self._values[key][value]
             self._free.append(pair)
+            self._written.pop(pair, None)
             if not self._values[key]:
                 del self._values[key], self._keys[key]
                 self._integers.pop(key, None)
+
+
+class _Written(dict[int, bytes]):
+    """Pairs by number as members of a JSON object, each written when it is first asked for."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        self._pairs = pairs
+
+    def __missing__(self, pair: int) -> bytes:
+        if len(self) >= _MAX_WRITTEN:
+            self.clear()
+        text = json.dumps(dict([self._pairs[pair]]), ensure_ascii=False, separators=(",", ":"))
+        written = self[pair] = text[1:-1].encode()
+        return written

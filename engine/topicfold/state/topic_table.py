@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -46,6 +47,19 @@ class Indexed(NamedTuple):
     kafka_name: str | None = None
     pending: Step | None = None
     grants: Grants = NO_GRANTS
+
+
+class ShownColumns(NamedTuple):
+    """What finding shows of many topics, member by member, each as long as the others.
+
+    `labels` are members of a JSON object, `versions` the ETag's event and place, and the offset.
+    """
+
+    keys: list[str]
+    labels: list[bytes]
+    partitions: list[int]
+    kafka_names: list[str | None]
+    versions: list[tuple[bytes, int, int]]
 
 
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
@@ -155,6 +169,20 @@ class TopicTable:
             self._shown(number, ids, head) if number in live and number not in ending else None
             for number, ids, head in zip(numbers, labels, heads, strict=True)
         ]
+
+    def shown_columns(self, numbers: Sequence[int]) -> ShownColumns:
+        """Return what `shown` shows of each of `numbers`, all of them of topics that are shown now.
+
+        Cost: a third of `shown_all`; each column is fetched at once, so that a processor waits for many at a time.
+        """
+        labels = list(map(self._labels.__getitem__, numbers))
+        return ShownColumns(
+            list(map(self.keys.__getitem__, numbers)),
+            self.index.members(labels),
+            list(map(self.partitions.get, numbers, repeat(0))),
+            list(map(self.kafka_names.get, numbers)),
+            [_SHOWN.unpack_from(self._rows, number * ROW.size) for number in numbers],
+        )
 
     def keyed(self, numbers: Sequence[int], rows: Sequence[TopicRow | None]) -> list[tuple[str, TopicRow]]:
         """Return the keys of the topics of these numbers with their `rows`, without those that have none."""
