@@ -18,7 +18,8 @@ from tests.benchmarks.nodes import kafka_node, load_topics
 from tests.benchmarks.population import key_of
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
-from tests.integration.node import Node, free_port, running
+from tests.integration.node import Node, running
+from tests.ports import free_ports
 
 CONNECTIONS = 8
 _READY_SECONDS = 60.0
@@ -69,7 +70,7 @@ class Server:
 @contextmanager
 def server_on(site: Site, kafka_topic: str = "", *more: str) -> Iterator[Server]:
     """Run a server on a log, a new one unless it is named, as its users do: a process of its own."""
-    topic, port = kafka_topic or site.fresh_topic(), free_port()
+    topic, (port,) = kafka_topic or site.fresh_topic(), free_ports(1)
     output = site.directory / f"{topic}-{port}.txt"
     with output.open("wb") as out:
         options = ["--kafka", site.broker.bootstrap, "--adopt-only", "--port", str(port), *more]

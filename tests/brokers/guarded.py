@@ -8,7 +8,8 @@ from pathlib import Path
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType
 from confluent_kafka.admin._resource import ResourceType
 
-from tests.brokers.process import KafkaProcess, free_ports
+from tests.brokers.process import KafkaProcess
+from tests.ports import free_ports
 
 _PASSWORD = "ann-s-password"
 _GUARDED = """

@@ -16,6 +16,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.brokers.jars import jars, java
+from tests.ports import free_ports
 from tests.prerequisites import Unavailable
 
 _START_SECONDS = 60.0
@@ -163,14 +164,3 @@ class KafkaProcess:
 def _java_command(heap: str) -> list[str]:
     options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     return [java(), heap, *options, "-cp", f"{jars()}/*"]
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports on which nothing listens now."""
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports

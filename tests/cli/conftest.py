@@ -53,9 +53,9 @@ class Running:
         assert self._process.stderr is not None
         return self._process.stderr.readline().rstrip("\n")
 
-    def interrupt(self) -> tuple[int, str]:
-        """Press Ctrl-C; return the exit code and what is on stderr."""
-        self._process.send_signal(signal.SIGINT)
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
+        """Press Ctrl-C, or send another signal; return the exit code and what is on stderr."""
+        self._process.send_signal(number)
         _, err = self._process.communicate(timeout=30)
         return self._process.returncode, err
 

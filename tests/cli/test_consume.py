@@ -114,7 +114,10 @@ def test_a_signal_is_heard_between_two_polls_so_that_the_group_is_left(number: s
     assert signal.getsignal(number) is before
 
 
-@pytest.mark.parametrize(("setting", "option"), [("group.id=g", "--group"), ("bootstrap.servers=b", "--bootstrap")])
+@pytest.mark.parametrize(
+    ("setting", "option"),
+    [("group.id=g", "--group"), ("bootstrap.servers=b", "--bootstrap"), ("metadata.broker.list=b", "--bootstrap")],
+)
 def test_what_has_an_option_is_no_setting(run: Run, setting: str, option: str) -> None:
     refused = run("consume", "-l", "a=b", "--bootstrap", "127.0.0.1:1", "--kafka-setting", setting)
     assert (refused.code, f"hint: Give {option}." in refused.err) == (2, True)

@@ -258,3 +258,11 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
         ran = bare_run(*before, *last)
         assert ran.code == 2
         assert ran.err.startswith(f"error: Invalid value for '{option}': it must not be empty\n")
+
+
+@pytest.mark.parametrize(
+    "option", ["--url", "--token-file", "--tls-ca-file", "--client-cert-file", "--client-key-file"]
+)
+def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: str) -> None:
+    ran = bare_run(option, "", "topics", "list")
+    assert (ran.code, ran.err) == (2, f"error: {option} : it must not be empty\n")

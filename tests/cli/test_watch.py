@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 
 import pytest
 
@@ -65,13 +66,16 @@ def test_data_has_the_names_of_the_rest_api() -> None:
     }
 
 
-def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(start: Start, client: Client) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(
+    start: Start, client: Client, number: signal.Signals
+) -> None:
     client.create_topic("orders", labels={"team": "pay"})
     watching = start("watch", "-l", "team=pay")
     assert re.fullmatch(rf"{WHEN}  ADDED     {ORDERS}  team=pay", watching.line())
     client.set_labels("orders", {"tier": "gold"})
     assert watching.line().endswith("tier: – → gold  by anonymous")
-    code, err = watching.interrupt()
+    code, err = watching.interrupt(number)
     told = re.fullmatch(r"go on with --since (\S+)\n", err)
     assert (code, bool(told)) == (130, True), err
     client.delete_topic("orders")

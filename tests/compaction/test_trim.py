@@ -219,7 +219,7 @@ def test_a_commit_that_the_engine_does_not_come_to_keeps_everything(
 @pytest.mark.parametrize("following", [0, 1, 2, 5])
 async def test_a_wrong_commit_keeps_everything_however_many_were_folded_on_from_it(root: Path, following: int) -> None:
     store = MemoryStore(partitions=1)
-    async with running(store, digest_within_seconds=0) as node:
+    async with running(store) as node:
         await node.writing.create_topic(parse_topic("other"), TopicRecord(labels={"team": "pay"}), node.asked())
         await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
         await miscompacted(store, root, b"pay", b"pax")
@@ -345,14 +345,14 @@ def note_of(settings: Settings, root: Path) -> tuple[int, ...]:
 
 async def aged(store: MemoryStore, root: Path, commits: int = 3) -> None:
     """Write a log with so many commits, of which the first was made in the second 1, and so on."""
-    async with running(store, digest_within_seconds=0) as node:
+    async with running(store) as node:
         await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
     await aged_further(store, root, commits)
 
 
 async def aged_further(store: MemoryStore, root: Path, commits: int) -> None:
     """Write more, with so many commits."""
-    async with running(store, digest_within_seconds=0, snapshot=root) as node:
+    async with running(store, snapshot=root) as node:
         for _ in range(commits):
             for label in range(10):
                 await node.label(k=f"{len(store.entries[0])}-{label}")

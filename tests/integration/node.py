@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+
+from tests.ports import free_ports
 
 START_SECONDS = 30.0
 AGREE_SECONDS = 10.0
@@ -26,7 +27,7 @@ class Node:
         self.options = options
         self.settings = {f"TOPICFOLD_{name.upper()}": value for name, value in (settings or {}).items()}
         self.output = output
-        self.port = free_port()
+        (self.port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -125,11 +126,3 @@ def _end(nodes: Sequence[Node]) -> None:
 def is_trimmed() -> bool:
     """Return whether this run of the tests trims every log all the while."""
     return bool(os.environ.get("TOPICFOLD_TEST_TRIMS"))
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest.mock import ANY
 
 import apsw
 import pytest
@@ -19,7 +20,7 @@ import topicfold
 from tests.log import sqlite_writer
 from tests.log.following import Following, never
 from topicfold.errors import BadSetting, LogFull, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
-from topicfold.log.port import Entry
+from topicfold.log.port import Entry, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
 
@@ -208,16 +209,33 @@ async def test_an_append_to_a_full_disk_fails_and_the_log_goes_on_when_there_is_
     room = await log._worker.ask(lambda file: file._connection.pragma("max_page_count"))
     await log._worker.ask(lambda file: file._connection.pragma("max_page_count", 1))
     log.append(0, bytes(100_000), failures.put_nowait)
-    error = await failures.get()
-    assert isinstance(error, LogFull)
-    (problem,) = await log.check_settings()
-    assert (problem.setting, problem.found, problem.refuses_writes, problem.repair) == (
-        "disk", "full", False, error.hint
-    )  # fmt: skip
+    assert isinstance(await failures.get(), LogFull)
     await log._worker.ask(lambda file: file._connection.pragma("max_page_count", room))
     log.append(0, b"x", never)
     assert await log.end_offsets() == {0: 1, 1: 0, 2: 0}
+
+
+@pytest.mark.parametrize(
+    ("error", "setting", "found"),
+    [
+        (LogFull("the disk of log.db is full", hint="Make room."), "disk", "full"),
+        (LogUnavailable("log.db: disk I/O error"), "file", "not writable: log.db: disk I/O error"),
+    ],
+)
+async def test_a_file_that_cannot_be_written_is_told_for_as_long_as_that_is_so(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch, error: LogUnavailable, setting: str, found: str
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    failures = asyncio.Queue[TopicfoldError]()
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteFile, "_transaction", broken)
+        log.append(0, b"x", failures.put_nowait)
+        assert await failures.get() is error
+        assert await log.check_settings() == (SettingProblem(setting, found, ANY, False, error.hint),)
     assert await log.check_settings() == ()
+    assert await log.end_offsets() == dict.fromkeys(range(3), 0)
 
 
 async def test_a_read_that_fails_for_a_moment_is_tried_again(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -193,6 +194,10 @@ def _raise(news: News) -> None:
     raise ZeroDivisionError
 
 
+def _exit(news: News) -> None:
+    sys.exit("goodbye")
+
+
 async def _raise_later(news: News) -> None:
     await asyncio.sleep(0)
     raise ZeroDivisionError
@@ -204,7 +209,7 @@ async def _await_what_was_cancelled(news: News) -> None:
     await gone
 
 
-@pytest.mark.parametrize("failing", [_raise, _raise_later, _await_what_was_cancelled])
+@pytest.mark.parametrize("failing", [_raise, _exit, _raise_later, _await_what_was_cancelled])
 async def test_a_listener_that_fails_is_logged_and_told_again_and_harms_no_other(
     service: TopicPoliciesService, failing: Listener
 ) -> None:

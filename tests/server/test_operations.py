@@ -50,6 +50,7 @@ async def test_an_unknown_outcome_names_the_operation_that_settles_it(orders: Re
         answer = await hasty.send("POST", LABELS, {"labels": {"a": "b"}})
         assert (answer.status_code, answer.json()["code"]) == (504, "outcome_unknown")
         path = f"/api/v1/operations/{answer.json()['operation']}"
+        object.__setattr__(hasty.node.engine.options, "request_timeout_seconds", 5.0)
         assert (await hasty.get(path))["state"] == "not_seen"
         hasty.node.log.release()
         await hasty.node.caught_up()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -25,6 +26,7 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.listings import InFlight, Listings
+from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
 from topicfold.server.listing import listing_properties
 
@@ -180,7 +182,8 @@ async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open
 )
 async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: Open, how: str, said: str) -> None:
     rest = await listing_by(plugin(plugins.Broken))
-    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
+    if how == "hang":
+        object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
     answer = await rest.send("GET", f"{PATH}?properties=how={how}")
     assert (answer.status_code, answer.json()["code"]) == (500, "listing_failed")
     assert said in answer.json()["reason"]
@@ -199,8 +202,23 @@ async def test_calls_that_hang_are_bounded_and_stop_nothing_but_listings(
     answer = await rest.send("GET", PATH)
     assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
     assert "2 calls of the topic listing tests.server.plugins:Hanging have not come back" in answer.json()["reason"]
-    assert await asyncio.wait_for(asyncio.to_thread(lambda: "others have threads"), 1)
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 5.0)
+    assert await asyncio.wait_for(asyncio.to_thread(lambda: "others have threads"), 5)
     assert (await rest.get("/api/v1/topics?labelSelector=team"))["counts"]["matched"] > 0
+
+
+async def test_a_call_for_which_there_is_no_thread_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = PlugInThreads("mine", 1)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="new thread"):
+                await threads.call(int)
+    assert await threads.call(int) == 0
 
 
 async def test_names_that_are_made_one_by_one_may_wait_without_stopping_the_node(listing_by: Open) -> None:
@@ -208,6 +226,7 @@ async def test_names_that_are_made_one_by_one_may_wait_without_stopping_the_node
     object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 0.2)
     for later in ("later", "view"):
         assert await rest.problem("GET", f"{PATH}?properties=hang={later}") == (500, "listing_failed")
+    object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 5.0)
     assert await rest.get(PATH) == full("a")
 
 
@@ -226,7 +245,17 @@ async def test_names_that_are_not_there_are_not_kept(listing_by: Open) -> None:
     assert peak < 2_000_000
 
 
-async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(store: MemoryStore) -> None:
+async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called, may_end = asyncio.Event(), asyncio.Event()
+
+    async def held(*_: object) -> list[str]:
+        called.set()
+        await may_end.wait()
+        return [f"{DEFAULT}/a"]
+
+    monkeypatch.setattr(plugins.Chosen, "list", held)
     async with rest_node(store, topic_listing=plugin(plugins.Chosen)) as rest:
         writing = rest.node.writing
 
@@ -235,12 +264,11 @@ async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(stor
 
         await writing.create_topic(parse_topic("a"), TopicRecord(), asked())
         listing = asyncio.create_task(rest.problem("GET", f"{PATH}?properties=only={DEFAULT}/a"))
-        async with asyncio.timeout(5):
-            while ("list", "public/default", "PERSISTENT", f"only={DEFAULT}/a") not in calls:  # noqa: ASYNC110 -- a list
-                await asyncio.sleep(0)
+        await asyncio.wait_for(called.wait(), 5)
         await writing.delete_namespace("public/default", asked(), force=True)
         await writing.create_namespace("public/default", NamespaceRecord(), asked())
         await writing.create_topic(parse_topic("b"), TopicRecord(), asked())
+        may_end.set()
         assert await listing == (503, "overloaded")
 
 

@@ -81,13 +81,23 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
+def _place(value: Any) -> str:
+    if not str(value).strip():
+        raise ValueError("it must not be empty")
+    return str(value)
+
+
+def _file(value: Any) -> Path:
+    return Path(_place(value))
+
+
 _KEYS: Mapping[str, _Key] = {
-    "url": _Key("http://127.0.0.1:8080", str),
+    "url": _Key("http://127.0.0.1:8080", _place),
     "token": _Key("", str),
-    "token_file": _Key(None, Path),
-    "tls_ca_file": _Key(None, Path),
-    "client_cert_file": _Key(None, Path),
-    "client_key_file": _Key(None, Path),
+    "token_file": _Key(None, _file),
+    "tls_ca_file": _Key(None, _file),
+    "client_cert_file": _Key(None, _file),
+    "client_key_file": _Key(None, _file),
     "output": _Key(OutputFormat.TABLE, OutputFormat),
     "color": _Key(ColorMode.AUTO, ColorMode),
     "timeout_seconds": _Key(30.0, _seconds),

@@ -38,7 +38,7 @@ FromBeginning = Annotated[
 ]
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
 
-_OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap"}
+_OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap", "metadata.broker.list": "--bootstrap"}
 _POLL_SECONDS = 0.2
 _CRITICAL = 2
 

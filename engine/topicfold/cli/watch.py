@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
@@ -90,7 +92,7 @@ def follow(session: Session, frames: Watch) -> None:
 
     lines, has_begun = Lines(), False
     try:
-        with frames:
+        with _ended_by_sigterm_too(), frames:
             for frame in frames:
                 if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                     session.output.note(NOTHING_YET)
@@ -103,6 +105,16 @@ def follow(session: Session, frames: Watch) -> None:
     except KeyboardInterrupt:
         _say_where(session, frames)
         raise
+
+
+@contextmanager
+def _ended_by_sigterm_too() -> Iterator[None]:
+    """Have SIGTERM interrupt the block as Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say_where(session: Session, frames: Watch) -> None:

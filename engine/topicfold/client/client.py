@@ -20,8 +20,8 @@ class Client(BlockingSender, Calls):
 
     Reads what it wrote, on whatever node it arrives: each call carries a position that covers all answers so far,
     whichever thread had them (`read_your_writes=False` stops that). Threads may share a client. Changes carry an
-    Idempotency-Key and are tried again when that may help, within `timeout_seconds` for the whole call; an answer that
-    has begun may come for longer, as long as it does not pause for that time.
+    Idempotency-Key and are tried again when that may help, five times at most and within `timeout_seconds` for the
+    whole call; an answer that has begun may come for longer, as long as it does not pause for that time.
 
         with Client() as client:
             client.create_topic("orders", labels={"team": "pay"})

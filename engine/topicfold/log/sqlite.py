@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from topicfold.errors import LogUnavailable, Overloaded, TooLarge
+from topicfold.errors import LogFull, LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
@@ -118,16 +118,24 @@ class SqliteLog:
     async def check_settings(self) -> Sequence[SettingProblem]:
         """Return what is wrong with the file itself: it has no settings that others could change.
 
+        Where the last commit failed, another is tried.
+
         Raises:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        fault, full = self._worker.fault, self._worker.full
+        fault = self._worker.fault
         if fault is not None:
             wanted = "the file that was opened, whole"
             return (SettingProblem("log file", fault.reason, wanted, refuses_writes=True, repair=fault.hint),)
-        if full is not None:
-            return (SettingProblem("disk", "full", "one with room", refuses_writes=False, repair=full.hint),)
+        if self._worker.refused is not None:
+            try:
+                await self._ask(SqliteFile.require_writable)
+            except LogFull as error:
+                return (SettingProblem("disk", "full", "one with room", refuses_writes=False, repair=error.hint),)
+            except LogUnavailable as error:
+                found = f"not writable: {error.reason}"
+                return (SettingProblem("file", found, "writable", refuses_writes=False, repair=error.hint),)
         return ()
 
     async def close(self) -> None:

@@ -131,6 +131,16 @@ class SqliteFile:
             self._connection.execute("UPDATE partitions SET start_offset = ? WHERE partition = ?", (floor, partition))
         return floor
 
+    def require_writable(self) -> None:
+        """Return if a transaction can be written, which changes nothing.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
+        """
+        with self._transaction():
+            self._connection.execute("UPDATE partitions SET next_offset = next_offset WHERE partition = 0")
+
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
 
@@ -279,7 +289,7 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
         case apsw.CorruptError():
             return WrongLog(f"{path} is damaged: {error}", hint="Restore it from a copy.")
         case apsw.FullError():
-            return LogFull(f"the disk of {path} is full", hint="Make room; the log goes on by itself.")
+            return LogFull(f"the disk of {path} is full", hint="Make room there, then try again.")
         case apsw.BusyError() | apsw.LockedError():
             return LogUnavailable(f"{path} is locked by another process")
         case _:

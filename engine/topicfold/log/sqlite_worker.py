@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 
 import structlog
 
-from topicfold.errors import LogFull, LogUnavailable, OperatorNeeded, TopicfoldError
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.port import Failed
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 from topicfold.log.sqlite_file import SqliteFile
@@ -55,7 +55,7 @@ class SqliteWorker:
         self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._at_hand: list[Append | Ask] = []
         self._fault: OperatorNeeded | None = None
-        self._full: LogFull | None = None
+        self._refused: LogUnavailable | None = None
         self._started: asyncio.Future[int] = loop.create_future()
         self._ended = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="topicfold-sqlite", daemon=True)
@@ -79,9 +79,9 @@ class SqliteWorker:
         return self._fault
 
     @property
-    def full(self) -> LogFull | None:
-        """What the last commit met, where there was no room for it."""
-        return self._full
+    def refused(self) -> LogUnavailable | None:
+        """What the last commit met; None where it was made."""
+        return self._refused
 
     @property
     def waiting(self) -> int:
@@ -203,12 +203,11 @@ class SqliteWorker:
         try:
             entries = file.append([(append.partition, append.value) for append in appends])
         except LogUnavailable as error:
-            if isinstance(error, LogFull):
-                self._full = error
+            self._refused = error
             for append in appends:
                 self._post(append.failed, error)
         else:
-            self._full = None
+            self._refused = None
             self._delivery.deliver_own(entries)
 
     def _answer(self, file: SqliteFile, ask: Ask) -> None:

@@ -28,6 +28,6 @@ async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any
         if task is None or task.cancelling():
             raise
         return error
-    except Exception as error:  # noqa: BLE001 -- whoever calls it tells what it raised, and goes on
+    except BaseException as error:  # noqa: BLE001 -- whoever calls it tells what it raised, and goes on
         return error
     return None

@@ -34,10 +34,20 @@ class PlugInThreads:
                 limit=self._limit,
             )
 
+        has_begun = False
+
         def counted() -> Any:
+            nonlocal has_begun
+            has_begun = True
             try:
                 return call(*arguments)
             finally:
                 self._room.release()
 
-        return await call_in_own_thread(f"listing-{self._name}", counted)
+        try:
+            return await call_in_own_thread(f"listing-{self._name}", counted)
+        except RuntimeError:
+            if not has_begun:
+                # There is no room for another thread in this process.
+                self._room.release()
+            raise

@@ -52,11 +52,11 @@ class Updates:
         new_id: Callable[[], bytes],
         clock_ms: Callable[[], int],
         refuses_writes: Callable[[int], Wait | None],
-        on_full: Callable[[], None],
+        on_refused: Callable[[], None],
     ) -> None:
         """Take `refuses_writes`, which says why a partition takes no appends now, None where it does.
 
-        `on_full` is called when the log had no room for one.
+        `on_refused` is called when the log gave up on one.
         """
         self._log = log
         self._states = states
@@ -64,7 +64,7 @@ class Updates:
         self._new_id = new_id
         self._clock_ms = clock_ms
         self._refuses_writes = refuses_writes
-        self._on_full = on_full
+        self._on_refused = on_refused
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self.pending = PendingUpdates()
         self._own: dict[bytes, None] = {}
@@ -253,10 +253,10 @@ class Updates:
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
         """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
+        self._on_refused()
         if not isinstance(error, LogFull):
             self._resend(queue, event_id)
             return
-        self._on_full()
         queue.withdraw(event_id)
         self._refuse_all(queue, error)
         if queue.waiting:

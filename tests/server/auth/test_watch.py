@@ -158,10 +158,10 @@ async def test_nobody_goes_on_from_the_cursor_of_somebody_who_sees_other_topics(
 
 
 async def test_a_watch_ends_with_the_token(acme: RestNode, port: int) -> None:
-    token = f"Bearer {issuer().token(sub='ann', exp=int(time.time()) - LEEWAY_SECONDS + 2)}"
+    token = f"Bearer {issuer().token(sub='ann', exp=int(time.time()) - LEEWAY_SECONDS + 4)}"
     async with opened(port, QUERY, authorization=token) as stream:
         await stream.frames(2)
-        await asyncio.sleep(2.1)
+        await asyncio.sleep(4.1)
         acme.node.engine.watches.recheck()
         (error,) = await stream.rest(2)
     assert (error.kind, error.members["problem"]["code"]) == ("ERROR", "unauthenticated")
