@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,8 @@ from tests.compaction.test_failures import rows
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
-from topicfold.compaction.job import CompactOptions, compact
-from topicfold.errors import LevelUnsupported, LogGap, WrongLog, WrongSnapshot
+from topicfold.compaction.job import _REFUSED, CompactOptions, compact
+from topicfold.errors import LevelUnsupported, LogGap, SnapshotUnwritable, WrongLog, WrongSnapshot
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.model.events import Kind
@@ -228,17 +228,20 @@ def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
     assert list(here.iterdir()) == []
 
 
-def test_an_interrupt_while_spark_starts_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "to"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg)])
+def test_a_signal_while_spark_starts_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals, to: Callable[[int, signal.Signals], None]
+) -> None:
     log, mark = settings_of(log_file=tmp_path / "log.db"), f"mark-{uuid.uuid4().hex}"
     append(log, random_values(11, 10))
     command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file),
                "--snapshot", str(tmp_path / "snapshot"), "--spark-setting", f"spark.app.id={mark}"]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
     assert starting.stderr is not None
     assert starting.stderr.readline().startswith("WARNING: Using incubator modules")
     assert any(mark in each and "java" in each for each in commands_that_run())
-    starting.send_signal(signal.SIGINT)
+    to(starting.pid, number)
     assert starting.communicate(timeout=100)[1] == ""
     assert starting.returncode == 130
     eventually(lambda: not any(mark in each for each in commands_that_run()))
@@ -269,6 +272,31 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
         assert said.startswith(f"error: the snapshot {root} cannot be written: ")
         assert why in said
         assert hint.startswith("hint: Make room or give the right to write")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_of_files"),
+    [
+        ("OSError: [Errno 28] No space left on device: '/snapshot/topics/1.parquet'", True),
+        ("PermissionError: [Errno 13] Permission denied: '/snapshot/topics'", True),
+        ("BrokenPipeError: [Errno 32] Broken pipe", False),
+        ("OSError: [Errno 24] Too many open files", False),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", False),
+    ],
+)
+def test_a_task_that_failed_is_a_snapshot_that_cannot_be_written_only_where_it_says_so(
+    said: str, is_of_files: bool
+) -> None:
+    assert bool(_REFUSED.search(f"Traceback (most recent call last):\n  File 'x'\n{said}\n")) is is_of_files
+
+
+def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path, spark: dict[str, str]) -> None:
+    log, a_file = settings_of(log_file=tmp_path / "log.db"), tmp_path / "file"
+    append(log, random_values(10, 10))
+    a_file.touch()
+    options = CompactOptions(tmp_path / "snapshot", once=True, checkpoint=a_file / "below", spark=spark)
+    with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/file/below cannot be written: "):
+        compact(log, options, print)
 
 
 def commanded(log: Settings, root: Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +32,9 @@ from topicfold.starting import open_log, require_log
 
 CHECKPOINT = "checkpoint"
 
-_REFUSED = re.compile(r"^(?!Connection)\w+Error: (\[Errno \d+\] .+)$", re.MULTILINE)
+_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENOSPC,
+                 errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip
+_REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
 """What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): ")
@@ -83,19 +86,20 @@ def compact(
     """
     facts = asyncio.run(log_facts(settings))
     stop = Stop()
-    with naming_unwritable(options.root), stopping_on_signals(stop.say):
+    with stopping_on_signals(stop.say):
         session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
         slices = options.slices or max(2, session.sparkContext.defaultParallelism)
-        compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
-        try:
-            if compactor.base.commit is None:
-                require_beginning(facts, options.root)
-            require_overlap(facts, compactor.base.start)
-            asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
-            if not stop.is_said:
-                _Job(session, settings, options, facts, compactor, slices, report, waits, stop).run()
-        finally:
-            compactor.close()
+        with naming_unwritable(options.root):
+            compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
+            try:
+                if compactor.base.commit is None:
+                    require_beginning(facts, options.root)
+                require_overlap(facts, compactor.base.start)
+                asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
+                if not stop.is_said:
+                    _Job(session, settings, options, facts, compactor, slices, report, waits, stop).run()
+            finally:
+                compactor.close()
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
@@ -203,7 +207,8 @@ class _Job:
             writer = writer.trigger(processingTime=f"{round(options.every_seconds * 1000)} milliseconds")
         root = self._options.checkpoint or self._options.root / CHECKPOINT
         try:
-            with own_checkpoint(root.absolute(), self._checkpoint_name()) as path:
+            named = naming_unwritable(root, "checkpoint")
+            with named, own_checkpoint(root.absolute(), self._checkpoint_name()) as path:
                 query = writer.option("checkpointLocation", str(path)).start()
                 self._stop.ends(query)
                 if options.once and not is_on_kafka and not self._stop.is_said:

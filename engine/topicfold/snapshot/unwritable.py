@@ -13,8 +13,8 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @contextmanager
-def naming_unwritable(root: Path) -> Iterator[None]:
-    """Name the snapshot at `root` where the block cannot read or write its files.
+def naming_unwritable(root: Path, what: str = "snapshot") -> Iterator[None]:
+    """Name the snapshot at `root`, or `what` it is, where the block cannot read or write its files.
 
     Raises:
         SnapshotUnwritable: it cannot.
@@ -24,11 +24,11 @@ def naming_unwritable(root: Path) -> Iterator[None]:
     except ConnectionError:
         raise
     except OSError as error:
-        what = error.strerror or str(error)
-        raise unwritable(root, f"{error.filename}: {what}" if error.strerror and error.filename else what) from error
+        place = f"{error.filename}: " if error.strerror and error.filename else ""
+        raise unwritable(root, place + (error.strerror or str(error)), what) from error
 
 
-def unwritable(root: Path, what: str) -> SnapshotUnwritable:
-    """Return the error where a text says `what` went wrong; its colours and line ends are left out."""
-    plain = " ".join(_ESCAPES.sub("", what).split())
-    return SnapshotUnwritable(f"the snapshot {root} cannot be written: {plain[:500]}", path=str(root))
+def unwritable(root: Path, why: str, what: str = "snapshot") -> SnapshotUnwritable:
+    """Return the error where a text says `why`; its colours and line ends are left out."""
+    plain = " ".join(_ESCAPES.sub("", why).split())
+    return SnapshotUnwritable(f"the {what} {root} cannot be written: {plain[:500]}", path=str(root))
