@@ -83,7 +83,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, builder))
     except (OSError, PySparkRuntimeError) as error:
         raise BadSetting(
-            "Spark does not start; what it said is above",
+            f"Spark does not start: {error if isinstance(error, OSError) else 'what it said is above'}",
             hint="It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows.",
         ) from error
     session.sparkContext.setLogLevel("ERROR")
