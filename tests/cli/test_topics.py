@@ -22,6 +22,13 @@ def test_a_topic_is_created_labelled_found_and_deleted(run: Run) -> None:
     assert run("topics", "list", "-o", "name").out == ""
 
 
+@pytest.mark.parametrize("words", [("create", "orders"), ("create-partitioned-topic", "orders", "--partitions", "3")])
+def test_a_topic_may_have_labels_from_the_first_moment(run: Run, client: Client, words: tuple[str, ...]) -> None:
+    assert run("topics", *words, "--labels", "team=pay", "-l", "note=a,b").code == 0
+    assert client.get_topic("orders").labels == {"team": "pay", "note": "a,b"}
+    assert len(client.history("orders").entries) == 1
+
+
 @pytest.mark.parametrize("option", ["--custom-labels", "--custome-labels"])
 @pytest.mark.parametrize("pairs", ["team:pay,tier:gold", "team=pay,tier=gold"])
 def test_the_filter_takes_every_spelling(run: Run, client: Client, option: str, pairs: str) -> None:

@@ -228,6 +228,9 @@ def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
     assert list(here.iterdir()) == []
 
 
+ENDING = "ending as soon as Spark can; once more ends at once\n"
+
+
 @pytest.mark.parametrize(("number", "to"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg)])
 def test_a_signal_while_spark_starts_leaves_nothing_behind(
     tmp_path: Path, number: signal.Signals, to: Callable[[int, signal.Signals], None]
@@ -242,7 +245,7 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(
     assert starting.stderr.readline().startswith("WARNING: Using incubator modules")
     assert any(mark in each and "java" in each for each in commands_that_run())
     to(starting.pid, number)
-    assert starting.communicate(timeout=100)[1] == ""
+    assert starting.communicate(timeout=100)[1] == ENDING
     assert starting.returncode == 130
     eventually(lambda: not any(mark in each for each in commands_that_run()))
 
@@ -319,7 +322,7 @@ def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path)
     told = next(line for line in waiting.stderr if "WARNING" not in line)
     assert told == "another job is at commit 1: waiting for it\n"
     waiting.terminate()
-    assert waiting.communicate(timeout=60)[1] == "no new commit was made\n"
+    assert waiting.communicate(timeout=60)[1] == f"{ENDING}no new commit was made\n"
     assert waiting.returncode == 0
     claims.drop()
 

@@ -131,7 +131,11 @@ def compact(
             if is_shown:
                 session.output.note(f"another job is at commit {sequence}: waiting for it")
 
-        newest = run(settings, options, report, waits)
+        def stops() -> None:
+            if is_shown:
+                session.output.note("ending as soon as Spark can; once more ends at once")
+
+        newest = run(settings, options, report, waits, stops)
     if not has_new:
         session.output.note("no new commit was made")
     if newest is not None:

@@ -38,6 +38,16 @@ NewLabels = Annotated[
         autocompletion=complete_new_labels,
     ),
 ]
+FirstLabels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="K=V,K=V",
+        help="Labels that it has from the first moment.",
+        autocompletion=complete_new_labels,
+    ),
+]
 LabelKeys = Annotated[
     list[str] | None,
     typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.", autocompletion=complete_keys),
@@ -45,26 +55,28 @@ LabelKeys = Annotated[
 
 
 @command(app, "create", CREATION_OPTIONS)
-def create(session: Session, topic: Topic) -> None:
+def create(session: Session, topic: Topic, labels: FirstLabels = None) -> None:
     """Create a topic that is not partitioned.
 
     \b
     Examples:
       topicfold topics create orders
-      topicfold topics create acme/pay/orders --reason "new service"
+      topicfold topics create acme/pay/orders --labels team=pay,tier=gold --reason "new service"
     """
-    _create(session, topic, partitions=0)
+    _create(session, topic, 0, labels)
 
 
 @command(app, "create-partitioned-topic", CREATION_OPTIONS)
-def create_partitioned_topic(session: Session, topic: Topic, partitions: Partitions) -> None:
+def create_partitioned_topic(
+    session: Session, topic: Topic, partitions: Partitions, labels: FirstLabels = None
+) -> None:
     """Create a partitioned topic.
 
     \b
     Example:
       topicfold topics create-partitioned-topic orders --partitions 12
     """
-    _create(session, topic, partitions)
+    _create(session, topic, partitions, labels)
 
 
 @command(app, "update-partitioned-topic", CHANGE_OPTIONS)
@@ -249,7 +261,8 @@ def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
     return session.client.get_topic(topic)
 
 
-def _create(session: Session, topic: str, partitions: int) -> None:
-    created = session.client.create_topic(topic, partitions=partitions, **session.changes)
+def _create(session: Session, topic: str, partitions: int, labels: list[str] | None) -> None:
+    pairs = read_labels(labels, "--labels")
+    created = session.client.create_topic(topic, partitions=partitions, labels=pairs, **session.changes)
     session.output.show(created, [created.name], (), ())
     session.output.note(f"created {created.name}")

@@ -66,12 +66,16 @@ class _Stopped(Exception):
 
 
 def compact(
-    settings: Settings, options: CompactOptions, report: Report, waits: Waits = lambda sequence: None
+    settings: Settings,
+    options: CompactOptions,
+    report: Report,
+    waits: Waits = lambda sequence: None,
+    stops: Callable[[], None] = lambda: None,
 ) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
     Returns the newest commit, whoever made it; None where there is none. A signal ends the job as soon as Spark has
-    started, between two batches, or at once where it is sent again.
+    started, between two batches, or at once where it is sent again; `stops` is called when the first comes.
 
     Raises:
         BadSetting: there is no such log.
@@ -85,7 +89,7 @@ def compact(
         KeyboardInterrupt: a signal came before the end that `once` goes to.
     """
     facts = asyncio.run(log_facts(settings))
-    stop = Stop()
+    stop = Stop(stops)
     with stopping_on_signals(stop.say):
         session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
         slices = options.slices or max(2, session.sparkContext.defaultParallelism)

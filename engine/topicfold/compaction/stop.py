@@ -18,7 +18,9 @@ _AGAIN_SECONDS = 1.0
 class Stop:
     """Whether the job is to end, said in whatever thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, hears: Callable[[], None]) -> None:
+        """Take what is called when it is said."""
+        self._hears = hears
         self._said = threading.Event()
         self._query: StreamingQuery | None = None
 
@@ -30,6 +32,7 @@ class Stop:
     def say(self) -> None:
         """Have it end."""
         self._said.set()
+        self._hears()
         if self._query is not None:
             self._query.stop()
 
