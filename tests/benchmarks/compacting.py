@@ -57,7 +57,7 @@ async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
     _give_way()
     os.environ["PYTHONPATH"] = str(CHECKOUT / "engine")
     settings = {"spark.master": f"local[{_CORES}]", "spark.jars": connector()}
-    session = open_session(settings, needs_kafka=True)
+    session = await asyncio.to_thread(open_session, settings, needs_kafka=True)
     yield Spark(session, settings, bootstrap)
     session.stop()
 

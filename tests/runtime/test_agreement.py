@@ -24,6 +24,7 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime import agreement
 from topicfold.runtime.agreement import Compared
+from topicfold.runtime.engine import EngineOptions
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import lay_out_in_slices
 from topicfold.settings import Settings
@@ -152,7 +153,8 @@ def test_the_wait_is_random_up_to_five_seconds_and_at_least_half_of_that(share: 
     loop, store = VirtualLoop(), MemoryStore(partitions=1)
 
     async def waited() -> float:
-        async with running(store, random_share=lambda: share) as node:
+        told = {"random_share": lambda: share, "digest_within_seconds": EngineOptions().digest_within_seconds}
+        async with running(store, **told) as node:
             await make_orders(node)
             began, logged = loop.time(), loop.create_future()
             node.log.fate = lambda *_: logged.set_result(loop.time())

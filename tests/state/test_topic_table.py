@@ -131,7 +131,7 @@ def test_names_in_kafka_and_pending_steps_are_indexed_while_they_last() -> None:
 
 def test_columns_show_what_rows_show() -> None:
     record = TopicRecord(labels=frozen({"team": "pay"}), kafka_name="legacy", partitions=3)
-    named = live(1)._replace(payload_schema=2, payload=encode_record(record))
+    named = live(1)._replace(payload=encode_record(record))
     found = table(("a", live(1, team="pay", tier="gold")), ("gone", live(1)), ("b", named), ("gone", dead(2)))
     columns = found.shown_columns([2, 0])
     rows = found.keyed([2, 0], found.shown_all([2, 0]))
