@@ -115,7 +115,7 @@ class Compacting:
     def __init__(self, batches: int) -> None:
         self.batches = batches
 
-    def compact(self, settings: Any, options: Any, report: Callable[[Any, Any], None], waits: Any) -> None:
+    def compact(self, settings: Any, options: Any, report: Callable[[Any, Any], None], *_: Any) -> None:
         counts = dict.fromkeys(("topics", "namespaces", "tenants", "history"), 1)
         commit = SimpleNamespace(sequence=3, counts=counts, to=(5,), digests=("ab",))
         for _ in range(self.batches):
