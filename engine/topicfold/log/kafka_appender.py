@@ -70,11 +70,17 @@ class KafkaAppender:
         """Give what waits one second, then fail it."""
         self._send()
         self._is_closed = True
+        await self._all_told()
+        _purge(self._producer)
+        # What was on its way is told to have failed by another thread, a moment later.
+        await self._all_told()
+
+    async def _all_told(self) -> None:
+        """Return when it is told what became of everything, after one second at most."""
         deadline = self._loop.time() + _FLUSH_SECONDS
         while len(self._producer) and self._loop.time() < deadline:
             _poll(self._producer)
             await asyncio.sleep(_REAP_SECONDS)
-        _purge(self._producer)
 
     def _send(self) -> None:
         turn, self._turn = self._turn, defaultdict(list)
