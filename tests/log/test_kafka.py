@@ -327,8 +327,10 @@ class TestOutage:
                 await log.end_offsets()
         async with asyncio.timeout(13):
             assert isinstance(await failures.get(), LogUnavailable)
-        own_broker.resume()
         await log.close()
+        # One that slept for so long may need longer to be itself again than to start.
+        own_broker.kill()
+        own_broker.restart()
 
     async def test_closing_while_the_broker_is_away_fails_what_waits(
         self, own_broker: KafkaProcess, topic: str
