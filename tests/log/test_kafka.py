@@ -304,14 +304,16 @@ class TestOutage:
     ) -> None:
         log = await KafkaLog.open(own_broker.bootstrap, topic, partitions=1)
         following = Following(log)
+        # What a killed broker wrote and could not answer any more may be told to have failed.
         for number in range(100):
-            log.append(0, b"%d" % number, never)
+            log.append(0, b"%d" % number, maybe)
         await following.seen(100)
         own_broker.kill()
         own_broker.restart()
-        log.append(0, b"after", never)
+        append_until_followed(log, following, b"after")
         entries = await following.seen(101)
         assert [entry.offset for entry in entries] == list(range(len(entries)))
+        assert following.values(0)[:101] == [*(b"%d" % number for number in range(100)), b"after"]
         assert following.faults == []
         await log.close()
 
@@ -342,6 +344,20 @@ class TestOutage:
         await log.close()
         assert failures.qsize() == 1
         own_broker.resume()
+
+
+def maybe(error: TopicfoldError) -> None:
+    """Stand for `failed` where an append may fail."""
+
+
+def append_until_followed(log: KafkaLog, following: Following, value: bytes) -> None:
+    """Append `value` to partition 0, again where the log gave up on it and it is not there."""
+
+    def again(_: TopicfoldError) -> None:
+        if value not in following.values(0):
+            log.append(0, value, again)
+
+    log.append(0, value, again)
 
 
 def alter(admin: AdminClient, topic: str, name: str, value: str) -> None:
