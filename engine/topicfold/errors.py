@@ -31,7 +31,6 @@
     ├── Wait                   nothing was applied; the same request may succeed later
     │   ├── NotReady           the partition is not folded yet, or stopped
     │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
-    │   │   └── LogFull        it has no room: nothing was written
     │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or does not let us
     │   ├── KeysUnavailable    the keys that verify tokens cannot be had
     │   ├── Overloaded         queues are full, or too many watch already
@@ -310,10 +309,6 @@ class LogUnavailable(Wait):
     """The log cannot be reached, or must not be written to."""
 
     code = "log_unavailable"
-
-
-class LogFull(LogUnavailable):
-    """The log has no room: nothing of what was appended is in it, and nothing will be."""
 
 
 class ClusterUnavailable(Wait):

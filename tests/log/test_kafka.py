@@ -332,7 +332,6 @@ class TestOutage:
         await log.close()
         # One that slept for so long may need longer to be itself again than to start.
         own_broker.kill()
-        own_broker.restart()
 
     async def test_closing_while_the_broker_is_away_fails_what_waits(
         self, own_broker: KafkaProcess, topic: str

@@ -19,8 +19,8 @@ import pytest
 import topicfold
 from tests.log import sqlite_writer
 from tests.log.following import Following, never
-from topicfold.errors import BadSetting, LogFull, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
-from topicfold.log.port import Entry, SettingProblem
+from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
+from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from topicfold.errors import LogFull, LogUnavailable
+from topicfold.errors import LogUnavailable
 from topicfold.log.codec import decode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
-from topicfold.log.port import Failed, SettingProblem
+from topicfold.log.port import Failed, LogFull, SettingProblem
 from topicfold.model.events import Event
 from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked

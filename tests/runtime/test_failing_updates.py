@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, turns
-from topicfold.errors import InvalidRequest, LogFull, OutcomeUnknown, PolicyUnmet, TooLarge
-from topicfold.log.port import Failed, SettingProblem
+from topicfold.errors import InvalidRequest, OutcomeUnknown, PolicyUnmet, TooLarge
+from topicfold.log.port import Failed, LogFull, SettingProblem
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Postponed
 from topicfold.runtime.asking import Written

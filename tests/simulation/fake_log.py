@@ -14,8 +14,8 @@ from random import Random
 
 from tests.simulation.virtual_loop import owned_by
 from tests.simulation.weather import CALM
-from topicfold.errors import LogFull, LogUnavailable
-from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.errors import LogUnavailable
+from topicfold.log.port import Deliver, Entry, Failed, Fault, LogFull, SettingProblem
 
 CHECKPOINT = 8
 """Batches end at multiples of this, so that all nodes are seen at the same positions."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +50,20 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
     before = manifest(tmp_path).read_bytes()
     assert put_commit(tmp_path, replace(COMMIT, to=(9, 9))) is None
     assert manifest(tmp_path).read_bytes() == before
+
+
+def test_nothing_is_left_of_a_commit_for_which_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    put_commit(tmp_path, COMMIT)
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(os, "fsync", is_full)
+    with pytest.raises(OSError, match="No space"):
+        put_commit(tmp_path, replace(COMMIT, sequence=COMMIT.sequence + 1))
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_newest_comes_first(tmp_path: Path) -> None:

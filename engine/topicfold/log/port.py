@@ -11,10 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from topicfold.errors import TopicfoldError
+from topicfold.errors import LogUnavailable, TopicfoldError
 
 CLIENT_LOGGER = "topicfold.kafka"
 """The standard library's logger that an adapter's client library writes to."""
+
+
+class LogFull(LogUnavailable):
+    """The log has no room: nothing of what was appended is in it, and nothing will be."""
 
 
 class Entry(NamedTuple):

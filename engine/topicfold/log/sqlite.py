@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from topicfold.errors import LogFull, LogUnavailable, Overloaded, TooLarge
+from topicfold.errors import LogUnavailable, Overloaded, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.gaps import ends_before
-from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.log.port import Deliver, Entry, Failed, Fault, LogFull, SettingProblem
 from topicfold.log.sqlite_delivery import Follow
 from topicfold.log.sqlite_file import SqliteFile
 from topicfold.log.sqlite_worker import Append, SqliteWorker, refusal

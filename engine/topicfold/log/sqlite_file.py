@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import apsw
 
-from topicfold.errors import BadSetting, LogFull, LogUnavailable, TopicfoldError, WrongLog
+from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.plain_file import file_identity, file_made
-from topicfold.log.port import Entry
+from topicfold.log.port import Entry, LogFull
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
 FORMAT = 1

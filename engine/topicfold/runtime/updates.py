@@ -18,10 +18,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from topicfold.errors import LogFull, LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
+from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.payload import decode_indexed
-from topicfold.log.port import Log
+from topicfold.log.port import Log, LogFull
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
 from topicfold.model.records import Record
 from topicfold.runtime.barrier import Barriers

@@ -183,12 +183,16 @@ def put_if_absent(path: Path, content: bytes) -> bool:
 
 
 def write_durably(path: Path, content: bytes | memoryview) -> None:
-    """Make a new file, readable by its owner only, that is on the disk when this returns."""
+    """Make a new file, readable by its owner only, that is on the disk when this returns; none where that fails."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+        try:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        except OSError:
+            path.unlink()
+            raise
 
 
 def sync_directory(path: Path) -> None:

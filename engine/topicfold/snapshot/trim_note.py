@@ -58,10 +58,6 @@ def put_note(root: Path, note: TrimNote) -> None:
     before = read_note(root, note.incarnation, len(note.floors))
     floors = tuple(map(max, note.floors, before.floors))
     unfinished = root / f".{NOTE}.{secrets.token_hex(8)}"
-    try:
-        write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
-        os.replace(unfinished, root / NOTE)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+    write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
+    os.replace(unfinished, root / NOTE)
     sync_directory(root)
