@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from random import Random
 
 _FIRST, _LAST = 20_000, 32_767
 """Below those that a system gives to whoever asks for any: those may be taken before the server is up."""
 
-_random = Random(f"{os.getpid()} {os.environ.get('PYTEST_XDIST_WORKER')}")
+_random = Random()
 _given: set[int] = set()
 
 

@@ -21,7 +21,6 @@ from tests.benchmarks.machine import resident_bytes
 from tests.benchmarks.report import Goal, Row, row
 from tests.benchmarks.servers import kafka_server
 from tests.benchmarks.site import Site
-from tests.benchmarks.watch_load import frames_of_all
 from tests.benchmarks.watch_resume import resuming
 from tests.benchmarks.watch_writer import Write, Written, make, write, writer_on
 from tests.benchmarks.watchers import Asked, close_watches, delivery_of, open_watches, party_on
@@ -162,9 +161,9 @@ class Place:
         """Have one watch after the other match; return the median seconds until its frame, and until the answer."""
         numbers = list(range(min(many, 5 * _BATCH if pace else _IN_A_ROW)))
         self._writer.run(write, self._writes(_WATCHED, 1, w="none"), PAUSE_SECONDS)
-        self._party.run(frames_of_all, 1, PAUSE_SECONDS)
+        self._party.run(watch_load.frames_of_all, 1, PAUSE_SECONDS)
         written = self._writer.run(write, [Write(_WATCHED, {"w": f"x{number}"}) for number in numbers], pace)
-        came = self._party.run(frames_of_all, 2 * len(numbers) - 1, _FRAMES_SECONDS)
+        came = self._party.run(watch_load.frames_of_all, 2 * len(numbers) - 1, _FRAMES_SECONDS)
         first = [came[number][0][0] for number in numbers]
         late = [when - each.sent for when, each in zip(first, written, strict=True)]
         return median(late), median(each.seconds for each in written)

@@ -257,7 +257,8 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
     for last in ([option, ""], [option, " "], attached):
         ran = bare_run(*before, *last)
         assert ran.code == 2
-        assert ran.err.startswith(f"error: Invalid value for '{option}': it must not be empty\n")
+        name = "'--file' / '-f'" if option == "-f" else f"'{option}'"
+        assert ran.err.startswith(f"error: Invalid value for {name}: it must not be empty\n")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
-from topicfold.client.connecting import http_options
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
@@ -230,8 +229,3 @@ def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:
     answer = httpx2.Response(200, content=b"[" * 100_000)
     with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):
         client.list_tenants()
-
-
-def test_connections_that_watches_hold_are_not_missed_by_calls() -> None:
-    limits = http_options("http://127.0.0.1", {})["limits"]
-    assert limits.max_connections is None

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
@@ -20,6 +21,8 @@ from topicfold.wire.confirmation import query_text
 IMPATIENT = RetryRule(max_attempts=3, first_delay_seconds=0.001, max_delay_seconds=0.002)
 START = (added("a"), line("BOOKMARK", "c0", initial=True))
 CHANGES = (added("b", "c1"), added("c", "c2"))
+WATCHES = 100
+"""As many connections as the HTTP library would give to all."""
 Follow = Callable[..., list[Frame]]
 
 
@@ -115,6 +118,19 @@ def test_the_namespace_of_the_client_is_watched_if_no_other_is_named() -> None:
         client.watch() as frames,
     ):
         assert names([next(frames)]) == ["a"]
+
+
+def test_connections_that_watches_hold_are_not_missed_by_calls() -> None:
+    held = [stream(*START, stays_open=True)] * WATCHES
+    with (
+        scripted(*held, refusal(403, "forbidden")) as server,
+        Client(server.url, retry=IMPATIENT) as client,
+        ExitStack() as stack,
+    ):
+        for _ in range(WATCHES):
+            next(stack.enter_context(client.watch()))
+        with pytest.raises(Forbidden):
+            client.list_tenants()
 
 
 def test_another_thread_ends_a_watch_that_waits_for_a_frame() -> None:

@@ -37,6 +37,7 @@ from topicfold.state.fold import PartitionState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
 
 
 @pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -189,10 +190,8 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
     append(log, random_values(6, 60))
     settings = spark_settings("local-cluster[2,1,1024]")
     options = [part for name, value in settings.items() for part in ("--spark-setting", f"{name}={value}")]
-    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file), *options,
-               "--snapshot", str(tmp_path / "snapshot"), "--batch-rows", "40", "-o", "json"]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=200)
+    command = command_of(log, tmp_path / "snapshot", "--once", *options, "--batch-rows", "40", "-o", "json")
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=200)
     assert ran.returncode == 0, ran.stderr
     assert '"sequence": 2' in ran.stdout
     assert "compacted sequence=1 events=" in ran.stderr
@@ -202,17 +201,15 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
 def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_path: Path) -> None:
     log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
     append(log, random_values(7, 60))
-    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file), "--batch-rows", "20",
-               "--snapshot", str(root), "--slices", "2"]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    command = command_of(log, root, "--once", "--batch-rows", "20", "--slices", "2")
+    jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) for _ in range(2)]
     told = [line for job in jobs for line in job.communicate(timeout=200)[1].splitlines()]
     assert [job.returncode for job in jobs] == [0, 0]
     expected = ("compacted ", "no new commit", "another job is at commit", "WARNING: Using incubator modules")
     assert [line for line in told if not line.startswith(expected)] == []
     assert sum(line.startswith("compacted ") for line in told) == len(sequences(root))
     require_equal(root, replayed(log))
-    again = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=True, env=environment)
+    again = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert json.loads(again.stdout)["sequence"] == sequences(root)[0]
     assert "no new commit was made" in again.stderr
 
@@ -237,10 +234,8 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(
 ) -> None:
     log, mark = settings_of(log_file=tmp_path / "log.db"), f"mark-{uuid.uuid4().hex}"
     append(log, random_values(11, 10))
-    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file),
-               "--snapshot", str(tmp_path / "snapshot"), "--spark-setting", f"spark.app.id={mark}"]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    command = command_of(log, tmp_path / "snapshot", "--once", "--spark-setting", f"spark.app.id={mark}")
+    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
     assert starting.stderr is not None
     assert starting.stderr.readline().startswith("WARNING: Using incubator modules")
     assert any(mark in each and "java" in each for each in commands_that_run())
@@ -302,12 +297,16 @@ def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path, spark: dic
         compact(log, options, print)
 
 
+def command_of(log: Settings, root: Path, *options: str) -> list[str]:
+    """Return what compacts `log`, to be run with `ENVIRONMENT`."""
+    places = ["--log", str(log.log_file), "--snapshot", str(root)]
+    return [sys.executable, "-m", "topicfold", "compact", *places, *options]
+
+
 def commanded(log: Settings, root: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command once, in a process of its own."""
-    command = [sys.executable, "-m", "topicfold", "compact", "--once", "--log", str(log.log_file),
-               "--snapshot", str(root), "--slices", "2"]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=cwd, timeout=200)
+    command = command_of(log, root, "--once", "--slices", "2")
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd=cwd, timeout=200)
 
 
 def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path) -> None:
@@ -315,9 +314,8 @@ def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path)
     append(log, random_values(8, 10))
     claims = Claims(root)
     assert claims.take(1, GENESIS_COMMIT, (0, 0))
-    command = [sys.executable, "-m", "topicfold", "compact", "--log", str(log.log_file), "--snapshot", str(root)]
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
-    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    command = command_of(log, root)
+    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert waiting.stderr is not None
     told = next(line for line in waiting.stderr if "WARNING" not in line)
     assert told == "another job is at commit 1: waiting for it\n"

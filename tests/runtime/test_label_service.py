@@ -161,15 +161,15 @@ async def test_plain_listeners_that_hang_keep_nobody_waiting(node: Node, service
     hung, told, may_end = asyncio.Queue[str](), asyncio.Queue[str](), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def hanging(number: int) -> LabelListener:
+    def hanging() -> LabelListener:
         def hang(topic: str, labels: Labels | None) -> None:
             loop.call_soon_threadsafe(hung.put_nowait, topic)
             may_end.wait()
 
         return hang
 
-    for number in range(40):
-        service.register_label_listener(DEFAULT, hanging(number))
+    for _ in range(40):
+        service.register_label_listener(DEFAULT, hanging())
     await node.label(team="ops")
     async with asyncio.timeout(10):
         for _ in range(40):

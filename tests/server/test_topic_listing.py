@@ -43,6 +43,10 @@ ALL = ["a", "b", "c-partition-0", "c-partition-1", "d"]
 Open = Callable[[str], Awaitable[RestNode]]
 
 
+def asked() -> Asked:
+    return Asked(asyncio.get_running_loop().time() + 5)
+
+
 @pytest.fixture
 async def listing_by(store: MemoryStore) -> AsyncIterator[Open]:
     """Starts a node with some topics and the topic listing of that name."""
@@ -52,8 +56,7 @@ async def listing_by(store: MemoryStore) -> AsyncIterator[Open]:
         async def start(name: str, **settings: Any) -> RestNode:
             rest = await stack.enter_async_context(rest_node(store, topic_listing=name, **settings))
             for local, record in RECORDS.items():
-                asked = Asked(asyncio.get_running_loop().time() + 5)
-                await rest.node.writing.create_topic(parse_topic(local), record, asked)
+                await rest.node.writing.create_topic(parse_topic(local), record, asked())
             return rest
 
         yield start
@@ -258,10 +261,6 @@ async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(
     monkeypatch.setattr(plugins.Chosen, "list", held)
     async with rest_node(store, topic_listing=plugin(plugins.Chosen)) as rest:
         writing = rest.node.writing
-
-        def asked() -> Asked:
-            return Asked(asyncio.get_running_loop().time() + 5)
-
         await writing.create_topic(parse_topic("a"), TopicRecord(), asked())
         listing = asyncio.create_task(rest.problem("GET", f"{PATH}?properties=only={DEFAULT}/a"))
         await asyncio.wait_for(called.wait(), 5)

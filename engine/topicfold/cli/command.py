@@ -13,7 +13,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,12 +43,11 @@ class _Command(TyperCommand):
         Raises:
             BadParameter: a place is the empty text.
         """
+        texts, _, _ = self.make_parser(ctx).parse_args(list(args))
         for param in self.params:
-            for name in param.opts if getattr(param, "metavar", None) in _PLACES else ():
-                given = [after for before, after in pairwise(args) if before == name]
-                given += [each.partition("=")[2] for each in args if each.startswith(f"{name}=")]
-                if not all(map(str.strip, given)):
-                    raise typer.BadParameter("it must not be empty", ctx, param_hint=f"'{name}'")
+            given = texts.get(param.name, ()) if getattr(param, "metavar", None) in _PLACES else ()
+            if not all(map(str.strip, [given] if isinstance(given, str) else given)):
+                raise typer.BadParameter("it must not be empty", ctx, param)  # type: ignore[arg-type]  # Typer's
         return super().parse_args(ctx, args)
 
 

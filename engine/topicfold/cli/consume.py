@@ -124,6 +124,8 @@ def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
     So the group is left, and what was printed is committed. Raised inside a poll it may end up in a callback of Kafka's
     client, which makes a SystemError of it.
     """
+    from topicfold.signals import handling
+
     is_pressed = False
 
     def check() -> None:
@@ -135,12 +137,8 @@ def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
         check()
         is_pressed = True
 
-    before = {each: signal.signal(each, press) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handling(press, signal.SIGINT, signal.SIGTERM):
         yield check
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _print(session: Session, consumer: LabelConsumer, max_records: int | None, check: Callable[[], None]) -> None:

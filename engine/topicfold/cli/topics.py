@@ -28,26 +28,15 @@ if TYPE_CHECKING:
 
 app = new_app(group=policy_group(*older_topic_policies()))
 
-NewLabels = Annotated[
-    list[str],
-    typer.Option(
-        "--labels",
-        "-l",
-        metavar="K=V,K=V",
-        help="Labels; repeat it for values that hold commas.",
-        autocompletion=complete_new_labels,
-    ),
-]
-FirstLabels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        "-l",
-        metavar="K=V,K=V",
-        help="Labels that it has from the first moment.",
-        autocompletion=complete_new_labels,
-    ),
-]
+_LABELS = typer.Option(
+    "--labels",
+    "-l",
+    metavar="K=V,K=V",
+    help="Labels; repeat it for values that hold commas.",
+    autocompletion=complete_new_labels,
+)
+NewLabels = Annotated[list[str], _LABELS]
+FirstLabels = Annotated[list[str] | None, _LABELS]
 LabelKeys = Annotated[
     list[str] | None,
     typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.", autocompletion=complete_keys),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
@@ -89,10 +88,11 @@ def follow(session: Session, frames: Watch) -> None:
         TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
     """
     from topicfold.client import Bookmark
+    from topicfold.signals import handling
 
     lines, has_begun = Lines(), False
     try:
-        with _ended_by_sigterm_too(), frames:
+        with handling(signal.default_int_handler, signal.SIGTERM), frames:
             for frame in frames:
                 if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                     session.output.note(NOTHING_YET)
@@ -105,16 +105,6 @@ def follow(session: Session, frames: Watch) -> None:
     except KeyboardInterrupt:
         _say_where(session, frames)
         raise
-
-
-@contextmanager
-def _ended_by_sigterm_too() -> Iterator[None]:
-    """Have SIGTERM interrupt the block as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _say_where(session: Session, frames: Watch) -> None:

@@ -231,10 +231,13 @@ class _Job:
         try:
             done = self._compactor.take(partial(run_on_spark, records, self._keys), self._wait)
         except Exception as error:
-            self._error = self._translated(error) if isinstance(error, PySparkException | Py4JError) else error
             if self._stop.is_said:
                 # A stream that is stopped takes the ground from under its batch.
                 self._error = _Stopped()
+            elif isinstance(error, PySparkException | Py4JError):
+                self._error = self._translated(error)
+            else:
+                self._error = error
             # It is told by whoever called; Spark would tell it at length.
             self._session.sparkContext.setLogLevel("OFF")
             raise

@@ -6,10 +6,13 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from pyspark.sql.streaming.query import StreamingQuery
+
+from topicfold.signals import handling
 
 _AGAIN_SECONDS = 1.0
 """What comes sooner is the same signal: to a process and to its group."""
@@ -21,17 +24,12 @@ class Stop:
     def __init__(self, hears: Callable[[], None]) -> None:
         """Take what is called when it is said."""
         self._hears = hears
-        self._said = threading.Event()
         self._query: StreamingQuery | None = None
-
-    @property
-    def is_said(self) -> bool:
-        """Whether it is."""
-        return self._said.is_set()
+        self.is_said = False
 
     def say(self) -> None:
         """Have it end."""
-        self._said.set()
+        self.is_said = True
         self._hears()
         if self._query is not None:
             self._query.stop()
@@ -43,28 +41,22 @@ class Stop:
             query.stop()
 
 
-class stopping_on_signals:  # noqa: N801 - a context manager
-    """Calls `stop`, in a thread of its own, on SIGTERM and SIGINT; whoever sends one again later does not wait."""
+@contextmanager
+def stopping_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop`, in a thread of its own, on SIGTERM and SIGINT; whoever sends one again later does not wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stopped_at = math.inf
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._stopped_at = math.inf
-        self._before: dict[signal.Signals, object] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        for each in (signal.SIGTERM, signal.SIGINT):
-            self._before[each] = signal.signal(each, self._take)
-
-    def __exit__(self, *_: object) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler)  # type: ignore[arg-type]
-
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def take(number: int, frame: FrameType | None) -> None:
+        nonlocal stopped_at
         now = time.monotonic()
-        if now > self._stopped_at + _AGAIN_SECONDS:
+        if now > stopped_at + _AGAIN_SECONDS:
             signal.default_int_handler(number, frame)
-        elif self._stopped_at == math.inf:
-            self._stopped_at = now
-            threading.Thread(target=self._stop).start()
+        elif stopped_at == math.inf:
+            stopped_at = now
+            threading.Thread(target=stop).start()
+
+    with handling(take, signal.SIGTERM, signal.SIGINT):
+        yield

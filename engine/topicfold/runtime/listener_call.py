@@ -7,7 +7,7 @@ from collections.abc import Callable
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from topicfold.runtime.own_thread import call_in_own_thread
+from topicfold.runtime.own_thread import call_in_own_thread, is_cancelled
 
 
 async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any) -> BaseException | None:
@@ -24,8 +24,7 @@ async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any
         if isawaitable(answer):
             await answer
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if is_cancelled():
             raise
         return error
     except BaseException as error:  # noqa: BLE001 -- whoever calls it tells what it raised, and goes on

@@ -22,6 +22,7 @@ from pyroaring import BitMap
 from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
 from topicfold.model.names import partition_base, split_topic
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.own_thread import is_cancelled
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.state.topic_table import TopicTable
@@ -156,8 +157,7 @@ class Listings:
         except (TopicfoldError, GeneratorExit):
             raise
         except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             _log.exception("topic_listing_failed", listing=self._name)
             reason = str(error) if isinstance(error, _NoNames) else f"raised {type(error).__name__}"

@@ -14,6 +14,12 @@ from contextvars import copy_context
 from typing import Any
 
 
+def is_cancelled() -> bool:
+    """Whether the task that runs is itself being cancelled, and not only what it called."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def call_in_own_thread(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
     """Return what `call` returns, raise what it raises. Who waits no longer leaves it to itself.
 

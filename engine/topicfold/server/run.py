@@ -32,6 +32,7 @@ from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.loopback import is_loopback
 from topicfold.settings import Settings
+from topicfold.signals import handling
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
 from topicfold.telemetry import configure_logging
 
@@ -140,12 +141,8 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         """Stop on SIGTERM and SIGINT while the context lasts."""
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
+        with handling(self.handle_exit, signal.SIGTERM, signal.SIGINT):
             yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
 
 def server_of(

@@ -21,7 +21,7 @@ def naming_unwritable(root: Path, what: str = "snapshot") -> Iterator[None]:
     """
     try:
         yield
-    except ConnectionError:
+    except (ConnectionError, TimeoutError):
         raise
     except OSError as error:
         place = f"{error.filename}: " if error.strerror and error.filename else ""
