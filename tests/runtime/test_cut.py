@@ -57,8 +57,8 @@ class Watched:
 def rows(cut: NamespaceCut) -> Rows:
     """Return all that is left of a cut, taken two at a time."""
     taken = []
-    while some := cut.take(2):
-        taken += [(key, dict(row.labels)) for key, row in some]
+    while numbers := cut.take(2):
+        taken += [(key, dict(row.labels)) for key, row in cut.rows(numbers)]
     return taken
 
 
@@ -78,6 +78,15 @@ def test_what_changes_while_it_is_read_is_shown_as_it_was() -> None:
     watched.label("b", v="1")
     watched.label("b", v="2")
     assert rows(cut) == [("b", {"v": "0"})]
+
+
+def test_only_topics_that_have_not_changed_are_read_from_the_table() -> None:
+    watched = Watched("a", "b", "c")
+    cut = watched.open()
+    assert cut.is_unchanged([0, 1, 2])
+    watched.label("b", v="1")
+    watched.end("c")
+    assert [cut.is_unchanged([number]) for number in range(3)] == [True, False, False]
 
 
 def test_cuts_of_different_moments_show_different_things() -> None:

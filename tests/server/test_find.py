@@ -262,6 +262,7 @@ async def test_a_long_answer_is_one_cut_while_the_fold_goes_on(rest: RestNode, m
     monkeypatch.setattr(Request, "is_disconnected", change_meanwhile)
     answer = await rest.get(f"{FIND_PATH}?label=team=pay")
     assert names_in(answer) == names
+    assert all(item["labels"] == {"team": "pay"} for item in answer["items"])
     assert answer["counts"]["matched"] == len(names)
     assert "content-length" not in (await rest.send("GET", f"{FIND_PATH}?label=team=pay")).headers
 

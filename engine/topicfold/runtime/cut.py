@@ -40,15 +40,20 @@ class NamespaceCut:
         """The topics of the namespace, of whatever number, that have changed since; not all where the cut is lost."""
         return self._past.changed(self.age)
 
-    def take(self, most: int) -> list[tuple[str, TopicRow]]:
-        """Return the keys and rows of up to `most` more topics, none at the end and where the cut is lost.
+    def take(self, most: int) -> list[int]:
+        """Return the numbers of up to `most` more topics, none at the end and where the cut is lost.
 
-        The fold may go on before the next are taken.
+        The fold may go on before the next are taken, but not before these are read.
         """
-        while not self.is_lost and (numbers := list(islice(self._numbers, most))):
-            if rows := self.table.keyed(numbers, self._past.rows(numbers, self._taken)):
-                return rows
-        return []
+        return [] if self.is_lost else list(islice(self._numbers, most))
+
+    def rows(self, numbers: Sequence[int]) -> list[tuple[str, TopicRow]]:
+        """Return the keys and rows of topics that were just taken."""
+        return self.table.keyed(numbers, self._past.rows(numbers, self._taken))
+
+    def is_unchanged(self, numbers: Sequence[int]) -> bool:
+        """Return whether the table certainly has topics that were just taken as they were."""
+        return self._past.is_unchanged(numbers)
 
     def close(self) -> None:
         """Keep nothing for this cut any more."""
@@ -82,6 +87,10 @@ class _Past:
             if at < len(replaced):
                 rows[place] = replaced[at][1]
         return rows
+
+    def is_unchanged(self, numbers: Sequence[int]) -> bool:
+        """Return whether none of `numbers` has changed as far back as a cut is open. Cost: O(1) where nothing has."""
+        return not self._rows or self._rows.keys().isdisjoint(numbers)
 
     def save(self, delta: TopicDelta) -> None:
         """Keep the row that a change replaces."""

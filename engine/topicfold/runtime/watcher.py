@@ -271,10 +271,10 @@ class Watcher:
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject
-        while chunk := cut.take(CHUNK):
+        while numbers := cut.take(CHUNK):
             frames = [
                 subject.encoding.item(cut.namespace, key, row)
-                for key, row in chunk
+                for key, row in cut.rows(numbers)
                 if subject.may_see(cut.namespace, row.grants)
             ]
             self._write(frames)

@@ -73,9 +73,8 @@ class FoundAnswer:
         yield head
         separator = b""
         for cut in cuts:
-            while chunk := cut.take(CHUNK):
-                written = await self.items.written(cut.namespace, cut.table, chunk)
-                yield separator + b",".join(written)
+            while numbers := cut.take(CHUNK):
+                yield separator + b",".join(await self.items.of_cut(cut, numbers))
                 separator = b","
             if cut.is_lost:
                 raise Overloaded(f"{MAX_CHANGES} topics of {cut.namespace} have changed meanwhile")

@@ -14,6 +14,7 @@ from topicfold.log.codec import decode_event
 from topicfold.log.payload import decode_topic
 from topicfold.model.names import parse_topic, topic_of_key
 from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.reading import TopicView
 from topicfold.server.node import Node
 from topicfold.server.topic_items import TopicWriter
@@ -41,22 +42,30 @@ class FoundItems:
         """Return topics that are shown now, by namespace, as JSON, all as they are now.
 
         Raises:
-            LogUnavailable, Resync: as `written`.
+            LogUnavailable, Resync: as `_written`.
         """
-        identity = self.node.engine.identity
         if not self.as_records:
-            return [
-                written
-                for namespace, table, numbers in picked
-                for written in TopicWriter(identity, namespace).write_all(table.shown_columns(numbers))
-            ]
+            return [written for each in picked for written in self._as_now(*each)]
         rows = [table.keyed(numbers, table.shown_all(numbers)) for _, table, numbers in picked]
         found = []
         for (namespace, table, _), some in zip(picked, rows, strict=True):
-            found += await self.written(namespace, table, some)
+            found += await self._written(namespace, table, some)
         return found
 
-    async def written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
+    async def of_cut(self, cut: NamespaceCut, numbers: Sequence[int]) -> list[bytes]:
+        """Return topics that were just taken of `cut` as JSON, each as it was then.
+
+        Raises:
+            LogUnavailable, Resync: as `_written`.
+        """
+        if not self.as_records and cut.is_unchanged(numbers):
+            return self._as_now(cut.namespace, cut.table, numbers)
+        return await self._written(cut.namespace, cut.table, cut.rows(numbers))
+
+    def _as_now(self, namespace: str, table: TopicTable, numbers: Sequence[int]) -> list[bytes]:
+        return TopicWriter(self.node.engine.identity, namespace).write_all(table.shown_columns(numbers))
+
+    async def _written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
         """Return topics of a namespace as JSON, each as it was when its row was read.
 
         Waits for nothing but the log, and that only for a record that has changed since then.
