@@ -15,7 +15,6 @@ from starlette.requests import Request
 from tests.server.rest import RestNode
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
-from topicfold.runtime.asking import Asked
 from topicfold.runtime.revision import decode_revision
 from topicfold.server.find import FIND_PATH, MAX_PAGE
 from topicfold.wire.confirmation import query_text
@@ -27,8 +26,8 @@ DEFAULT = "persistent://public/default"
 async def make(rest: RestNode, *names: str, **labels: str) -> None:
     """Make topics with these labels."""
     for name in names:
-        asked = Asked(asyncio.get_running_loop().time() + 5)
-        await rest.node.writing.create_topic(parse_topic(name), TopicRecord(labels=frozen(labels)), asked)
+        record = TopicRecord(labels=frozen(labels))
+        await rest.node.writing.create_topic(parse_topic(name), record, rest.node.asked())
 
 
 async def find_all(rest: RestNode, query: str = "") -> list[str]:

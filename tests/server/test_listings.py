@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.server.rest import RestNode, listening
@@ -11,7 +9,6 @@ from tests.server.watching import opened
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.model.topic_hash import topic_list_hash
-from topicfold.runtime.asking import Asked
 from topicfold.runtime.writing import Writing
 
 DEFAULT = "persistent://public/default"
@@ -26,8 +23,7 @@ async def topics(rest: RestNode) -> RestNode:
     """A namespace with topics of its users, and some that Pulsar would have made."""
     for local in (*SYSTEM, *INTERNAL, *USERS):
         record = TopicRecord(partitions=1 if local == SYSTEM[0] else 0)
-        asked = Asked(asyncio.get_running_loop().time() + 5)
-        await Writing(rest.node.engine).create_topic(parse_topic(local), record, asked)
+        await Writing(rest.node.engine).create_topic(parse_topic(local), record, rest.node.asked())
     return rest
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.server.rest import RestNode
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind
 from topicfold.model.records import NamespaceRecord
-from topicfold.runtime.asking import Asked
 from topicfold.runtime.writing import Writing
 
 ACME = "/admin/v2/tenants/acme"
@@ -57,7 +54,7 @@ async def test_a_tenant_that_exists_by_a_namespace_alone_can_be_ended(rest: Rest
     await rest.done("PUT", ACME)
     create, delete = updates.create(NamespaceRecord(), "acme/x"), updates.delete(updates.tenant_missing("acme"))
     engine = rest.node.engine
-    asked = Asked(asyncio.get_running_loop().time() + 5)
+    asked = rest.node.asked()
     writing = Writing(engine)
     await writing._submit_once(engine.target(AggregateKind.NAMESPACE, "acme/x"), create, asked)
     await writing._submit_once(engine.target(AggregateKind.TENANT, "acme"), delete, asked)

@@ -24,7 +24,6 @@ from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.asking import Asked
 from topicfold.runtime.listings import InFlight, Listings
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
@@ -43,10 +42,6 @@ ALL = ["a", "b", "c-partition-0", "c-partition-1", "d"]
 Open = Callable[[str], Awaitable[RestNode]]
 
 
-def asked() -> Asked:
-    return Asked(asyncio.get_running_loop().time() + 5)
-
-
 @pytest.fixture
 async def listing_by(store: MemoryStore) -> AsyncIterator[Open]:
     """Starts a node with some topics and the topic listing of that name."""
@@ -56,7 +51,7 @@ async def listing_by(store: MemoryStore) -> AsyncIterator[Open]:
         async def start(name: str, **settings: Any) -> RestNode:
             rest = await stack.enter_async_context(rest_node(store, topic_listing=name, **settings))
             for local, record in RECORDS.items():
-                await rest.node.writing.create_topic(parse_topic(local), record, asked())
+                await rest.node.writing.create_topic(parse_topic(local), record, rest.node.asked())
             return rest
 
         yield start
@@ -260,7 +255,7 @@ async def test_numbers_of_a_namespace_that_ended_choose_nothing_of_the_next(
 
     monkeypatch.setattr(plugins.Chosen, "list", held)
     async with rest_node(store, topic_listing=plugin(plugins.Chosen)) as rest:
-        writing = rest.node.writing
+        writing, asked = rest.node.writing, rest.node.asked
         await writing.create_topic(parse_topic("a"), TopicRecord(), asked())
         listing = asyncio.create_task(rest.problem("GET", f"{PATH}?properties=only={DEFAULT}/a"))
         await asyncio.wait_for(called.wait(), 5)

@@ -42,7 +42,7 @@ class FoundItems:
         """Return topics that are shown now, by namespace, as JSON, all as they are now.
 
         Raises:
-            LogUnavailable, Resync: as `_written`.
+            LogUnavailable, Resync: a record that has changed meanwhile cannot be had of the log.
         """
         if not self.as_records:
             return [written for each in picked for written in self._as_now(*each)]
@@ -56,7 +56,7 @@ class FoundItems:
         """Return topics that were just taken of `cut` as JSON, each as it was then.
 
         Raises:
-            LogUnavailable, Resync: as `_written`.
+            LogUnavailable, Resync: a record that has changed meanwhile cannot be had of the log.
         """
         if not self.as_records and cut.is_unchanged(numbers):
             return self._as_now(cut.namespace, cut.table, numbers)

@@ -59,5 +59,8 @@ def put_note(root: Path, note: TrimNote) -> None:
     floors = tuple(map(max, note.floors, before.floors))
     unfinished = root / f".{NOTE}.{secrets.token_hex(8)}"
     write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
-    os.replace(unfinished, root / NOTE)
+    try:
+        os.replace(unfinished, root / NOTE)
+    finally:
+        unfinished.unlink(missing_ok=True)
     sync_directory(root)
