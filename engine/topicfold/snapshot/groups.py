@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from topicfold.snapshot.topic_rows import Numbers
 
 Codes = Numbers | npt.NDArray[np.int32]
 
+_SIZE = array("I").itemsize
 _DENSE = 2
 """Up to so many possible codes for each that there is, a table of all of them is faster than hashing."""
 
@@ -24,17 +25,16 @@ class Groups:
 
     codes: Numbers
     ends: Numbers
-    members: memoryview
+    members: npt.NDArray[np.uint32]
 
-    def between(self, low: int, high: int) -> Iterator[tuple[int, array[int]]]:
-        """Yield the groups with codes from `low` on and below `high`."""
+    def between(self, low: int, high: int) -> tuple[Numbers, list[array[int]]]:
+        """Return the groups with codes from `low` on and below `high`: their codes, and the members of each."""
         first, last = np.searchsorted(self.codes, (low, high)).tolist()
         start = int(self.ends[first - 1]) if first else 0
-        for code, end in zip(self.codes[first:last].tolist(), self.ends[first:last].tolist(), strict=True):
-            numbers = array("I")
-            numbers.frombytes(self.members[start * 4 : end * 4])
-            yield code, numbers
-            start = end
+        end = int(self.ends[last - 1]) if last else 0
+        content = self.members[start:end].tobytes()
+        bounds = [0, *((self.ends[first:last] - start) * _SIZE).tolist()]
+        return self.codes[first:last], [array("I", content[at:to]) for at, to in pairwise(bounds)]
 
 
 def ranked(codes: Codes) -> tuple[Codes, Numbers]:
@@ -42,8 +42,8 @@ def ranked(codes: Codes) -> tuple[Codes, Numbers]:
     if codes.max(initial=0) < _DENSE * len(codes):
         is_there = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
         is_there[codes] = True
-        table = np.cumsum(is_there) - 1
-        return (table if codes.dtype == np.int64 else table.astype(np.int32))[codes], np.flatnonzero(is_there)
+        table: npt.NDArray[np.int32] = np.cumsum(is_there, dtype=np.int32)
+        return (table - 1)[codes], np.flatnonzero(is_there)
     encoded = pa.array(codes).dictionary_encode()
     different = encoded.dictionary.to_numpy()
     order = np.argsort(different)
@@ -59,5 +59,5 @@ def grouped(ranks: Codes, codes: Numbers, numbers: npt.NDArray[np.uint32]) -> Gr
     both <<= np.uint64(32)
     both |= numbers
     both.sort()
-    ends = np.cumsum(np.bincount(ranks, minlength=len(codes)))
-    return Groups(codes, ends, memoryview(both.astype(np.uint32).tobytes()))
+    ends = np.searchsorted(both, np.arange(1, len(codes) + 1, dtype=np.uint64) << np.uint64(32))
+    return Groups(codes, ends, both.astype(np.uint32))

@@ -14,7 +14,6 @@ import gc
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -149,20 +148,34 @@ def _restored(
 
 
 def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress) -> dict[int, Folded]:
-    raw: dict[str, list[bytes]] = {table: [] for table in STATE_TABLES}
+    capacities = {partition: _capacities(state) for partition, state in states.items()}
     with ThreadPoolExecutor() as pool:
-        for file, content in zip(
-            commit.files, pool.map(partial(require_file, root, commit.sequence), commit.files), strict=True
-        ):
-            raw[file.table].append(content)
-            if file.table.startswith("topics"):
-                progress.add(file.rows)
-        # While the first two release the interpreter, which they mostly do, topics are read.
-        reading_owners = pool.submit(read_owners, [*raw["topics"], *raw["topics_tail"]], commit.partitions)
-        capacities = {partition: _capacities(state) for partition, state in states.items()}
-        reading_rings = pool.submit(read_rings, raw.pop("rings"), capacities)
-        rows = read_topics(raw.pop("topics"), raw.pop("topics_tail"), list(states))
-        (tenants, namespaces), rings = reading_owners.result(), reading_rings.result()
+        verifying = {
+            table: [(file, pool.submit(require_file, root, commit.sequence, file)) for file in commit.files_of(table)]
+            for table in STATE_TABLES
+        }
+
+        def verified(table: str) -> Iterator[bytes]:
+            for file, content in verifying.pop(table):
+                yield content.result()
+                if table.startswith("topics"):
+                    progress.add(file.rows)
+
+        def restore_rings() -> None:
+            for partition, rings in read_rings(list(verified("rings")), capacities).items():
+                states[partition].operations.restore(*rings)
+
+        # All that is little is made while topics are verified and read, which hardly needs the interpreter.
+        restoring_rings = pool.submit(restore_rings)
+        base, tail = list(verified("topics")), list(verified("topics_tail"))
+        reading_owners = pool.submit(read_owners, [*base, *tail], commit.partitions)
+        rows = read_topics(base, tail, list(states))
+        tenants, namespaces = reading_owners.result()
+        restoring_rings.result()
+        # What nobody reads here has to be whole, too.
+        for table in list(verifying):
+            list(verified(table))
+    del base, tail
     topics: dict[int, dict[str, Columns]] = {partition: {} for partition in states}
     newest = {partition: _newest_of(tenants[partition], namespaces[partition]) for partition in states}
     for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
@@ -175,7 +188,6 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
             tenants[partition],
             namespaces[partition],
             topics.pop(partition),
-            rings[partition],
         )
         progress.add(sum(len(table.keys) for table in state.topics.values()))
     progress.end()

@@ -95,12 +95,11 @@ class PartitionState:
         tenants: Mapping[str, Aggregate],
         namespaces: Mapping[str, Aggregate],
         topics: Mapping[str, Columns],
-        rings: tuple[bytes, bytes],
     ) -> None:
-        """Take the state at `position`, in a partition that has folded nothing.
+        """Take the state at `position`, but for its rings, in a partition that has folded nothing.
 
-        `topics` are those of namespaces that have any; `rings` by client and by server, as `OperationRing.restore`
-        takes them. Whether it is true is for `digest` to say. Cost: as `TopicTable.restore`.
+        `topics` are those of namespaces that have any. Whether it is true is for `digest` to say, once
+        `operations.restore` took the rings. Cost: as `TopicTable.restore`.
         """
         self.position = self.accepted_to = position
         self.level = level
@@ -114,8 +113,6 @@ class PartitionState:
                 self._turn_over(name, is_live=True)
         for name, columns in topics.items():
             self.topics[name].restore(columns)
-        self.operations.by_client.restore(rings[0])
-        self.operations.by_server.restore(rings[1])
 
     def current(self, kind: int, name: str) -> Aggregate:
         """Return the aggregate called `name`, as full as it is known: absent, dead or live."""

@@ -134,6 +134,11 @@ class Operations:
         (self.by_client if operation.by_client else self.by_server).add(operation.id, settled)
         return settled
 
+    def restore(self, by_client: bytes, by_server: bytes) -> None:
+        """Take both, as `OperationRing.restore` does."""
+        self.by_client.restore(by_client)
+        self.by_server.restore(by_server)
+
     def get(self, operation_id: bytes) -> Settled | None:
         """Return what became of an operation, None where neither ring knows it."""
         return self.by_client.get(operation_id) or self.by_server.get(operation_id)

@@ -32,14 +32,14 @@ class Postings:
     @classmethod
     def of(cls, members: array[int]) -> Postings:
         """Return the set of `members`, unsigned, rising and each once; the array is the set's own from now on."""
-        postings = cls()
+        postings = cls.__new__(cls)
         postings._members = BitMap(members) if len(members) > SMALL_LIMIT else members
         return postings
 
     @classmethod
     def around(cls, members: BitMap) -> Postings:
         """Return the set of `members`; the bitmap is the set's own from now on."""
-        postings = cls()
+        postings = cls.__new__(cls)
         postings._members = members
         return postings
 
