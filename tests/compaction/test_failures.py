@@ -26,7 +26,7 @@ from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.commits import MANIFESTS, read_commit, require_intact, sequences
-from topicfold.snapshot.tables import SCHEMAS, STATE_TABLES
+from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]
 
@@ -115,6 +115,33 @@ def test_a_damaged_commit_is_given_up_and_folded_anew(undisturbed: Path, tmp_pat
     run(tmp_path, cuts=2)
     assert whole(tmp_path) == whole(undisturbed)
     assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
+
+
+def tidy(root: Path) -> None:
+    """Join the files of the tables that only grow, as anybody may at any time."""
+    for table in GROWING_TABLES:
+        DeltaTable(str(root / table)).optimize.compact()
+
+
+def test_tables_that_are_tidied_up_after_each_batch_say_the_same(undisturbed: Path, tmp_path: Path) -> None:
+    job = Compactor(tmp_path, IDENTITY, 2)
+    for each in batches(1):
+        job.take(run_here(each))
+        tidy(tmp_path)
+    job.close()
+    assert whole(tmp_path) == whole(undisturbed)
+    assert all(len(DeltaTable(str(tmp_path / table)).file_uris()) == 1 for table in GROWING_TABLES)
+
+
+def test_rows_of_a_commit_that_was_given_up_go_though_they_were_tidied_up(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    tidy(tmp_path)
+    newest = read_commit(tmp_path, sequences(tmp_path)[0])
+    (tmp_path / newest.files_of("namespaces")[0].path).write_bytes(b"flipped")
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
+    vacuum(tmp_path, keep=2, min_age_seconds=0)
+    assert whole(tmp_path) == whole(undisturbed)
 
 
 def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturbed: Path, tmp_path: Path) -> None:

@@ -9,12 +9,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from py4j.protocol import Py4JError
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
@@ -23,15 +28,19 @@ from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.test_failures import rows
 from tests.prerequisites import CHECKOUT
+from topicfold.compaction import job as jobs
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
 from topicfold.compaction.job import _REFUSED, CompactOptions, compact
-from topicfold.errors import LevelUnsupported, LogGap, SnapshotUnwritable, WrongLog, WrongSnapshot
+from topicfold.compaction.sources import LogFacts
+from topicfold.compaction.stop import Stop
+from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog, WrongSnapshot
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
+from topicfold.log.port import LogIdentity
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
-from topicfold.snapshot.claims import Claims
+from topicfold.snapshot.claims import CLAIMS, Claims
 from topicfold.snapshot.commits import GENESIS_COMMIT, read_commit, sequences
 from topicfold.state.fold import PartitionState
 
@@ -243,6 +252,43 @@ def test_a_signal_while_spark_starts_leaves_nothing_behind(
     assert starting.communicate(timeout=100)[1] == ENDING
     assert starting.returncode == 130
     eventually(lambda: not any(mark in each for each in commands_that_run()))
+
+
+@pytest.mark.parametrize(("options", "code"), [(["--every", "5"], 0), (["--once"], 130)])
+def test_a_signal_in_the_middle_of_a_batch_is_no_failure_to_tell(
+    tmp_path: Path, options: Sequence[str], code: int
+) -> None:
+    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
+    append(log, random_values(12, 2_000))
+    running = subprocess.Popen(
+        command_of(log, root, *options), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
+    )
+    while running.poll() is None and not any((root / CLAIMS).glob("*.json")):
+        time.sleep(0.005)
+    os.killpg(running.pid, signal.SIGINT)
+    told = running.communicate(timeout=100)[1].splitlines(keepends=True)
+    expected = (ENDING, "compacted ", "no new commit was made", "WARNING: Using incubator modules")
+    assert [line for line in told if not line.startswith(expected)] == []
+    assert running.returncode == code
+
+
+def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def take(self, run: object, waiting: object) -> None:
+            raise Py4JError("at java.base/java.util.regex.Pattern" * 1_000)
+
+    monkeypatch.setattr(jobs, "slice_keys", lambda session, slices: [])
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(setLogLevel=lambda level: None))
+    facts = LogFacts(LogIdentity(b"L" * 16, 2, "sha256-be32"), (0, 0), (0, 0))
+    compactor: Any = Failing()
+    running = jobs._Job(
+        spark, settings_of(log_file=tmp_path / "log.db"), CompactOptions(tmp_path, once=True), facts,
+        compactor, 2, print, print, Stop(lambda: None),
+    )  # fmt: skip
+    with pytest.raises(Exception) as failed:
+        running._take(spark, 0)
+    assert len("".join(traceback.format_exception(failed.value))) < 1_000
+    assert isinstance(running._error, LogUnavailable)
 
 
 def commands_that_run() -> list[str]:

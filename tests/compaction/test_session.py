@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkRuntimeError
 
+from tests.prerequisites import CHECKOUT
 from topicfold.compaction import session
+from topicfold.errors import BadSetting
 
 
 class Builder:
@@ -47,3 +51,43 @@ def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     session.open_session({"spark.jars": "a.jar,/b.jar,hdfs://c/d.jar"}, needs_kafka=True)
     assert chosen["spark.jars"] == f"{tmp_path}/a.jar,/b.jar,hdfs://c/d.jar"
+
+
+class Ending(Builder):
+    """Makes no session, as where Java ends before it has begun."""
+
+    def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
+        raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+
+def hint_of(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], *, needs_kafka: bool) -> str:
+    """Return the hint where Spark does not start."""
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Ending()))
+    with pytest.raises(BadSetting, match="Spark does not start: what it said is above") as refused:
+        session.open_session(settings, needs_kafka=needs_kafka)
+    assert refused.value.hint.startswith("It needs Java 17 or newer")
+    return refused.value.hint
+
+
+def test_where_the_connector_was_to_be_fetched_the_hint_says_what_else_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    hint = hint_of(monkeypatch, {}, needs_kafka=True)
+    assert session.kafka_package() in hint
+    assert "--spark-setting spark.jars=" in hint
+    assert "pip install pyspark==4.0.0" in hint
+
+
+@pytest.mark.parametrize(
+    ("settings", "needs_kafka"),
+    [({}, False), ({"spark.jars": "/a.jar"}, True), ({"spark.jars.packages": "a:b:1"}, True)],
+)
+def test_where_nothing_was_to_be_fetched_the_hint_is_about_java(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], needs_kafka: bool
+) -> None:
+    assert "Maven" not in hint_of(monkeypatch, settings, needs_kafka=needs_kafka)
+
+
+def test_the_version_to_install_is_the_one_that_the_tests_run_with() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    tested = f"pyspark=={session._TESTED_PYSPARK}"
+    assert tested in project["optional-dependencies"]["dev"]
+    assert session._TESTED_PYSPARK in (CHECKOUT / "docs" / "compaction.md").read_text()

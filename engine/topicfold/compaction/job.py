@@ -65,6 +65,14 @@ class _Stopped(Exception):
     """The job was told to stop while it waited for another one."""
 
 
+class _BatchFailed(Exception):
+    """All that Spark is told of a batch that failed.
+
+    4.0.0 matches the traceback with a regex that recurses for each character: one with Java's errors in it ends in a
+    StackOverflowError, of which Java prints a thousand lines.
+    """
+
+
 def compact(
     settings: Settings,
     options: CompactOptions,
@@ -230,7 +238,7 @@ class _Job:
         """Take one batch; its number says nothing."""
         try:
             done = self._compactor.take(partial(run_on_spark, records, self._keys), self._wait)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- `run` raises it
             if self._stop.is_said:
                 # A stream that is stopped takes the ground from under its batch.
                 self._error = _Stopped()
@@ -240,7 +248,7 @@ class _Job:
                 self._error = error
             # It is told by whoever called; Spark would tell it at length.
             self._session.sparkContext.setLogLevel("OFF")
-            raise
+            raise _BatchFailed from None
         if done is not None:
             self._report(done, self._facts)
 

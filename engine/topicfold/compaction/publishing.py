@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
@@ -31,7 +33,7 @@ def publish(root: Path, newest: Commit) -> None:
     """Bring every table to `newest`, by way of the commits that were not published yet.
 
     Raises:
-        SnapshotDamaged: one of these, or the Delta log of a table, cannot be read.
+        SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read.
     """
     published = published_sequence(root)
     waiting = []
@@ -68,17 +70,56 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
             return delta.version()
         active = _active(delta)
         if table in STATE_TABLES:
-            wanted = {_name(each): each for each in commit.files_of(table)}
-            gone = active - wanted.keys()
+            files = commit.files_of(table)
+            gone = active - {_name(each) for each in files}
         else:
-            wanted = {_name(each): each for each in commit.added if each.table == table}
-            # A damaged commit that was given up may have been published.
-            gone = {name for name in active if commit.after < int(name.partition("-")[0]) < commit.sequence}
-        new = [each for name, each in wanted.items() if name not in active]
+            gone, kept = _given_up(root, table, commit, active)
+            files = [*(each for each in commit.added if each.table == table), *kept]
+        new = [each for each in files if _name(each) not in active]
         if not new and not gone:
             return delta.version()
         if _written(delta, table, commit, new, gone):
             return delta.version() + 1
+
+
+def _given_up(root: Path, table: str, commit: Commit, active: set[str]) -> tuple[set[str], list[DataFile]]:
+    """Return the files of a growing table with rows of commits that `commit` goes past, and these files' other rows.
+
+    A damaged commit that was given up may have been published. Its files have its number, until somebody joins them
+    with others (`optimize`): then what is left of such a file is written anew, and that may be joined again.
+
+    Raises:
+        SnapshotDamaged: a joined file cannot be read.
+
+    Cost: only behind a commit that was given up, reads one column of each joined file.
+    """
+    if commit.after == commit.sequence - 1:
+        return set(), []
+    gone: set[str] = set()
+    kept: list[DataFile] = []
+    for name in sorted(active):
+        number = name.partition("-")[0]
+        if number.isdecimal():
+            if commit.after < int(number) < commit.sequence:
+                gone.add(name)
+        elif (others := _other_rows(root / table / name, table, commit)) is not None:
+            gone.add(name)
+            if others.num_rows:
+                kept.append(write_rows(root, table, "kept", others))
+    return gone, kept
+
+
+def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
+    """Return a joined file's rows without those of commits that `commit` goes past; None where it has none of these."""
+    given_up = (pc.field("sequence") > commit.after) & (pc.field("sequence") < commit.sequence)
+    schema = SCHEMAS[table]
+    try:
+        if not pq.read_table(path, schema=schema, columns=["sequence"], filters=given_up).num_rows:
+            return None
+        return pq.read_table(path, schema=schema, filters=~given_up)
+    except (pa.ArrowException, OSError) as error:
+        reason = f"{path}, a file of the table {table}, cannot be read: {error}"
+        raise SnapshotDamaged(reason, sequence=0, path=str(path)) from error
 
 
 def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:

@@ -20,6 +20,8 @@ from topicfold.errors import BadSetting
 from topicfold.runtime.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
+_TESTED_PYSPARK = "4.0.0"
+"""What the tests run with; its connector is on Maven."""
 _EXCLUDES = "org.slf4j:slf4j-api,org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime"
 _SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
@@ -46,6 +48,7 @@ Nobody waits for Spark's answers, so it collects garbage all at once: a sixth le
 signal to the whole group of processes is for this one: with -Xrs the JVM leaves those blocked that were.
 """
 
+_JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows."
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` sets for the program that it runs, wherever that is."""
 
@@ -62,7 +65,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     `spark.jars.packages`.
 
     Raises:
-        BadSetting: Java does not start, or not with these settings.
+        BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
@@ -70,7 +73,8 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         chosen |= {"spark.master": "local[*]", **_ALONE}
         chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={_scratch()}"'
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    if needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys():
+    fetches = needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys()
+    if fetches:
         chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": _EXCLUDES}
     chosen |= settings
     if "spark.jars" in chosen:
@@ -84,10 +88,20 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     except (OSError, PySparkRuntimeError) as error:
         raise BadSetting(
             f"Spark does not start: {error if isinstance(error, OSError) else 'what it said is above'}",
-            hint="It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows.",
+            hint=_JAVA_HINT + (_fetch_hint() if fetches else ""),
         ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _fetch_hint() -> str:
+    """Return what else it needs where it fetches the connector: of a failure there Spark says only that Java ended."""
+    return (
+        f" It also has to fetch {kafka_package()}: where that is an unresolved dependency above, Maven cannot be "
+        "reached, or has none for this version of PySpark. Then name jars that are here "
+        "(--spark-setting spark.jars=a.jar,b.jar); in the second case a PySpark whose connector is there will do, too "
+        f"(pip install pyspark=={_TESTED_PYSPARK})."
+    )
 
 
 def _started(builder: SparkSession.Builder) -> SparkSession:
