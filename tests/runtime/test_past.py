@@ -137,6 +137,26 @@ async def test_what_neither_log_nor_history_holds_is_refused(tmp_path: Path) -> 
         await at(past, 9)
 
 
+async def test_a_partition_that_rests_keeps_no_other_from_its_own_newest_commit(tmp_path: Path) -> None:
+    log = some_log()
+    elsewhere = next(
+        name for name in map("public/n{}".format, range(99)) if partition_of(name, PARTITIONS) != PARTITION
+    )
+    resting = partition_of(elsewhere, PARTITIONS)
+    tables = Tables(tmp_path, PARTITIONS)
+    tables.take([*placed(PARTITION, log[:6]), *placed(resting, [None, None])])
+    tables.take(placed(PARTITION, log[6:9], 6))
+    trimmed = TrimmedLog(log, floor=8)
+    for _ in range(2):
+        trimmed.append(resting, b"garbage", print)
+    past = past_of(trimmed, tmp_path)
+    # Every commit is beyond what is asked of the partition that rests.
+    places = [(HERE[0], 11), (elsewhere, 1)]
+    found = await past.namespaces(places, asyncio.get_running_loop().time() + SECONDS)
+    assert topics_in(found) == folded(log, 11)
+    await past.close()
+
+
 async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:
     log = some_log()
     past = past_of(TrimmedLog(log), max_events=5)

@@ -59,6 +59,9 @@ class Broken(Chosen):
                 raise SystemExit(3)
             case "cancel":
                 raise asyncio.CancelledError
+            case "end" if task := asyncio.current_task():
+                task.cancel()
+                await asyncio.sleep(60)
             case "hang":
                 await asyncio.sleep(60)
             case "text":

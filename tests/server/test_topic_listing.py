@@ -176,6 +176,7 @@ async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open
         ("interrupt", "raised KeyboardInterrupt"),
         ("exit", "raised SystemExit"),
         ("cancel", "raised CancelledError"),
+        ("end", "raised CancelledError"),
     ],
 )
 async def test_a_plug_in_that_does_not_work_is_a_problem_of_its_own(listing_by: Open, how: str, said: str) -> None:

@@ -71,6 +71,24 @@ async def test_lines_are_the_same_frames(orders: RestNode, port: int) -> None:
     assert stream.received.startswith(b'{"type":"ADDED"')
 
 
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        ("application/x-ndjson", "application/x-ndjson"),
+        ("Application/X-NDJSON ; charset=utf-8, */*;q=0.1", "application/x-ndjson"),
+        ("text/event-stream, application/x-ndjson;q=0.5", "application/x-ndjson"),
+        ("application/x-ndjson; q=0, text/event-stream", "text/event-stream"),
+        ("application/x-ndjson;q=0.000", "text/event-stream"),
+        ("application/x-ndjsonfoo", "text/event-stream"),
+        ("*/*", "text/event-stream"),
+        (",;", "text/event-stream"),
+    ],
+)
+async def test_lines_are_for_who_accepts_them(port: int, accept: str, content_type: str) -> None:
+    async with opened(port, "", accept=accept) as stream:
+        assert stream.headers["content-type"] == content_type
+
+
 async def test_the_answer_confirms_what_was_asked_for(port: int) -> None:
     async with opened(port, "labelSelector=team%3Dpay&match=pay__*&regex=p.*") as stream:
         assert stream.headers["x-topicfold-query"] == (

@@ -8,7 +8,7 @@ while many calls of its plain functions hang, listings are refused, and nothing 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -166,9 +166,9 @@ class Listings:
     async def _called(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a coroutine function or, in a thread, a plain one returns."""
         if iscoroutinefunction(call):
-            return await call(*arguments)
+            return await _awaited(call(*arguments))
         answer = await self._threads.call(call, *arguments)
-        return await answer if isawaitable(answer) else answer
+        return await _awaited(answer) if isawaitable(answer) else answer
 
 
 class InFlight:
@@ -208,6 +208,22 @@ class InFlight:
     def give_back(self, size: int) -> None:
         """Count an answer no more: it is sent, or nobody is there to read it."""
         self._bytes -= size
+
+
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    """Return what a plug-in's `answer` comes to, in a task of its own: if it cancels its task, it cancels only that."""
+
+    async def outcome() -> tuple[Any, BaseException | None]:
+        # A task that lets SystemExit or KeyboardInterrupt pass ends the loop.
+        try:
+            return await answer, None
+        except BaseException as error:  # noqa: BLE001 -- raised again where it is waited for
+            return None, error
+
+    value, error = await asyncio.create_task(outcome())
+    if error is not None:
+        raise error
+    return value
 
 
 def _next(names: Iterator[Any]) -> list[Any]:

@@ -189,29 +189,43 @@ class Past:
         try:
             bases = await self._snapshots.bases({partition: some[0][1] for partition, some in wanted.items()})
             for partition, some in wanted.items():
-                found |= await self._at(partition, some, bases.get(partition))
+                found |= await self._at(partition, some, bases.get(partition), is_shared=len(wanted) > 1)
         except OperatorNeeded as error:
             raise Resync(f"the past cannot be told: {error.reason}", hint=error.hint) from error
         return found
 
     async def _at(
-        self, partition: int, wanted: list[Place], base: PartitionState | None
+        self, partition: int, wanted: list[Place], base: PartitionState | None, *, is_shared: bool
     ) -> Mapping[Place, PastNamespace]:
-        """Return namespaces of one partition, all at one position, folded on from `base` if that can be."""
+        """Return namespaces of one partition, all at one position, folded on from `base` if that can be.
+
+        A base that other partitions share may be older than the newest that this one alone could begin with.
+        Cost: where it falls short, another load of the snapshot for this partition.
+        """
         position = wanted[0][1]
         start = base.position if base else 0
-        if position - start <= self._max_events:
-            state = await refold(self._log, base or self._new_state(partition), position)
-            if state is not None:
-                return {place: _namespace_in(state, place[0]) for place in wanted}
-            behind = f"the log no longer holds what lies behind position {start}"
-        else:
-            behind = f"{position - start} events would have to be folded, and {self._max_events} may be"
+        state, behind = await self._folded(partition, position, base)
+        if state is None and is_shared:
+            own = await self._snapshots.base(partition, position)
+            if own is not None and own.position > start:
+                state, behind = await self._folded(partition, position, own)
+        if state is not None:
+            return {place: _namespace_in(state, place[0]) for place in wanted}
         if not await self._is_archived(partition, position):
             raise Resync(
                 f"what was at position {position} of partition {partition} cannot be told: {behind}", hint=_HINT
             )
         return {place: await self._archived(partition, *place) for place in wanted}
+
+    async def _folded(
+        self, partition: int, position: int, base: PartitionState | None
+    ) -> tuple[PartitionState | None, str]:
+        """Return the state at `position`, folded on from `base`; or None, and what is in the way."""
+        start = base.position if base else 0
+        if position - start > self._max_events:
+            return None, f"{position - start} events would have to be folded, and {self._max_events} may be"
+        state = await refold(self._log, base or self._new_state(partition), position)
+        return state, f"the log no longer holds what lies behind position {start}"
 
     async def _is_archived(self, partition: int, position: int) -> bool:
         archive = self._snapshots.archive

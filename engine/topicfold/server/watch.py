@@ -266,7 +266,12 @@ def _refuse_empty(wanted: Wanted) -> None:
 def _wants_lines(request: Request) -> bool:
     """Return whether the client asks for lines of JSON; what it does not say is answered with events."""
     headers: Headers = request.scope[HEADERS_KEY]
-    return names.NDJSON_TYPE.encode() in headers.get(b"accept", b"").lower()
+    for each in headers.get(b"accept", b"").lower().split(b","):
+        media_type, *parameters = (part.strip() for part in each.split(b";"))
+        if media_type == names.NDJSON_TYPE.encode():
+            # Of quality 0 is what is not acceptable (RFC 9110, 12.5.1).
+            return not any(each.startswith(b"q=") and not each[2:].strip(b"0.") for each in parameters)
+    return False
 
 
 def operations(node: Node) -> Sequence[Operation]:
