@@ -245,12 +245,20 @@ def test_a_missing_namespace_is_found_before_anything_is_changed(run: Run, tmp_p
     assert "hint: topicfold namespaces create no/where\n" in refused.err
 
 
-def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("labels: {1: a}", "topic 1 (orders): labels.1: a name must be text"),
+        ("labels: {zip: 01234}", "topic 1 (orders): labels.zip: 01234 would be taken for 668; put it in quotes"),
+        ("labels: {a: x}, labels: {b: y}", "labels is given twice"),
+    ],
+)
+def test_a_wrong_file_is_refused_before_anything_is_asked(run: Run, tmp_path: Path, entry: str, said: str) -> None:
     file = tmp_path / "wrong.yaml"
-    file.write_text("topics: [{name: orders, labels: {1: a}}]")
+    file.write_text(f"topics: [{{name: orders, {entry}}}]")
     refused = run("policies", "apply", "-f", str(file))
     assert refused.code == 2
-    assert "topic 1 (orders): labels.1: a name must be text" in refused.err
+    assert said in refused.err
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (ServerUnreachable("gone"), 6)])

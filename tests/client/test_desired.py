@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -146,6 +147,79 @@ def test_what_the_server_takes_for_unset_does_not_differ_from_nothing(tmp_path: 
 def test_numbers_and_booleans_become_text_as_pulsar_takes_them(tmp_path: Path) -> None:
     (found,) = read_files([file_with(tmp_path, "topics: [{name: orders, properties: {a: 5, b: 1.5, c: true}}]")])
     assert found.parts["properties"] == {"a": "5", "b": "1.5", "c": "true"}
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [("NO", "false"), ("True", "true"), ("01234", "668"), ("0x1F", "31"), ("+5", "5"), ("-0", "0"), ("1_000", "1000"),
+     ("12:30:45", "45045"), ("1.10", "1.1"), (".5", "0.5"), ("1.0e+20", "1e+20"), ("!!float 5", "5.0")],
+)  # fmt: skip
+@pytest.mark.parametrize("part", ["labels", "properties"])
+def test_a_value_that_would_become_other_text_is_refused_until_it_is_quoted(
+    tmp_path: Path, part: str, written: str, text: str
+) -> None:
+    plain = written.removeprefix("!!float ")
+    said = problems_of(tmp_path, f"topics: [{{name: orders, {part}: {{a: {written}}}}}]")
+    assert said.endswith(f"topic 1 (orders): {part}.a: {plain} would be taken for {text}; put it in quotes")
+    (found,) = read_files([file_with(tmp_path, f"topics: [{{name: orders, {part}: {{a: '{plain}'}}}}]")])
+    assert found.parts[part] == {"a": plain}
+
+
+def test_numbers_and_booleans_of_policies_may_be_written_in_any_way(tmp_path: Path) -> None:
+    policies = "{schemaValidationEnforced: yes, messageTTLInSeconds: 1_0}"
+    text = f"topics: [{{name: orders, partitions: 0x2, policies: {{local: {policies}}}}}]"
+    (found,) = read_files([file_with(tmp_path, text)])
+    assert found.partitions == 2
+    assert found.parts["local"] == {"schemaValidationEnforced": True, "messageTTLInSeconds": 10}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("topics: [{name: a}]\ntopics: [{name: b}]", "topics is given twice, first in #1, 1 and again in #2, 1"),
+        ('{"topics": [],\n"topics": []}', "topics is given twice, first in #1, 2 and again in #2, 1"),
+        (
+            "topics:\n- {name: a, labels: {team: a, 'team': zz}}",
+            "team is given twice, first in #2, 22 and again in #2, 31",
+        ),
+        ("topics: [{name: a, &k labels: {}, *k : {}}]", "labels is given twice"),
+        ("topics: [{name: a, properties: {=: x, '=': y}}]", "= is given twice"),
+        ("topics: [{name: a, <<: {}, <<: {}}]", "<< is given twice"),
+        ("topics: [{name: a, <<: {labels: {}, labels: {}}}]", "labels is given twice"),
+        ("topics: []\n---\n{topics: [], topics: []}", "topics is given twice"),
+    ],
+)
+def test_a_member_that_is_given_twice_is_refused_with_both_places(tmp_path: Path, text: str, said: str) -> None:
+    refused = problems_of(tmp_path, text)
+    assert refused.startswith(str(tmp_path / "policies.yaml"))
+    assert said in re.sub(r'"[^"]*", line (\d+), column (\d+)', r"#\1, \2", refused)
+
+
+def test_a_member_may_override_one_that_is_merged(tmp_path: Path) -> None:
+    text = """topics:
+    - {name: a, labels: &pay {team: pay, tier: iron}}
+    - {name: b, labels: {<<: *pay, tier: gold}}
+    """
+    assert [each.parts["labels"] for each in read_files([file_with(tmp_path, text)])] == [
+        {"team": "pay", "tier": "iron"},
+        {"team": "pay", "tier": "gold"},
+    ]
+
+
+def test_what_overrides_a_merged_member_may_be_merged_itself_before_it_is_read(tmp_path: Path) -> None:
+    text = """topics: [{name: a, policies: {local: {
+      subscriptionPolicies: {sub: {dispatchRate: &slow {<<: {ratePeriodInSecond: 1}, ratePeriodInSecond: 5}}},
+      dispatchRate: {<<: *slow}}}}]"""
+    (found,) = read_files([file_with(tmp_path, text)])
+    assert found.parts["local"]["dispatchRate"]["ratePeriodInSecond"] == 5
+
+
+def test_a_merged_value_that_would_become_other_text_is_refused_unless_it_is_overridden(tmp_path: Path) -> None:
+    text = "topics: [{name: a, labels: {<<: {zip: 01234}%s}}]"
+    assert "labels.zip: 01234 would be taken for 668" in problems_of(tmp_path, text % "")
+    for written, value in (("'01234'", "01234"), ("1234", "1234")):
+        (found,) = read_files([file_with(tmp_path, text % f", zip: {written}")])
+        assert found.parts["labels"] == {"zip": value}
 
 
 def test_the_kafka_topic_counts_where_a_topic_is_made_and_cannot_be_changed_after(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.model.policy.strategies import stored_policies, texts
 from topicfold.client.answers import Topic
 from topicfold.client.desired import steps
 from topicfold.client.desired_files import entries_of, read_files, write_entries
+from topicfold.errors import InvalidRequest
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import plain_value
 
@@ -36,6 +38,15 @@ def test_an_export_never_differs(
         file = Path(directory) / "topics.yaml"
         file.write_text(write_entries(entries_of([there])))
         assert list(steps(read_files([file]), {ORDERS: there})) == []
+
+
+@given(st.text("0123456789+-._:eExonNyYfaTr~", min_size=1, max_size=9))
+def test_a_value_without_quotes_is_taken_as_it_is_written_or_refused(written: str) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "topics.yaml"
+        file.write_text(f"topics:\n- name: orders\n  properties:\n    p: {written}\n")
+        with contextlib.suppress(InvalidRequest):
+            assert read_files([file])[0].parts["properties"] == {"p": written}
 
 
 def test_values_that_unset_a_policy_are_neither_written_nor_compared() -> None:

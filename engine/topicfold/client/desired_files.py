@@ -10,7 +10,8 @@
         local: {retentionPolicies: {retentionTimeInMinutes: 10080, retentionSizeInMB: -1}}
         global: {messageTTLInSeconds: 3600}
 
-`kafkaName` is given where it does not follow from the name.
+`kafkaName` is given where it does not follow from the name. No member is given twice. A label or property is the text
+that is written, or is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import yaml
 
 from topicfold.client.answers import Topic
 from topicfold.client.desired import SCOPES, Desired, part_of
+from topicfold.client.strict_yaml import read_documents, text_of
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name, parse_topic
@@ -38,7 +40,6 @@ MAX_PROBLEMS = 20
 
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
 # libyaml's, where PyYAML was built with it, is ten times as fast.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -105,7 +106,7 @@ def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
 def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         text = sys.stdin.read() if path == STDIN else path.read_text(encoding="utf-8")
-        documents = list(yaml.load_all(text, Loader=_LOADER))
+        documents = read_documents(text)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         problems.append(f"{path}: {' '.join(str(error).split())}")
         return
@@ -129,7 +130,7 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
     before = len(problems)
     for part in ("labels", "properties"):
         if part in entry:
-            parts[part] = {key: _text(value) for key, value in (entry[part] or {}).items()}
+            parts[part] = {key: text_of(value) for key, value in (entry[part] or {}).items()}
     for scope, given in (entry.get("policies") or {}).items():
         try:
             parts[scope] = read_policies(given or {}, is_global=scope == "global")
@@ -160,7 +161,7 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
             return
     for member in ("labels", "properties"):
         for key, value in (entry.get(member) or {}).items():
-            yield from _wrong_pair(f"{member}.{key}", key, value)
+            yield from _wrong_pair(f"{member}.{key}", key, value, entry[member].written.get(key))
     for scope, given in (entry.get("policies") or {}).items():
         if scope not in SCOPES or not isinstance(given, dict | None):
             yield f"policies.{scope}: expected local or global, each an object"
@@ -172,12 +173,17 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
         yield "kafkaName: 1 to 249 of A-Z a-z 0-9 . _ - are allowed"
 
 
-def _wrong_pair(place: str, key: Any, value: Any) -> Iterator[str]:
-    """Yield what is wrong with a label or property, before its text is looked at."""
+def _wrong_pair(place: str, key: Any, value: Any, written: str | None) -> Iterator[str]:
+    """Yield what is wrong with a label or property, before its text is looked at.
+
+    `written` is how its value is written, if its text would be another.
+    """
     if not isinstance(key, str):
         yield f"{place}: a name must be text, not {_kind(key)}; put it in quotes"
     if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
         yield f"{place}: must be text, a number, true or false, not {_kind(value)}"
+    elif written is not None:
+        yield f"{place}: {written} would be taken for {text_of(value)}; put it in quotes"
 
 
 def _kind(value: Any) -> str:
@@ -185,10 +191,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "an infinite number"
     return "a date" if isinstance(value, date) else kind_of(value)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _policies(topic: Topic) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""YAML, and JSON with it, read so that nothing is lost unseen.
+
+No key counts twice, and of values that would read otherwise as text it is known how they are written. Whether they may
+be is for the caller to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from yaml.constructor import ConstructorError, SafeConstructor
+
+
+class WrittenObject(dict[Any, Any]):
+    """An object of a file. `written` has, by key, how those numbers and booleans stand there that become other text.
+
+    >>> [found] = read_documents("{zip: 01234, country: NO, port: 8080}")
+    >>> found, found.written
+    ({'zip': 668, 'country': False, 'port': 8080}, {'zip': '01234', 'country': 'NO'})
+    """
+
+    written: dict[Any, str]
+
+
+def read_documents(text: str) -> list[Any]:
+    """Return the documents of a file in YAML's own types, each object as a `WrittenObject`.
+
+    A key may be given beside a merged object (`<<`) that has it too, and then counts.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, or a key is given twice in one object; says where.
+        ValueError, RecursionError: a date that is none, a number of too many digits, or objects too deep.
+    """
+    return list(yaml.load_all(text, Loader=_LOADER))
+
+
+def text_of(value: object) -> str:
+    """Return a text, number or boolean as text, as Pulsar takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Strict(SafeConstructor):
+    """Makes values of nodes. Merging puts other keys among a node's own, which are looked at before, and only once."""
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        self._looked_at: set[yaml.Node] = set()
+        return super().construct_document(node)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        if node not in self._looked_at:
+            self._looked_at.add(node)
+            _refuse_repeated_keys(node)
+        super().flatten_mapping(node)
+
+    def _construct_object(self, node: yaml.MappingNode) -> Iterator[WrittenObject]:
+        found = WrittenObject()
+        yield found  # before it is filled: an alias inside it may mean it
+        found.update(self.construct_mapping(node))
+        typed = [key for key, value in found.items() if isinstance(value, int | float)]
+        last = {self.construct_object(key): value.value for key, value in node.value} if typed else {}
+        found.written = {key: last[key] for key in typed if last[key] != text_of(found[key])}
+
+    yaml_constructors = SafeConstructor.yaml_constructors | {"tag:yaml.org,2002:map": _construct_object}
+
+
+# libyaml's, where PyYAML was built with it, is ten times as fast.
+_LOADER = type("_Loader", (_Strict, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), {})
+
+
+def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
+    # By their text alone: a key that is no text is refused by whoever reads the object, or cannot be hashed.
+    first: dict[str, yaml.Node] = {}
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in first:
+                place = first[key.value].start_mark
+                raise ConstructorError(f"{key.value} is given twice, first", place, "and again", key.start_mark)
+            first[key.value] = key
