@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["operations", "get", "abc"], 3, "copy the operation"),
         (["topics", "get", "orders", "--at", "x"], 2, "topicfold history orders"),
         (["topics", "effective", "orders", "--at", "x"], 2, "topicfold history orders"),
+        (["topics", "get", "acme/pay/orders", "--at", "0s"], 3, "topicfold namespaces list acme"),
         (["topicPolicies", "get-retention", "orders", "--at", "5", "-ap"], 2, "Leave out --applied, or --at."),
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
     ],
@@ -98,6 +101,14 @@ def test_a_failure_is_one_line_and_a_hint_on_stderr(run: Run, arguments: list[st
     assert wrong.startswith("error: ")
     assert next_line.startswith("hint: ")
     assert hint in next_line
+
+
+@pytest.mark.parametrize("words", [["public/default"], ["-n", "public/default"], []])
+def test_of_a_namespace_that_was_not_there_yet_it_is_said_since_when_anything_is_known(
+    run: Run, words: list[str]
+) -> None:
+    refused = run("topics", "list", *words, "--at", "2001-01-01T00:00:00Z")
+    assert (refused.code, refused.err.splitlines()[1].startswith("hint: What is known of it begins at 20")) == (3, True)
 
 
 def test_a_second_creation_is_a_conflict(run: Run) -> None:
@@ -267,3 +278,19 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
 def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: str) -> None:
     ran = bare_run(option, "", "topics", "list")
     assert (ran.code, ran.err) == (2, f"error: {option} : it must not be empty\n")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stream_that_was_closed_is_one_that_nobody_reads(monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    assert entry.main(["--version"]) == 0
+    assert entry.main(["topics", "list", "no-such/namespace/at-all"]) == 2
+    getattr(sys, stream).close()
+
+
+def test_output_that_cannot_be_written_is_told_without_a_traceback() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "topicfold", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, ended.stderr) == (1, "error: the output cannot be written: No space left on device\n")

@@ -106,12 +106,18 @@ def test_a_picture_is_drawn(run: Run, snapshot: Path, tmp_path: Path, name: str)
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_key_that_would_be_a_formula_is_drawn_as_it_is(run: Run, snapshot: Path, tmp_path: Path) -> None:
+    drawn = run("report", "labels", "--snapshot", str(snapshot), "--by", r"$\x$", "--plot", str(tmp_path / "a.png"))
+    assert (drawn.code, "drew" in drawn.err) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--plot", "labels.pdf"], "ends in .png or .svg"),
         (["--plot", "/nowhere/labels.png"], "cannot be written"),
         (["--snapshot", "/nowhere"], "holds no commit"),
+        (["--snapshot", __file__], "is a file"),
         (["-n", "no/where"], "not found"),
         (["-n", "nowhere"], "nowhere"),
     ],

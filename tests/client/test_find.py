@@ -65,6 +65,7 @@ def confirmed(asked: httpx2.QueryParams) -> str:
         asked.get_list("match"),
         asked.get("regex", ""),
         with_system_topics="includeSystemTopic" in asked,
+        at=asked.get("at", ""),
     )
 
 
@@ -100,6 +101,13 @@ def test_what_is_asked_for_is_sent_in_full_with_every_page(find: Find) -> None:
             ("namespace", "a/b"), ("namespace", "c/d"), ("labelSelector", "tier in (a,b)"),
             ("label", "k=v,w"), ("label", "k=v,w"), ("match", "x__*"), ("match", "y"), ("regex", "z+"),
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("at", "sent"), [(None, []), ("", [""]), ("2h", ["2h"])])
+def test_an_empty_time_is_sent_and_not_taken_for_now(find: Find, at: str | None, sent: list[str]) -> None:
+    paging = Paging()
+    find(paging, at=at)
+    assert [asked.get_list("at") for asked in paging.asked] == [sent] * 3
 
 
 def test_topics_by_label_are_those_of_the_clients_own_namespace_if_no_other_is_named() -> None:

@@ -9,16 +9,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelReport, Owned, share_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_OWNERS, MAX_KEYS, MAX_NAMESPACES = 16, 16, 7
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 _OTHERS = "#BBBBBB"
 _INK, _FAINT = "#222222", "#E5E5E5"
 _LONGEST = 28
+_WIDTH = 13
 
 
 def draw(report: LabelReport, path: Path, source: str) -> None:
@@ -26,6 +30,21 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
 
     Raises:
         InvalidRequest: there is nothing to draw, or the file cannot be written.
+    """
+    figure = picture(report, source)
+    try:
+        # Letters that its font does not have are drawn as boxes, which is seen without a warning for each.
+        with warnings.catch_warnings(action="ignore"):
+            figure.savefig(path, dpi=144)
+    except OSError as error:
+        raise InvalidRequest(f"--plot {path} cannot be written: {error.strerror}") from error
+
+
+def picture(report: LabelReport, source: str) -> Figure:
+    """Return the picture of `report`, to be written into a file.
+
+    Raises:
+        InvalidRequest: there is nothing to draw.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -36,10 +55,16 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
     owners, keys = _owners(report.owners), report.keys[:MAX_KEYS]
     rows = max(len(owners), len(keys), 4)
     height = 1.6 + 0.34 * rows
-    figure = Figure(figsize=(13, height), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-    _draw_owners(left, owners, report)
+    # The legend has a column of its own, where numbers that reach beyond their axes are not hidden by it.
+    left, between, right = figure.subplots(1, 3, width_ratios=(3, 0.01, 2))
+    series = _draw_owners(left, owners, report)
+    between.set_axis_off()
+    if len(series) > 1:
+        legend_width = _draw_legend(between, "namespace", series)
+        # So it takes no room from the bars.
+        figure.set_figwidth(_WIDTH + legend_width)
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     _draw_coverage(right, [each.key for each in keys], [each.share for each in keys])
     for axes in (left, right):
@@ -49,12 +74,7 @@ def draw(report: LabelReport, path: Path, source: str) -> None:
         f"topics: {report.topics:,}  ·  namespaces: {len(report.namespaces):,}  ·  from {source}",
         fontsize=10, color="#555555", x=0.01, ha="left",
     )  # fmt: skip
-    try:
-        # Letters that its font does not have are drawn as boxes, which is seen without a warning for each.
-        with warnings.catch_warnings(action="ignore"):
-            figure.savefig(path, dpi=144)
-    except OSError as error:
-        raise InvalidRequest(f"--plot {path} cannot be written: {error.strerror}") from error
+    return figure
 
 
 def _owners(owners: Sequence[Owned]) -> list[Owned]:
@@ -70,7 +90,8 @@ def _owners(owners: Sequence[Owned]) -> list[Owned]:
     return shown + [each for each in owners if each.value is None]
 
 
-def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> None:
+def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> list[tuple[str, str]]:
+    """Draw the bars; return whose each colour is, as names and colours."""
     namespaces = list(report.namespaces)[:MAX_NAMESPACES]
     places = range(len(owners))
     starts = [0] * len(owners)
@@ -81,22 +102,34 @@ def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> Non
     if len(report.namespaces) > len(namespaces):
         rest = [each.topics - sum(each.namespaces.get(name, 0) for name in namespaces) for each in owners]
         series.append((f"{len(report.namespaces) - len(namespaces):,} others", _OTHERS, rest))
-    for name, color, widths in series:
-        axes.barh(
-            places, widths, left=starts, color=color, label=_short(name), height=0.72, edgecolor="white", linewidth=0.6
-        )
+    for _, color, widths in series:
+        axes.barh(places, widths, left=starts, color=color, height=0.72, edgecolor="white", linewidth=0.6)
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     for place, each in zip(places, owners, strict=True):
         axes.annotate(
             f"{each.topics:,}  ({share_text(each.topics / report.topics)})", (each.topics, place),
             xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=_INK,
         )  # fmt: skip
-    names = [f"(no {report.by})" if each.value is None else _short(each.value) for each in owners]
-    _finish(axes, f"Topics by {report.by}", "topics", names)
+    by = _short(report.by)
+    names = [f"(no {by})" if each.value is None else _short(each.value) for each in owners]
+    _finish(axes, f"Topics by {by}", "topics", names)
     axes.set_xlim(0, max((each.topics for each in owners), default=1) * 1.18)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    if len(series) > 1:
-        axes.legend(title="namespace", loc="lower right", fontsize=9, title_fontsize=9, frameon=True, edgecolor=_FAINT)
+    return [(name, color) for name, color, _ in series]
+
+
+def _draw_legend(axes: Any, title: str, series: Sequence[tuple[str, str]]) -> float:
+    """Say which colour is whose, from the upper left of `axes` on; return how wide that is, in inches."""
+    from matplotlib.patches import Patch
+
+    legend = axes.legend(
+        [Patch(color=color) for _, color in series], [" "] * len(series), title=title, loc="upper left",
+        bbox_to_anchor=(0, 1), fontsize=9, title_fontsize=9, alignment="left", borderaxespad=0, frameon=False,
+    )  # fmt: skip
+    # Matplotlib before 3.10 leaves out what is labelled `_…` when the legend is made.
+    for text, (name, _) in zip(legend.get_texts(), series, strict=True):
+        text.set_text(_short(name))
+    return float(legend.get_window_extent().width / axes.figure.dpi)
 
 
 def _draw_coverage(axes: Any, keys: Sequence[str], shares: Sequence[float]) -> None:

@@ -6,6 +6,7 @@ them is asked for, and the client, the server or Kafka's library when a command 
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -42,6 +43,8 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
 
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}
 
+_UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 _HELP = """Labels and policies for Kafka topics.
 
 \b
@@ -60,6 +63,7 @@ file topicfold/config.toml in the XDG configuration directory (or the one TOPICF
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     try:
         code = get_command(app).main(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
@@ -68,6 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        if error.errno not in _UNWRITTEN or error.filename is not None:
+            return _unexpected(error, is_debugged="--debug" in given)
+        _plain_output().failure(f"the output cannot be written: {error.strerror}", "")
         return _reader_gone()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.FAILED
@@ -140,8 +149,15 @@ def _unexpected(error: Exception, is_debugged: bool) -> int:
     return ExitCode.FAILED
 
 
+def _open_closed_streams() -> None:
+    """Give what is written to nobody, if whoever started this closed stdout or stderr, which Python has as None."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- as long as the process lasts
+
+
 def _reader_gone() -> int:
-    """Keep the interpreter from complaining, when it closes stdout, that nobody reads it any more."""
+    """Keep the interpreter from complaining, when it closes stdout, that this cannot be written to any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.FAILED
 

@@ -88,8 +88,10 @@ SPOKEN_HERE: Mapping[str, str] = {
 def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> str:
     """Return the hint for people who ran `command`, say `topics get`, with the arguments `given`.
 
-    It is the error's own where we have no better.
+    It is the error's own where we have no better, and where it says since when anything is known of a namespace's past.
     """
+    if error.code == "namespace_not_found" and error.hint and given.get("at") is not None:
+        return error.hint
     template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code))
     template = template or SPOKEN_HERE.get(error.hint)
     if error.code == "topic_not_found" and given.get("at"):

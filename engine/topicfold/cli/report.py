@@ -37,7 +37,9 @@ Namespaces = Annotated[
 ]
 Snapshot = Annotated[
     Path | None,
-    typer.Option("--snapshot", metavar="DIR", help="Count in the snapshot in this directory; asks no server."),
+    typer.Option(
+        "--snapshot", metavar="DIR", file_okay=False, help="Count in the snapshot in this directory; asks no server."
+    ),
 ]
 By = Annotated[
     str | None,

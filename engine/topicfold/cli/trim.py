@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 DEFAULT_GRACE = "1d"
 
 Snapshot = Annotated[
-    Path, typer.Option("--snapshot", metavar="DIR", help="The snapshot that 'topicfold compact' makes of that log.")
+    Path,
+    typer.Option(
+        "--snapshot", metavar="DIR", file_okay=False, help="The snapshot that 'topicfold compact' makes of that log."
+    ),
 ]
 Grace = Annotated[
     str | None,

@@ -25,7 +25,8 @@ SelectorForm = str | Mapping[str, object]
 class Asked:
     """Which topics are asked for: in these namespaces, by everything else that is not empty.
 
-    `selector` is canonical, `at` the time or position as of which they are asked for. Make it with `Asked.of`.
+    `selector` is canonical, `at` the time or position as of which they are asked for, None for now. Make it with
+    `Asked.of`.
     """
 
     namespaces: tuple[str, ...]
@@ -34,7 +35,7 @@ class Asked:
     patterns: tuple[str, ...]
     regex: str | None
     with_system_topics: bool = False
-    at: str = ""
+    at: str | None = None
 
     @classmethod
     def of(
@@ -46,7 +47,7 @@ class Asked:
         regex: str | None,
         *,
         with_system_topics: bool = False,
-        at: str = "",
+        at: str | None = None,
     ) -> Self:
         """Return what these arguments ask for.
 
@@ -81,7 +82,7 @@ class Asked:
             *(("match", pattern) for pattern in self.patterns),
             *([] if self.regex is None else [("regex", self.regex)]),
             *([("includeSystemTopic", "true")] if self.with_system_topics else []),
-            *([("at", self.at)] if self.at else []),
+            *([] if self.at is None else [("at", self.at)]),
         )
 
     @property
@@ -94,7 +95,7 @@ class Asked:
             self.patterns,
             self.regex or "",
             with_system_topics=self.with_system_topics,
-            at=self.at,
+            at=self.at or "",
         )
 
 
