@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError
 
 from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
-from topicfold.cli.consume import _interrupts_between_polls, teller
+from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.consume import _leave, teller
+from topicfold.cli.output import Output
 from topicfold.client import Client
+from topicfold.signals import interrupts_between_steps
 
 
 @pytest.fixture
@@ -75,6 +81,36 @@ def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Cli
     assert (code, "unexpected" in err) == (130, False), err
 
 
+def test_what_is_stored_is_not_for_others_to_choose(run: Run) -> None:
+    setting = "--kafka-setting", "enable.auto.offset.store=true"
+    refused = run("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1", *setting)
+    assert (refused.code, "what was printed" in refused.err, "unexpected" in refused.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_group_that_cannot_be_left_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], waits: bool
+) -> None:
+    monkeypatch.setattr("topicfold.cli.consume._LEAVE_SECONDS", 0.05)
+    monkeypatch.setattr("topicfold.cli.consume._MORE_SECONDS", 0.05)
+    answers = threading.Event()
+    if not waits:
+        answers.set()
+    consumer = SimpleNamespace(close=lambda: answers.wait(30))
+    session = SimpleNamespace(output=Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False))
+    _leave(cast(Any, session), cast(Any, consumer))
+    answers.set()
+    assert ("may not be committed" in capsys.readouterr().err) == waits
+
+
+def test_what_goes_wrong_while_the_group_is_left_is_not_lost() -> None:
+    def fail() -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        _leave(cast(Any, SimpleNamespace()), cast(Any, SimpleNamespace(close=fail)))
+
+
 def test_where_nothing_matches_yet_it_says_that_it_waits(start: Start) -> None:
     consuming = start("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
     assert consuming.err_line() == "no topic matches yet; waiting for one"
@@ -106,11 +142,19 @@ def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> N
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_is_heard_between_two_polls_so_that_the_group_is_left(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with _interrupts_between_polls() as check:
-        check()
-        signal.raise_signal(number)
+    done = []
+    with interrupts_between_steps() as step:
+
+        def poll(*signals: signal.Signals) -> None:
+            with step():
+                for each in signals:
+                    signal.raise_signal(each)
+                done.append(len(signals))
+
+        poll()
         with pytest.raises(KeyboardInterrupt):
-            check()
+            poll(number)
+    assert done == [0, 1]
     assert signal.getsignal(number) is before
 
 

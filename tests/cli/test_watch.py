@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import signal
+from types import SimpleNamespace
+from typing import Any, Self, cast
 
 import pytest
 
 from tests.cli.conftest import Run, Start
-from topicfold.cli.watch import Lines, frame_data
+from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.output import Output
+from topicfold.cli.watch import Lines, follow, frame_data
 from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Modified, Reset
 
 ORDERS = "persistent://public/default/orders"
@@ -81,6 +85,57 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(
     client.delete_topic("orders")
     assert told is not None
     assert start("watch", "-l", "team=pay", "--since", told[1], "-o", "name").line() == ORDERS
+
+
+class Told:
+    """A watch that tells of `count` changes, and is interrupted as `where` says: inside it, or while one is shown."""
+
+    def __init__(self, count: int, interrupt_inside: int | None = None) -> None:
+        self.cursor = ""
+        self._left = iter(range(1, count + 1))
+        self._interrupt_inside = interrupt_inside
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Frame:
+        number = next(self._left)
+        self.cursor = f"c{number}"
+        if number == self._interrupt_inside:
+            signal.raise_signal(signal.SIGINT)
+        return Added(self.cursor, match())
+
+
+class Shown(Output):
+    """Shows cursors, interrupted so many times while it shows the third."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(OutputFormat.JSON, ColorMode.NEVER, is_quiet=False)
+        self.cursors: list[str] = []
+        self._times = times
+
+    def show_event(self, data: Any, name: str, text: str) -> None:
+        for _ in range(self._times if len(self.cursors) == 2 else 0):
+            signal.raise_signal(signal.SIGTERM)
+        self.cursors.append(data["cursor"])
+
+
+@pytest.mark.parametrize(
+    ("interrupt_inside", "while_shown", "shown", "said"),
+    [(3, 0, ["c1", "c2"], "c2"), (None, 1, ["c1", "c2", "c3"], "c3"), (None, 2, ["c1", "c2"], "c2")],
+)
+def test_a_change_is_either_shown_or_lies_behind_what_is_said(
+    capsys: pytest.CaptureFixture[str], interrupt_inside: int | None, while_shown: int, shown: list[str], said: str
+) -> None:
+    output = Shown(while_shown)
+    with pytest.raises(KeyboardInterrupt):
+        follow(cast(Any, SimpleNamespace(output=output)), cast(Any, Told(9, interrupt_inside)))
+    assert (output.cursors, capsys.readouterr().err) == (shown, f"go on with --since {said}\n")
 
 
 def test_a_cursor_of_other_namespaces_is_refused_with_the_one_that_it_says_nothing_of(

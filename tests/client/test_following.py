@@ -13,7 +13,7 @@ from topicfold.client.find_answers import Match
 from topicfold.client.following import LATEST_SECONDS, QUIET_SECONDS, Following
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Reset
 from topicfold.client.live_set import NetChange
-from topicfold.errors import Forbidden, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, TopicfoldError
 
 START = Bookmark("c0", is_initial=True)
 
@@ -145,3 +145,13 @@ def test_an_error_is_told_again_and_again_and_the_set_stays(following: Following
         with pytest.raises(Forbidden):
             changes(following)
     assert set(following.topics) == {"a"}
+
+
+def test_frames_that_end_while_they_are_followed_are_told() -> None:
+    following, told = Following(), Told(added("a"), START)
+    following.follow(told)
+    following.take_changes()
+    told.close()
+    with pytest.raises(InvalidRequest, match="the client was closed"):
+        changes(following)
+    following.close()

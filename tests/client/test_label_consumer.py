@@ -12,7 +12,7 @@ import pytest
 
 from tests.client.scripted import CONFIRMED, added, line, refusal, scripted, stream
 from tests.client.served import serving
-from tests.integration.consuming import Topics, read_all, read_for
+from tests.integration.consuming import Topics, read_all, read_for, read_until
 from topicfold.client import Client, ExtraMissing, LabelConsumer, QueryUnconfirmed, RetryRule, ServerUnreachable
 from topicfold.errors import BadSetting, Forbidden, InvalidPattern, InvalidRequest
 
@@ -130,3 +130,25 @@ def test_a_regular_expression_takes_the_properties_along_to_the_listing(kafka_bo
             assert set(read) == {eu}
             client.patch_topic(us, {"properties": wanted})
             assert set(read_all(consumer, [us])) == {us}
+
+
+@pytest.mark.kafka
+def test_a_namespace_that_ends_is_consumed_again_once_it_is_back(kafka_bootstrap: str) -> None:
+    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
+    wanted = {"region": "eu"}
+    told: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    topics.make(name)
+    topics.produce(name, "before")
+    with serving(topic_listing="by-properties") as (url,), Client(url) as client:
+        client.create_topic(name, properties=wanted)
+        full = (f"persistent://public/default/{name}",)
+        with LabelConsumer(
+            topics.conf(), match="**", properties=wanted, client=client, on_topics=lambda *change: told.append(change)
+        ) as consumer:
+            read_all(consumer, ["before"])
+            client.delete_namespace("public/default", force=True)
+            read_until(consumer, lambda _: told == [(full, ()), ((), full)])
+            client.create_namespace("public/default")
+            client.create_topic(name, properties=wanted)
+            topics.produce(name, "after")
+            assert set(read_all(consumer, ["after"])) == {"after"}

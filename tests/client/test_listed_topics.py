@@ -10,7 +10,8 @@ import pytest
 from tests.client.served import serving
 from topicfold.client import Added, Bookmark, Client, Deleted, Modified, QueryUnconfirmed
 from topicfold.client.call import Call
-from topicfold.client.find_calls import Asked
+from topicfold.client.find_calls import Asked, Listing
+from topicfold.client.frames import Frame
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.errors import ListingFailed, NamespaceNotFound
 
@@ -29,8 +30,14 @@ def client(listing: str) -> Iterator[Client]:
         yield client
 
 
-def asked(namespace: str = "public/default", regex: str = "pay.*") -> Asked:
-    return Asked.of(namespace, None, None, None, regex)
+def asked(*namespaces: str, regex: str = "pay.*") -> Asked:
+    return Asked.of(namespaces or "public/default", None, None, None, regex)
+
+
+def told(frame: Frame) -> tuple[type[Frame], str]:
+    """Return what a frame says of which topic."""
+    assert isinstance(frame, Added | Modified | Deleted)
+    return type(frame), frame.topic.name
 
 
 def test_what_matches_is_told_as_far_as_the_listing_names_it(client: Client) -> None:
@@ -78,6 +85,38 @@ def test_what_comes_changes_and_goes_is_told_as_a_watch_tells_it(client: Client)
 def test_what_the_server_refuses_is_raised(client: Client) -> None:
     with pytest.raises(NamespaceNotFound):
         next(iter(ListedTopics(client, asked("public/nowhere"), {"region": "eu"})))
+
+
+def test_a_namespace_that_ends_has_no_topics_until_it_is_back(client: Client) -> None:
+    place = "public/passing"
+    client.create_namespace(place)
+    for topic in (f"{place}/pay", "public/default/pay"):
+        client.create_topic(topic, properties={"region": "eu"})
+    frames = iter(ListedTopics(client, asked(place, "public/default"), {"region": "eu"}))
+    assert [type(next(frames)) for _ in range(3)] == [Added, Added, Bookmark]
+    client.delete_namespace(place, force=True)
+    assert told(next(frames)) == (Deleted, f"persistent://{place}/pay")
+    client.create_topic("public/default/pay-more", properties={"region": "eu"})
+    assert told(next(frames)) == (Added, f"{DEFAULT}/pay-more")
+    client.create_namespace(place)
+    client.create_topic(f"{place}/pay", properties={"region": "eu"})
+    assert told(next(frames)) == (Added, f"persistent://{place}/pay")
+
+
+def test_the_only_namespace_may_end_between_its_listing_and_the_finding(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create_topic("pay", properties={"region": "eu"})
+    frames = iter(ListedTopics(client, asked(), {"region": "eu"}))
+    assert [type(next(frames)) for _ in range(2)] == [Added, Bookmark]
+    page_through = client.page_through
+
+    def after_the_end(listing: Listing) -> Any:
+        client.delete_namespace("public/default", force=True)
+        return page_through(listing)
+
+    monkeypatch.setattr(client, "page_through", after_the_end)
+    assert told(next(frames)) == (Deleted, f"{DEFAULT}/pay")
 
 
 def test_a_listing_that_fails_for_a_moment_is_asked_again(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from topicfold.client.subscription import LEAVE_SECONDS, Subscription
 
+DISTRUST_SECONDS = 60.0
 NOBODY: frozenset[str] = frozenset()
 A = {"a": "id-a"}
 B = {"b": "id-b"}
+ANEW = {"a": "another"}
 
 
 def subscribed(**there: str) -> Subscription:
     """Return one that is subscribed to these."""
-    subscription = Subscription()
+    subscription = Subscription(DISTRUST_SECONDS)
     subscription.next(there, NOBODY, NOBODY, 0.0)
     return subscription
 
 
 def test_topics_that_are_there_are_subscribed_to_once() -> None:
-    subscription = Subscription()
+    subscription = Subscription(DISTRUST_SECONDS)
     assert subscription.next(A, NOBODY, NOBODY, 0.0) == {"a"}
     assert subscription.next(A, {"a"}, NOBODY, 0.1) is None
     assert subscription.next(A | B, {"a"}, NOBODY, 0.2) == {"a", "b"}
 
 
 def test_nothing_that_is_there_is_no_subscription() -> None:
-    assert Subscription().next({}, NOBODY, NOBODY, 0.0) is None
+    assert Subscription(DISTRUST_SECONDS).next({}, NOBODY, NOBODY, 0.0) is None
 
 
 def test_a_topic_that_went_is_dropped_once_what_had_arrived_was_delivered() -> None:
@@ -76,30 +78,87 @@ def test_a_topic_that_comes_back_as_it_was_goes_on_where_the_group_was() -> None
 def made_anew() -> Subscription:
     """Return one of which the topic a was made anew and is assigned again."""
     subscription = subscribed(**A)
-    subscription.next({"a": "another"}, NOBODY, NOBODY, 1.0)
+    subscription.next(ANEW, NOBODY, NOBODY, 1.0)
     return subscription
 
 
-def test_a_partition_starts_over_once_for_each_time_it_is_assigned() -> None:
+def test_a_partition_starts_over_until_it_has_and_never_again() -> None:
     subscription = made_anew()
+    for _ in range(2):
+        assert subscription.starts_over([("a", 0), ("a", 1)]) == [("a", 0), ("a", 1)]
     subscription.restarted(("a", 0))
+    for assigned in ([], [("a", 0)]):
+        assert subscription.starts_over(assigned) == []
+    assert subscription.starts_over([("a", 1)]) == [("a", 1)]
+
+
+def test_nothing_starts_over_while_the_former_topic_is_still_being_left() -> None:
+    subscription = subscribed(**A)
+    subscription.next(ANEW, {"a"}, NOBODY, 1.0)
     assert subscription.starts_over([("a", 0)]) == []
-    assert subscription.starts_over([]) == []
+    subscription.next(ANEW, NOBODY, NOBODY, 1.1)
     assert subscription.starts_over([("a", 0)]) == [("a", 0)]
 
 
-def test_a_partition_of_which_a_record_was_delivered_never_starts_over_again() -> None:
+def test_a_topic_made_anew_twice_starts_over_twice() -> None:
     subscription = made_anew()
     subscription.restarted(("a", 0))
-    subscription.delivered(("a", 0))
-    assert subscription.starts_over([]) == []
-    assert subscription.starts_over([("a", 0)]) == []
-
-
-def test_a_record_of_before_does_not_count_for_a_topic_made_anew() -> None:
-    subscription = made_anew()
-    subscription.delivered(("a", 0))
+    subscription.next({"a": "a third"}, {"a"}, NOBODY, 2.0)
+    subscription.next({"a": "a third"}, NOBODY, NOBODY, 2.1)
     assert subscription.starts_over([("a", 0)]) == [("a", 0)]
+
+
+def test_offsets_of_a_topic_made_anew_are_trusted_once_it_was_subscribed_to_for_long() -> None:
+    subscription = made_anew()
+    subscription.next(ANEW, NOBODY, NOBODY, 2.0)
+    subscription.next(ANEW, NOBODY, NOBODY, 1.0 + DISTRUST_SECONDS - 0.1)
+    assert subscription.starts_over([("a", 0)]) == [("a", 0)]
+    subscription.restarted(("a", 0))
+    subscription.starts_over([("a", 0)])
+    subscription.next(ANEW, {"a"}, NOBODY, 1.0 + 2 * DISTRUST_SECONDS)
+    assert subscription.starts_over([("a", 0), ("a", 1)]) == []
+
+
+def test_they_are_not_while_it_is_not_subscribed_to() -> None:
+    subscription = made_anew()
+    for now in (2.0, 3.0 + LEAVE_SECONDS):
+        subscription.next({}, NOBODY, NOBODY, now)
+    subscription.next(ANEW, NOBODY, NOBODY, 2 * DISTRUST_SECONDS)
+    subscription.next(ANEW, NOBODY, NOBODY, 2.5 * DISTRUST_SECONDS)
+    assert subscription.starts_over([("a", 0)]) == [("a", 0)]
+
+
+def test_a_partition_that_comes_in_between_makes_that_no_later() -> None:
+    subscription = made_anew()
+    for number, now in enumerate((2.0, DISTRUST_SECONDS - 1.0)):
+        assert subscription.starts_over([("a", number)]) == [("a", number)]
+        subscription.restarted(("a", number))
+        subscription.next(ANEW, {"a"}, NOBODY, now)
+    subscription.starts_over([("a", 0), ("a", 1)])
+    subscription.next(ANEW, {"a"}, NOBODY, 2.0 + DISTRUST_SECONDS)
+    assert subscription.starts_over([("a", 2)]) == []
+
+
+def test_nor_while_something_of_it_is_to_start_over_and_has_not() -> None:
+    subscription = made_anew()
+    for now in (2.0, 2 * DISTRUST_SECONDS, 3 * DISTRUST_SECONDS):
+        assert subscription.starts_over([("a", 0)]) == [("a", 0)]
+        subscription.next(ANEW, {"a"}, NOBODY, now)
+
+
+def test_what_is_held_stays_while_its_topic_is_as_it_was() -> None:
+    subscription = subscribed(**A, **B)
+    assert subscription.keeps([("a", 0), ("b", 1)], A | B)
+    assert subscription.keeps([], {})
+    assert not subscription.keeps([("a", 0), ("b", 1)], A)
+    assert not subscription.keeps([("a", 0)], ANEW)
+
+
+def test_what_is_held_does_not_stay_where_its_partition_is_to_start_over() -> None:
+    subscription = made_anew()
+    assert not subscription.keeps([("a", 0)], ANEW)
+    subscription.restarted(("a", 0))
+    assert subscription.keeps([("a", 0)], ANEW)
 
 
 def test_another_consumer_is_subscribed_to_everything_again() -> None:

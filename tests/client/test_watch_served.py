@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from itertools import islice
 
 import httpx2
+import pytest
 
 from tests.client.served import serving
 from tests.client.test_watching import names
-from topicfold.client import AsyncClient, Client, Deleted, Modified, Watch
+from topicfold.client import AsyncClient, Bookmark, Client, Deleted, Modified, Watch
 
 
 class Failover(httpx2.HTTPTransport):
@@ -40,6 +43,27 @@ def test_topics_come_and_go_with_their_labels(client: Client) -> None:
     assert isinstance(modified, Modified)
     assert (modified.old_labels, modified.topic.labels) == ({"team": "pay"}, {"team": "pay", "tier": "gold"})
     assert isinstance(deleted, Deleted)
+
+
+def test_a_client_that_is_closed_ends_its_watches(client: Client) -> None:
+    watcher = Client(client.url)
+    frames = watcher.watch()
+    assert told(frames, 1) == ["complete"]
+    closing = threading.Timer(0.2, watcher.close)
+    closing.start()
+    assert list(frames) == []
+    closing.join()
+
+
+async def test_an_async_client_that_is_closed_ends_its_watches(client: Client) -> None:
+    watcher = AsyncClient(client.url)
+    frames = watcher.watch()
+    assert isinstance(await anext(aiter(frames)), Bookmark)
+    ending = asyncio.ensure_future(anext(aiter(frames)))
+    await asyncio.sleep(0.2)
+    await watcher.close()
+    with pytest.raises(StopAsyncIteration):
+        await asyncio.wait_for(ending, 5)
 
 
 def test_a_watch_goes_on_where_it_was_on_another_node() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+import math
+import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
 from tests.integration.node import Node, running
-from topicfold.client import LabelConsumer, NetChange
+from topicfold.client import LabelConsumer, NetChange, subscribed_consumer
 
 pytestmark = pytest.mark.kafka
 
@@ -121,6 +124,51 @@ def test_consume_returns_records_of_several_topics_at_once(place: Place) -> None
         assert consumer.consume(1, 0.2) == []
 
 
+def labelling(place: Place, **labels: str) -> threading.Timer:
+    """Label the topic refunds in two seconds."""
+    timer = threading.Timer(2, place.label, ["refunds"], labels)
+    timer.start()
+    return timer
+
+
+def test_consume_takes_in_what_comes_to_match_while_it_holds_records(place: Place) -> None:
+    values = place.make("orders", 3, team="pay") + place.make("refunds", 5)
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as consumer:
+        labelling(place, team="pay")
+        messages = consumer.consume(8, 30)
+        assert sorted(message.value().decode() for message in messages) == sorted(values)
+
+
+def test_consume_returns_what_it_holds_of_a_topic_before_that_is_left(place: Place, protocol: dict[str, Any]) -> None:
+    values = place.make("refunds", 5, team="pay")
+    conf = place.topics.conf(**protocol, **{"enable.auto.offset.store": False})
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        began = time.monotonic()
+        labelling(place, team="ship")
+        messages = consumer.consume(8, 60)
+        assert sorted(message.value().decode() for message in messages) == values
+        assert time.monotonic() - began < 30
+        for message in messages:
+            consumer.store_offsets(message)
+        read_until(consumer, lambda _: not consumer.assignment())
+
+
+def test_what_goes_wrong_while_consume_holds_records_is_raised_by_the_next_call(place: Place) -> None:
+    values = place.make("orders", 3, team="pay")
+    place.make("refunds")
+
+    def tell(added: tuple[str, ...], _: tuple[str, ...]) -> None:
+        if place.full("refunds") in added:
+            raise LookupError("refunds")
+
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client, on_topics=tell) as consumer:
+        labelling(place, team="pay")
+        assert sorted(message.value().decode() for message in consumer.consume(8, 30)) == values
+        with pytest.raises(LookupError):
+            consumer.poll(0)
+        assert consumer.poll(0) is None
+
+
 def test_members_of_a_group_with_different_patterns_each_read_only_their_own(
     place: Place, protocol: dict[str, Any]
 ) -> None:
@@ -167,6 +215,65 @@ def test_a_topic_made_anew_is_read_from_its_first_record_whatever_was_committed_
         place.topics.make(place.kafka("orders"))
         anew = place.produce("orders", 40, start=100)
         assert set(read_all(consumer, anew)) == set(anew)
+
+
+def make_anew(place: Place, name: str) -> None:
+    """Delete a topic in Kafka, and make it."""
+    place.topics.delete(place.kafka(name))
+    place.topics.make(place.kafka(name))
+
+
+def test_what_a_member_commits_late_for_the_former_topic_hides_nothing_of_the_one_made_anew(
+    place: Place, protocol: dict[str, Any]
+) -> None:
+    first = place.make("orders", 20, team="pay")
+    conf = place.topics.conf(**protocol, **{"enable.auto.commit": False})
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        read_all(consumer, first)
+        make_anew(place, "orders")
+        consumer.commit(
+            offsets=[TopicPartition(place.kafka("orders"), each, 10) for each in (0, 1)], asynchronous=False
+        )
+        anew = place.produce("orders", 40, start=100)
+        read_all(consumer, anew)
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+        assert set(read_all(consumer, anew)) == set(anew)
+
+
+def test_what_was_committed_for_a_topic_made_anew_is_not_read_again_when_a_member_leaves(
+    place: Place, protocol: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscribed_consumer, "_distrust_seconds", lambda _: 3.0)
+    first = place.make("orders", 20, team="pay")
+    conf = place.topics.conf(**protocol, **{"enable.auto.commit": False})
+    with LabelConsumer(conf, "team=pay", client=place.client) as one:
+        with LabelConsumer(conf, "team=pay", client=place.client) as other:
+            read_by_two(one, other, first)
+            make_anew(place, "orders")
+            # By then both have noticed, each has a partition, and the group's offsets are trusted.
+            read_by_two(one, other, [], seconds=9)
+            read_by_two(one, other, place.produce("orders", 40, start=100))
+        read = read_until(one, lambda _: len(one.assignment()) == 2)
+        assert not read + read_for(one, 2)
+
+
+def read_by_two(one: LabelConsumer, other: LabelConsumer, wanted: Collection[str], seconds: float = 0.0) -> None:
+    """Have two members read these values and commit them, each of a partition; go on for some seconds after that."""
+    read, began, done_at = set[str](), time.monotonic(), math.inf
+    while time.monotonic() < done_at + seconds:
+        assert time.monotonic() < began + 60, f"read {sorted(read)}"
+        read |= read_and_commit(one) | read_and_commit(other)
+        if done_at == math.inf and set(wanted) <= read and len(one.assignment()) == len(other.assignment()) == 1:
+            done_at = time.monotonic()
+
+
+def read_and_commit(consumer: LabelConsumer) -> set[str]:
+    """Return the value of the next record if it comes soon, and commit its offset."""
+    message = consumer.poll(0.05)
+    if message is None or message.error() is not None:
+        return set()
+    consumer.commit(message, asynchronous=False)
+    return {message.value().decode()}
 
 
 def test_a_match_without_a_kafka_topic_is_reported_and_read_when_there_is_one(

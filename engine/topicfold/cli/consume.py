@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import secrets
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,7 +38,10 @@ FromBeginning = Annotated[
 Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
 
 _OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap", "metadata.broker.list": "--bootstrap"}
+_OFFSET_STORE = "enable.auto.offset.store"
 _POLL_SECONDS = 0.2
+_LEAVE_SECONDS = 1.0
+_MORE_SECONDS = 9.0
 _CRITICAL = 2
 
 
@@ -65,7 +67,7 @@ def consume(
     """Print the records of the topics that match, those that come to match later, too.
 
     A line is the Kafka topic and the value; -o json has everything, with bytes that are no UTF-8 as base64. Without
-    --group no offset is committed.
+    --group nothing that was printed is committed.
 
     \b
     Examples:
@@ -78,18 +80,23 @@ def consume(
     for setting, option in _OPTIONS.items():
         if setting in own_settings:
             raise InvalidRequest(f"--kafka-setting {setting}: there is an option for that", hint=f"Give {option}.")
+    if _OFFSET_STORE in own_settings:
+        raise InvalidRequest(
+            f"--kafka-setting {_OFFSET_STORE}: the offsets of what was printed are stored, and of nothing else",
+            hint="Leave it out.",
+        )
     conf = {
         "bootstrap.servers": bootstrap,
         "group.id": group or f"topicfold-consume-{secrets.token_hex(8)}",
         "enable.auto.commit": group is not None,
-        "enable.auto.offset.store": False,
+        _OFFSET_STORE: False,
         "auto.offset.reset": "earliest" if from_beginning else "latest",
         # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
         "log_level": _CRITICAL,
         "error_cb": teller(session.output.warning),
         **own_settings,
     }
-    with LabelConsumer(
+    consumer = LabelConsumer(
         conf,
         selector,
         namespaces=chosen_namespaces(session, namespace, all_namespaces),
@@ -98,11 +105,38 @@ def consume(
         properties=read_labels(properties, "--properties"),
         client=session.client,
         on_topics=lambda added, removed: _tell(session, added, removed),
-    ) as consumer:
+    )
+    try:
         if not consumer.matched_topics():
             session.output.note(NOTHING_YET)
-        with _interrupts_between_polls() as check:
-            _print(session, consumer, max_records, check)
+        _print(session, consumer, max_records)
+    finally:
+        _leave(session, consumer)
+
+
+def _leave(session: Session, consumer: LabelConsumer) -> None:
+    """Leave the group and close `consumer`; not for longer than some seconds, and not after another Ctrl-C.
+
+    Where no broker answers, Kafka's client tries for 45 s to commit what is stored, and takes no signal meanwhile.
+    """
+    errors: list[BaseException] = []
+
+    def leave() -> None:
+        try:
+            consumer.close()
+        except BaseException as error:  # noqa: BLE001 -- raised where it is waited for
+            errors.append(error)
+
+    leaving = threading.Thread(target=leave, name="topicfold-leave", daemon=True)
+    leaving.start()
+    leaving.join(_LEAVE_SECONDS)
+    if leaving.is_alive():
+        session.output.note("waiting for Kafka, to commit offsets and leave the group; Ctrl-C ends that")
+        leaving.join(_MORE_SECONDS)
+    if leaving.is_alive():
+        session.output.warning("Kafka does not answer: what was printed last may not be committed, and comes again")
+    if errors:
+        raise errors[0]
 
 
 def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
@@ -117,49 +151,32 @@ def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
     return tell
 
 
-@contextmanager
-def _interrupts_between_polls() -> Iterator[Callable[[], None]]:
-    """Yield what raises KeyboardInterrupt after Ctrl-C or SIGTERM. By itself only a second one does.
+def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
+    """Print records until there were so many, each error once.
 
-    So the group is left, and what was printed is committed. Raised inside a poll it may end up in a callback of Kafka's
-    client, which makes a SystemError of it.
+    An interrupt waits for the end of a poll: raised inside it may end up in a callback of Kafka's client, which makes a
+    SystemError of it. So the group is left, and what was printed is committed.
     """
-    from topicfold.signals import handling
+    from topicfold.signals import interrupts_between_steps
 
-    is_pressed = False
-
-    def check() -> None:
-        if is_pressed:
-            raise KeyboardInterrupt
-
-    def press(*_: object) -> None:
-        nonlocal is_pressed
-        check()
-        is_pressed = True
-
-    with handling(press, signal.SIGINT, signal.SIGTERM):
-        yield check
-
-
-def _print(session: Session, consumer: LabelConsumer, max_records: int | None, check: Callable[[], None]) -> None:
-    """Print records until there were so many, each error once; `check` is called between polls."""
     told: set[str] = set()
     count = 0
-    while max_records is None or count < max_records:
-        check()
-        message = consumer.poll(_POLL_SECONDS)
-        if message is None:
-            continue
-        if error := message.error():
-            if (text := error.str()) not in told:
-                told.add(text)
-                session.output.warning(f"Kafka: {text}")
-            continue
-        topic, value = message.topic() or "", message.value() or b""
-        text = f"{topic}  {value.decode(errors='backslashreplace')}"
-        session.output.show_event(record_data(message), topic, text)
-        consumer.store_offsets(message)
-        count += 1
+    with interrupts_between_steps() as step:
+        while max_records is None or count < max_records:
+            with step():
+                message = consumer.poll(_POLL_SECONDS)
+                if message is None:
+                    continue
+                if error := message.error():
+                    if (text := error.str()) not in told:
+                        told.add(text)
+                        session.output.warning(f"Kafka: {text}")
+                    continue
+                topic, value = message.topic() or "", message.value() or b""
+                text = f"{topic}  {value.decode(errors='backslashreplace')}"
+                session.output.show_event(record_data(message), topic, text)
+                consumer.store_offsets(message)
+                count += 1
 
 
 def record_data(message: Any) -> dict[str, Any]:

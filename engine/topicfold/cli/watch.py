@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
@@ -84,32 +83,36 @@ def watch(
 def follow(session: Session, frames: Watch) -> None:
     """Print what a watch tells, until it is interrupted; then say from where to go on.
 
+    Each change is either shown and behind the cursor that is said at the end, or neither.
+
     Raises:
         TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
     """
     from topicfold.client import Bookmark
-    from topicfold.signals import handling
+    from topicfold.signals import interrupts_between_steps
 
-    lines, has_begun = Lines(), False
+    lines, has_begun, shown = Lines(), False, frames.cursor
     try:
-        with handling(signal.default_int_handler, signal.SIGTERM), frames:
+        with interrupts_between_steps() as step, frames:
             for frame in frames:
-                if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
-                    session.output.note(NOTHING_YET)
-                has_begun = True
-                session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
+                with step():
+                    if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
+                        session.output.note(NOTHING_YET)
+                    has_begun = True
+                    session.output.show_event(frame_data(frame), name_in(frame), lines.text(frame))
+                    shown = frames.cursor
     except TopicfoldError:
         if has_begun:
-            _say_where(session, frames)
+            _say_where(session, shown)
         raise
     except KeyboardInterrupt:
-        _say_where(session, frames)
+        _say_where(session, shown)
         raise
 
 
-def _say_where(session: Session, frames: Watch) -> None:
-    if frames.cursor:
-        session.output.note(f"go on with --since {frames.cursor}")
+def _say_where(session: Session, cursor: str) -> None:
+    if cursor:
+        session.output.note(f"go on with --since {cursor}")
 
 
 class Lines:

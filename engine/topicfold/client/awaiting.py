@@ -29,7 +29,9 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """End all watches, and close all connections."""
+        for watch in list(self._watches):
+            await watch.close()
         await self._http.aclose()
 
     async def perform(self, call: Call[T]) -> T:
@@ -55,7 +57,9 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
     def follow(self, query: WatchQuery) -> AsyncWatch:
         """Return the frames that `query` asks for."""
-        return AsyncWatch(Watching(query, self.url, self._retry), self._http)
+        watch = AsyncWatch(Watching(query, self.url, self._retry), self._http)
+        self._watches.add(watch)
+        return watch
 
     def _connect(self, options: HttpOptions, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**options, transport=transport)

@@ -29,7 +29,9 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
+        """End all watches, and close all connections."""
+        for watch in list(self._watches):
+            watch.close()
         self._http.close()
 
     def perform(self, call: Call[T]) -> T:
@@ -53,7 +55,9 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
     def follow(self, query: WatchQuery) -> Watch:
         """Return the frames that `query` asks for."""
-        return Watch(Watching(query, self.url, self._retry), self._http)
+        watch = Watch(Watching(query, self.url, self._retry), self._http)
+        self._watches.add(watch)
+        return watch
 
     def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
         return httpx2.Client(**options, transport=transport)

@@ -10,6 +10,7 @@ from typing import Protocol
 from topicfold.client.find_answers import Match
 from topicfold.client.frames import Bookmark, Frame, Reset
 from topicfold.client.live_set import LiveSet, NetChange
+from topicfold.errors import InvalidRequest
 
 QUIET_SECONDS = 0.25
 """Changes are handed out when nothing has changed for so long,"""
@@ -102,6 +103,7 @@ class Following:
                     if self._frames is not frames:
                         return
                     self._apply(frame)
+            raise InvalidRequest("the client was closed, so nothing is followed any more")
         except Exception as error:  # noqa: BLE001 - a thread's last words; whoever takes changes hears them
             with self._lock:
                 if self._frames is frames:

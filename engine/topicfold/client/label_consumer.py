@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +25,7 @@ from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
 from topicfold.client.passed_on import PassedOn
+from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import InvalidRequest
 
@@ -117,6 +118,7 @@ class LabelConsumer(PassedOn):
             self._closing = undoing.pop_all()
         self._missing = MissingTopics()
         self._tended_at = 0.0
+        self._postponed: Exception | None = None
         self._want()
 
     def __enter__(self) -> Self:
@@ -135,6 +137,7 @@ class LabelConsumer(PassedOn):
         Raises:
             TopicfoldError: what topics match can be known no more, for another reason than that the server is away.
         """
+        self._raise_postponed()
         for seconds in _slices(timeout):
             self._tend()
             if message := self._subscribed.poll(seconds):
@@ -144,16 +147,28 @@ class LabelConsumer(PassedOn):
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
         """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
 
+        They are fewer where the topic of one of them is to be dropped, or starts over: the next call does that, so
+        that their offsets can be stored before. What goes wrong once there are some is raised by the next call.
+
         Raises:
             TopicfoldError: as `poll`.
         """
+        self._raise_postponed()
         messages: list[Message] = []
-        for seconds in _slices(timeout):
+        held: set[Partition] = set()
+        try:
+            for seconds in _slices(timeout):
+                if not self._tend(held):
+                    break
+                more = self._subscribed.consume(num_messages - len(messages), seconds)
+                messages += more
+                held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
+                if len(messages) >= num_messages:
+                    break
+        except Exception as error:
             if not messages:
-                self._tend()
-            messages += self._subscribed.consume(num_messages - len(messages), seconds)
-            if len(messages) >= num_messages:
-                break
+                raise
+            self._postponed = error
         return messages
 
     def matched_topics(self) -> Mapping[str, Match]:
@@ -205,20 +220,33 @@ class LabelConsumer(PassedOn):
             return ListedTopics(self._client, query.asked, self._properties)
         return self._client.follow(WatchQuery(query.asked, since="", initial=True))
 
-    def _tend(self) -> None:
-        """Have the consumer subscribed to what matches and is there; tell of what has come and gone."""
+    def _tend(self, held: Collection[Partition] = ()) -> bool:
+        """Have the consumer subscribed to what matches and is there; tell of what has come and gone.
+
+        Return False, and leave what is subscribed to for the next time, where something of `held` would not stay.
+        """
         now = time.monotonic()
         if now < self._tended_at + _SLICE_SECONDS:
-            return
+            return True
         if changes := self._following.take_changes():
             self._want()
-        self._subscribed.tend(self._kafka_topics.there)
+        there = self._kafka_topics.there
+        keeps_held = self._subscribed.keeps(held, there)
+        if keeps_held:
+            self._subscribed.tend(there)
+            self._tended_at = now
         if overdue := self._missing.overdue(self._kafka_topics.missing | self._nameless, now):
             _log.warning("matched, but there is no such topic in Kafka (yet): %s", ", ".join(overdue))
-        self._tended_at = now
         for change in changes:
             if change and self._on_topics is not None:
                 self._on_topics(change.added, change.removed)
+        return keeps_held
+
+    def _raise_postponed(self) -> None:
+        """Raise what the last call did not, because it had records to return."""
+        error, self._postponed = self._postponed, None
+        if error is not None:
+            raise error
 
     def _want(self) -> None:
         """Have the Kafka topics looked for that stand for what matches now."""

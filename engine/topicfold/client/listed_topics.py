@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
 
 from topicfold.client import calls
 from topicfold.client.call import Answer, Call, names_in
@@ -19,7 +21,7 @@ from topicfold.client.find import PAGE_SIZE
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified
-from topicfold.errors import ListingFailed, Wait
+from topicfold.errors import ListingFailed, NamespaceNotFound, Wait
 from topicfold.model.names import PERSISTENT, partition_base
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
@@ -40,6 +42,7 @@ class ListedTopics:
 
     While the server is away, or its listing fails, nothing is told; what it refuses is raised, and `QueryUnconfirmed`
     where its listing does not go by these very properties, or its finding by this very query: they would name more.
+    A namespace that is not there is refused at the beginning; one that ends later has no topics until it is back.
     """
 
     def __init__(self, client: Client, asked: Asked, properties: Mapping[str, str]) -> None:
@@ -49,13 +52,14 @@ class ListedTopics:
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[Frame]:
-        told = self._topics()
+        told = self._found({each: self._named(each) for each in self._asked.namespaces})
         yield from (Added("", topic) for topic in told.values())
         yield Bookmark("", is_initial=True)
         while not self._closed.wait(PERIOD_SECONDS):
             try:
-                topics = self._topics()
-            except (Wait, ListingFailed) as error:
+                topics = self._found(self._named_where_there())
+            except (Wait, ListingFailed, NamespaceNotFound) as error:
+                # A namespace that ends between its listing and the finding is not there the next time.
                 _log.warning("%s; trying again", error.reason)
                 continue
             yield from differences(told, topics)
@@ -65,18 +69,31 @@ class ListedTopics:
         """End the iteration."""
         self._closed.set()
 
-    def _topics(self) -> dict[str, Match]:
-        listed: set[str] = set()
-        asked = properties_text(self._properties)
+    def _named_where_there(self) -> dict[str, Set[str]]:
+        """Return what listings name, by namespace, without namespaces that are not there."""
+        named = {}
         for namespace in self._asked.namespaces:
-            names, confirmed = self._client.perform(listing_by(namespace, self._properties))
-            if confirmed != asked:
-                url = self._client.url
-                raise QueryUnconfirmed(url=url, asked=f"properties {asked}", confirmed=confirmed, hint=_HINT)
-            for name in names:
-                listed |= {name, partition_base(name) or name}
-        found = self._client.page_through(Listing(self._asked, PAGE_SIZE))
-        return {topic.name: topic for topic in found if topic.name in listed}
+            with suppress(NamespaceNotFound):
+                named[namespace] = self._named(namespace)
+        return named
+
+    def _named(self, namespace: str) -> Set[str]:
+        """Return the full names that the listing of a namespace names, of partitioned topics too."""
+        asked = properties_text(self._properties)
+        names, confirmed = self._client.perform(listing_by(namespace, self._properties))
+        if confirmed != asked:
+            url = self._client.url
+            raise QueryUnconfirmed(url=url, asked=f"properties {asked}", confirmed=confirmed, hint=_HINT)
+        return {whole for name in names for whole in (name, partition_base(name) or name)}
+
+    def _found(self, named: Mapping[str, Set[str]]) -> dict[str, Match]:
+        """Return the topics that match, of those that listings named, in these namespaces."""
+        if not named:
+            return {}
+        asked = replace(self._asked, namespaces=tuple(named))
+        found = self._client.page_through(Listing(asked, PAGE_SIZE))
+        names = frozenset().union(*named.values())
+        return {topic.name: topic for topic in found if topic.name in names}
 
 
 def listing_by(

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, Unpack
+from weakref import WeakSet
 
 import httpx2
 
@@ -72,6 +73,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._remembering = threading.Lock()
         self._position = ""
         self._age_seconds: float | None = None
+        self._watches: WeakSet[Any] = WeakSet()
         self._http: HttpT = self._connect(http_options(url, identity), transport)
 
     @property

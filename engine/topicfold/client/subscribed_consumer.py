@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.client.assignment_check import AssignmentCheck, Elsewhere
 from topicfold.client.kafka_consumer import (
@@ -17,7 +17,8 @@ from topicfold.client.kafka_consumer import (
     is_protocol_refused,
     open_consumer,
 )
-from topicfold.client.subscription import Subscription
+from topicfold.client.start_over import StartOver
+from topicfold.client.subscription import Partition, Subscription
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +28,10 @@ Callbacks = Mapping[str, Callable[..., None]]
 
 _MAX_REOPENED = 5
 """So often in a row a consumer that died is replaced before the caller is told."""
+_MAX_POLL_INTERVAL_MS = 300_000
+"""What Kafka's client takes for `max.poll.interval.ms`, after which a member that does not poll is out of the group."""
+_NOTICE_SECONDS = 30.0
+"""So long at most, it takes a member that polls to notice that a topic was made anew, and to leave the former one."""
 
 
 class SubscribedConsumer:
@@ -47,11 +52,12 @@ class SubscribedConsumer:
         self._callbacks = callbacks
         self._on_missing = on_missing
         self._is_newer = True
-        self._subscription = Subscription()
+        self._subscription = Subscription(_distrust_seconds(conf))
         self._check = AssignmentCheck(elsewhere)
         self._ends: dict[str, Mapping[int, int]] = {}
         self._reopened = 0
         self.kafka: Consumer = open_consumer(conf, newer=True)
+        self._start_over = StartOver(self.kafka)
 
     def tend(self, there: Mapping[str, str]) -> None:
         """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others."""
@@ -61,6 +67,10 @@ class SubscribedConsumer:
             # It died; the next poll returns the error that says why.
             if error.args[0].code() != KafkaError._FATAL:
                 raise
+
+    def keeps(self, held: Iterable[Partition], there: Mapping[str, str]) -> bool:
+        """Return whether `tend` would leave these partitions, of which records are held, as they are."""
+        return self._subscription.keeps(held, there)
 
     def close(self) -> None:
         """Leave the group."""
@@ -82,8 +92,9 @@ class SubscribedConsumer:
             self._reopen()
             return
         self._note_ends(assigned)
-        for topic, partition in self._subscription.starts_over((each.topic, each.partition) for each in assigned):
-            self._start_over(topic, partition)
+        partitions = {(each.topic, each.partition) for each in assigned}
+        for partition in self._start_over.tend(self._subscription.starts_over(partitions), partitions):
+            self._subscription.restarted(partition)
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
@@ -99,7 +110,6 @@ class SubscribedConsumer:
             error = message.error()
             if error is None:
                 self._reopened = 0
-                self._subscription.delivered((message.topic() or "", message.partition() or 0))
                 passed_on.append(message)
             elif is_about_missing_topic(error):
                 self._on_missing()
@@ -119,6 +129,7 @@ class SubscribedConsumer:
         self._check.reset()
         self._ends = {}
         self.kafka = open_consumer(self._conf, newer=self._is_newer)
+        self._start_over = StartOver(self.kafka)
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""
@@ -133,9 +144,7 @@ class SubscribedConsumer:
         own = self.kafka.position([each for each in assigned if each.topic in self._ends])
         return {each.topic for each in own if each.offset < self._ends[each.topic].get(each.partition, 0)}
 
-    def _start_over(self, topic: str, partition: int) -> None:
-        try:
-            self.kafka.seek(TopicPartition(topic, partition, OFFSET_BEGINNING))
-        except KafkaException:
-            return  # not being read yet; tried again at the next poll
-        self._subscription.restarted((topic, partition))
+
+def _distrust_seconds(conf: Mapping[str, Any]) -> float:
+    """Return after what time no member of a group can commit any more what it read of a topic that was deleted."""
+    return float(conf.get("max.poll.interval.ms", _MAX_POLL_INTERVAL_MS)) / 1000 + _NOTICE_SECONDS

@@ -13,22 +13,29 @@ Partition = tuple[str, int]
 class Subscription:
     """The topics that a consumer is subscribed to, and from when on others.
 
-        subscription = Subscription()
+        subscription = Subscription(distrust_seconds=330.0)
         subscription.next({"orders": "id-1"}, assigned=set(), in_flight=set(), now=0.0)    # {"orders"}
         subscription.next({}, assigned={"orders"}, in_flight={"orders"}, now=1.0)          # None: as it is
         subscription.next({}, assigned={"orders"}, in_flight=set(), now=1.1)               # set()
 
     A topic with another id than before is another topic, whose offsets mean nothing in this one: it is left, and
     subscribed to again once nothing of it is assigned any more. `starts_over` says what is to be read from the start.
+
+    The group may have an offset of the former topic: a member that has not noticed yet may commit one, until it leaves
+    that topic, or is put out of the group because it does not poll. Whoever reads a partition from its start overwrites
+    it; the members that had the partition before have left by then. So the group's offsets are trusted again once the
+    topic was subscribed to for `distrust_seconds`, in which every member must have noticed or be gone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, distrust_seconds: float) -> None:
+        self._distrust_seconds = distrust_seconds
         self._current: frozenset[str] = frozenset()
         self._ids: dict[str, str] = {}
         self._leave_by: dict[str, float] = {}
-        self._made_anew: set[str] = set()
+        self._made_anew: dict[str, float] = {}
+        """Topics whose offsets are not trusted; since when they are subscribed to."""
+        self._starting: frozenset[str] = frozenset()
         self._restarted: set[Partition] = set()
-        self._begun: set[Partition] = set()
 
     @property
     def current(self) -> Collection[str]:
@@ -48,7 +55,8 @@ class Subscription:
         `there` are the ids of the topics that match and are there, `assigned` the topics that the consumer has
         partitions of, `in_flight` those of `leaving` of which records that had arrived were not delivered yet.
         """
-        wanted = {name for name, id_ in there.items() if self._may_subscribe(name, id_, assigned)}
+        self._trust_again(now)
+        wanted = {name for name, id_ in there.items() if self._may_subscribe(name, id_, assigned, now)}
         for name in self._current - there.keys():
             self._leave_by.setdefault(name, now + LEAVE_SECONDS)
         self._leave_by = {
@@ -62,37 +70,47 @@ class Subscription:
         self._current = target
         return target
 
+    def keeps(self, held: Iterable[Partition], there: Mapping[str, str]) -> bool:
+        """Return whether these partitions stay: their topics are there as they were, and none is to start over."""
+        return all(
+            there.get(name) == self._ids.get(name)
+            and (name not in self._made_anew or (name, partition) in self._restarted)
+            for name, partition in held
+        )
+
     def forget(self) -> None:
         """Take it that the consumer is another one, which is subscribed to nothing."""
         self._current = frozenset()
         self._leave_by.clear()
-        self._restarted.clear()
 
     def starts_over(self, assigned: Iterable[Partition]) -> list[Partition]:
-        """Return the assigned partitions to read from their start now.
+        """Return the assigned partitions to read from their start now, those of topics that were made anew.
 
-        Those of a topic that was made anew start over each time they are assigned, until one of their records was
-        delivered: the group may have an offset that was committed for the topic of before.
+        Each of them until it was `restarted` here, even if another member did so: what that one committed since looks
+        like what was committed for the topic of before. None while the former topic is still being left.
         """
-        concerned = {each for each in assigned if each[0] in self._made_anew}
-        self._restarted &= concerned
-        return sorted(concerned - self._restarted - self._begun)
+        anew = self._made_anew.keys() & self._current
+        concerned = {each for each in assigned if each[0] in anew} - self._restarted
+        self._starting = frozenset(name for name, _ in concerned)
+        return sorted(concerned)
 
     def restarted(self, partition: Partition) -> None:
-        """Take it that the consumer reads this partition from its start."""
+        """Take it that this partition is read from its start, and that the group's offset is there too."""
         self._restarted.add(partition)
 
-    def delivered(self, partition: Partition) -> None:
-        """Take it that a record of this partition was delivered."""
-        if partition in self._restarted:
-            self._begun.add(partition)
-
-    def _may_subscribe(self, name: str, id_: str, assigned: Collection[str]) -> bool:
+    def _may_subscribe(self, name: str, id_: str, assigned: Collection[str], now: float) -> bool:
         """Return whether to be subscribed to a topic that is there."""
         if self._ids.setdefault(name, id_) != id_:
             self._ids[name] = id_
-            self._made_anew.add(name)
-            self._begun = {each for each in self._begun if each[0] != name}
+            self._made_anew[name] = now
             self._restarted = {each for each in self._restarted if each[0] != name}
             return name not in assigned
         return name in self._current or name not in self._made_anew or name not in assigned
+
+    def _trust_again(self, now: float) -> None:
+        """Forget of topics that were subscribed to for long that they were made anew."""
+        for name, since in list(self._made_anew.items()):
+            if name not in self._current:
+                self._made_anew[name] = now
+            elif now >= since + self._distrust_seconds and name not in self._starting:
+                del self._made_anew[name]

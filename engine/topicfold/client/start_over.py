@@ -1,0 +1,74 @@
+"""Partitions of topics that were made anew: read from their start, once the group's offsets are there, too.
+
+Until then they are paused, so that nothing is delivered that would come again. Kafka's client waits for a coordinator
+that is away as long as a session lasts, and takes no signal meanwhile: so a thread of its own asks.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection, Iterable
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+
+from topicfold.client.subscription import Partition
+
+_log = logging.getLogger(__name__)
+
+
+class StartOver:
+    """The partitions of one consumer that are to start over. One thread uses it."""
+
+    def __init__(self, kafka: Consumer) -> None:
+        self._kafka = kafka
+        self._paused: set[Partition] = set()
+        self._committing: threading.Thread | None = None
+        self._committed: set[Partition] = set()
+
+    def tend(self, starting: Collection[Partition], assigned: Iterable[Partition]) -> list[Partition]:
+        """Go on with what is `starting`; return what of it is read from its start now. What fails is tried again."""
+        self._resume(self._paused.intersection(assigned).difference(starting))
+        waiting = set(starting)
+        if self._committing is not None and not self._committing.is_alive():
+            self._committing.join()
+            self._committing = None
+        started = []
+        if self._committing is None:
+            started = [each for each in sorted(waiting & self._committed) if self._seek_start(each)]
+            self._committed.clear()
+            waiting.difference_update(started)
+        self._pause(waiting - self._paused)
+        if waiting and self._committing is None:
+            self._committing = threading.Thread(
+                target=self._commit, args=(sorted(waiting),), name="topicfold-start-over", daemon=True
+            )
+            self._committing.start()
+        return started
+
+    def _commit(self, partitions: Iterable[Partition]) -> None:
+        try:
+            answers = self._kafka.commit(offsets=[TopicPartition(*each, 0) for each in partitions], asynchronous=False)
+        except (KafkaException, RuntimeError) as error:
+            _log.info("the offsets of topics that were made anew are not overwritten yet: %s", error)
+            return
+        self._committed.update((each.topic, each.partition) for each in answers or () if each.error is None)
+
+    def _seek_start(self, partition: Partition) -> bool:
+        """Read this partition from its start; return False where it is not being read yet."""
+        self._resume({partition})
+        try:
+            self._kafka.seek(TopicPartition(*partition, OFFSET_BEGINNING))
+        except KafkaException:
+            return False
+        return True
+
+    def _pause(self, partitions: Collection[Partition]) -> None:
+        if partitions:
+            self._kafka.pause([TopicPartition(*each) for each in partitions])
+            self._paused.update(partitions)
+
+    def _resume(self, partitions: Collection[Partition]) -> None:
+        if partitions:
+            self._kafka.resume([TopicPartition(*each) for each in partitions])
+            self._paused.difference_update(partitions)

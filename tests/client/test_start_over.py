@@ -1,0 +1,121 @@
+"""Starting over partitions of topics made anew: when they are paused, committed, sought and read on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from topicfold.client.start_over import StartOver
+from topicfold.client.subscription import Partition
+
+A, B = ("a", 0), ("b", 0)
+
+
+class Kafka:
+    """A consumer that writes down what it is told to do. `commit` waits for `answers`, and fails as `errors` says."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        self.told: list[str] = []
+        self.answers = threading.Event()
+        self.cannot_seek = False
+        self._errors: Iterator[Exception | None] = iter(errors)
+
+    def pause(self, partitions: Sequence[TopicPartition]) -> None:
+        self.told += [f"pause {each.topic}" for each in partitions]
+
+    def resume(self, partitions: Sequence[TopicPartition]) -> None:
+        self.told += [f"resume {each.topic}" for each in partitions]
+
+    def seek(self, partition: TopicPartition) -> None:
+        if self.cannot_seek:
+            raise KafkaException(KafkaError(KafkaError._STATE))
+        self.told.append(f"seek {partition.topic}")
+
+    def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> list[TopicPartition]:
+        assert not asynchronous
+        assert self.answers.wait(10)
+        if error := next(self._errors, None):
+            raise error
+        self.told += [f"commit {each.topic} {each.offset}" for each in offsets]
+        return offsets
+
+
+def started(start_over: StartOver, *starting: Partition) -> list[Partition]:
+    """Tend until something starts, as a consumer does that polls."""
+    for _ in range(500):
+        if found := start_over.tend(starting, {A, B}):
+            return found
+        time.sleep(0.01)
+    return []
+
+
+def made(kafka: Kafka) -> StartOver:
+    return StartOver(cast(Any, kafka))
+
+
+def test_nothing_is_delivered_before_the_groups_offset_is_at_the_start() -> None:
+    kafka = Kafka()
+    kafka.answers.set()
+    assert started(made(kafka), A) == [A]
+    assert sorted(kafka.told[:2]) == ["commit a 0", "pause a"]
+    assert kafka.told[2:] == ["resume a", "seek a"]
+
+
+def test_a_coordinator_that_is_away_holds_nobody_up() -> None:
+    kafka = Kafka()
+    start_over = made(kafka)
+    since = time.monotonic()
+    assert [start_over.tend([A], {A, B}) for _ in range(20)] == [[]] * 20
+    assert time.monotonic() - since < 5
+    assert kafka.told == ["pause a"]
+    kafka.answers.set()
+    assert started(start_over, A) == [A]
+
+
+@pytest.mark.parametrize("error", [KafkaException(KafkaError(KafkaError._WAIT_COORD)), RuntimeError("closed")])
+def test_a_commit_that_failed_is_tried_again_and_only_that(error: Exception) -> None:
+    kafka = Kafka(error, error)
+    kafka.answers.set()
+    assert started(made(kafka), A) == [A]
+    assert [each for each in kafka.told if not each.startswith("commit")] == ["pause a", "resume a", "seek a"]
+    assert kafka.told.count("commit a 0") == 1
+
+
+def test_a_partition_that_comes_while_another_is_committed_takes_its_turn() -> None:
+    kafka = Kafka()
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    start_over.tend([A, B], {A, B})
+    kafka.answers.set()
+    assert started(start_over, A, B) == [A]
+    assert started(start_over, B) == [B]
+    assert (kafka.told.count("commit a 0"), kafka.told.count("commit b 0")) == (1, 1)
+
+
+def test_what_is_not_being_read_yet_is_tried_again() -> None:
+    kafka = Kafka()
+    kafka.answers.set()
+    kafka.cannot_seek = True
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    time.sleep(0.1)
+    assert start_over.tend([A], {A, B}) == []
+    assert [each for each in kafka.told if not each.startswith("commit")] == ["pause a", "resume a", "pause a"]
+    kafka.cannot_seek = False
+    assert started(start_over, A) == [A]
+
+
+def test_what_is_not_to_start_over_any_more_is_read_on() -> None:
+    kafka = Kafka()
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    start_over.tend([], {B})
+    assert kafka.told == ["pause a"]
+    start_over.tend([], {A, B})
+    assert kafka.told == ["pause a", "resume a"]
+    kafka.answers.set()
