@@ -10,6 +10,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,8 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 OLDEST_JAVA = 17
+PAUSES_S = (10.0, 30.0, 90.0, 300.0)
+"""How long a repository that did not deliver is left alone before it is asked again."""
 
 _MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _POM = """<project>
@@ -35,6 +39,10 @@ _DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><
 
 class Unavailable(Exception):
     """Something that a test needs is not here and cannot be had; the text says what to do about it."""
+
+
+class Undelivered(Unavailable):
+    """A repository did not deliver it this time; the text ends with what the one who asked it said."""
 
 
 @contextmanager
@@ -82,13 +90,15 @@ def jars(directory: Path, coordinates: Sequence[str], script: str) -> Path:
         command = ["mvn", "-q", "-B", _MAVEN_GOAL, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"]
         maven = subprocess.run(command, cwd=directory.parent, capture_output=True, text=True, check=False)
         if maven.returncode:
-            raise Unavailable(f"Maven could not fetch {', '.join(coordinates)}:\n{maven.stdout[-2000:]}")
+            raise Undelivered(f"Maven could not fetch {', '.join(coordinates)}:\n{maven.stdout[-2000:]}")
 
     return made_once(directory, fetch)
 
 
 def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
     """Return `directory`; if it is not there, `make` fills it under another name first, in one process at a time.
+
+    What a repository did not deliver is asked for again, after each of `PAUSES_S`.
 
     Raises:
         Unavailable: `make` could not.
@@ -99,10 +109,23 @@ def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
     with _locked(directory.parent / "lock"):
         if not directory.is_dir():
             unfinished = directory.with_name(f"{directory.name}.part")
-            shutil.rmtree(unfinished, ignore_errors=True)
-            make(unfinished)
+            _make_patiently(unfinished, make)
             unfinished.rename(directory)
     return directory
+
+
+def _make_patiently(directory: Path, make: Callable[[Path], None]) -> None:
+    for pause_s in (*PAUSES_S, None):
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            make(directory)
+        except Undelivered as reason:
+            if pause_s is None:
+                raise
+            print(f"{reason}\nAsking again in {pause_s:g} s.", file=sys.stderr, flush=True)
+            time.sleep(pause_s)
+        else:
+            return
 
 
 @contextmanager

@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pyspark
 
-from tests.prerequisites import CHECKOUT, Unavailable, java, made_once
+from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, java, made_once
 
 _SCRIPT = "scripts/prepare-spark"
 _FETCH = """
 import sys
 from topicfold.compaction.session import open_session
-open_session({"spark.master": "local[1]", "spark.jars.ivy": sys.argv[1], "spark.ui.enabled": "false"}, needs_kafka=True)
+from topicfold.errors import BadSetting
+try:
+    open_session({"spark.master": "local[1]", "spark.jars.ivy": sys.argv[1]}, needs_kafka=True)
+except BadSetting as reason:
+    sys.exit(str(reason))
 """
 
 
@@ -35,7 +39,7 @@ def connector() -> str:
 def _fetch(unfinished: Path) -> None:
     spark = subprocess.run([sys.executable, "-c", _FETCH, str(unfinished)], capture_output=True, text=True, check=False)
     if spark.returncode:
-        raise Unavailable(f"Spark could not fetch its Kafka connector, run {_SCRIPT}:\n{spark.stderr[-2000:]}")
+        raise Undelivered(f"Spark could not fetch its Kafka connector, run {_SCRIPT}:\n{spark.stderr[-6000:]}")
 
 
 if __name__ == "__main__":

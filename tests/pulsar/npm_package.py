@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.prerequisites import CHECKOUT, Unavailable, made_once
+from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, made_once
 from tests.pulsar.admin_jars import SCRIPT
 
 CLIENT = "1.0.10"
@@ -36,7 +36,7 @@ def _install(directory: Path) -> None:
     command = ["npm", "install", *quietly, f"pulsar-admin-client@{CLIENT}"]
     npm = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if npm.returncode:
-        raise Unavailable(f"npm could not fetch pulsar-admin-client {CLIENT}:\n{npm.stderr[-2000:]}")
+        raise Undelivered(f"npm could not fetch pulsar-admin-client {CLIENT}:\n{npm.stderr[-2000:]}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,47 @@
+"""What is fetched once: asked for again where a repository did not deliver, never left half made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import prerequisites
+from tests.prerequisites import Unavailable, Undelivered, made_once
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prerequisites, "PAUSES_S", (0.0, 0.0))
+
+
+def _delivers(*outcomes: Exception | None) -> Callable[[Path], None]:
+    """Return a maker that leaves a file and then fails with these in turn; None is a success."""
+    left: Iterator[Exception | None] = iter(outcomes)
+
+    def make(directory: Path) -> None:
+        directory.mkdir()
+        outcome = next(left)
+        (directory / ("half" if outcome else "whole")).touch()
+        if outcome:
+            raise outcome
+
+    return make
+
+
+def test_what_was_not_delivered_is_asked_for_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = made_once(tmp_path / "jars", _delivers(Undelivered("503 from there"), Undelivered("once more"), None))
+    assert [each.name for each in made.iterdir()] == ["whole"]
+    assert "503 from there\nAsking again in 0 s." in capsys.readouterr().err
+
+
+def test_in_the_end_it_says_so_and_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    with pytest.raises(Undelivered, match="third"):
+        made_once(tmp_path / "jars", _delivers(Undelivered("first"), Undelivered("second"), Undelivered("third")))
+    assert not (tmp_path / "jars").exists()
+
+
+def test_what_is_missing_here_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="Maven is missing"):
+        made_once(tmp_path / "jars", _delivers(Unavailable("Maven is missing"), None))
