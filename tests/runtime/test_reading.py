@@ -12,6 +12,7 @@ from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
     LogUnavailable,
     NamespaceNotFound,
+    OperatorNeeded,
     PositionTimeout,
     TenantNotFound,
     TopicNotFound,
@@ -20,9 +21,10 @@ from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
-from topicfold.runtime import listed_names, slices
+from topicfold.runtime import listed_names, reading, slices
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.finding import Finding
+from topicfold.runtime.reading import BARRIER_SECONDS, FOLD_SECONDS
 from topicfold.runtime.revision import Revision
 
 
@@ -172,6 +174,53 @@ async def test_a_barrier_read_gives_up_after_a_while_and_answers_from_what_is_fo
     cut = await node.reading.settle([0], node.asked(consistency=Consistency.BARRIER))
     assert 0.2 < asyncio.get_running_loop().time() - before < 2.0
     assert cut.age_seconds >= 0.2
+
+
+async def test_a_barrier_read_waits_longer_for_what_it_knows_to_be_missing(orders: Node, store: MemoryStore) -> None:
+    async with running(store) as other:
+        await other.caught_up()
+        other.log.pause()
+        await orders.label(team="pay")
+        read = asyncio.create_task(other.reading.settle([0], other.asked(consistency=Consistency.BARRIER)))
+        await asyncio.sleep(BARRIER_SECONDS + 0.1)
+        assert not read.done()
+        other.log.resume()
+        await read
+        assert other.labels() == {"team": "pay"}
+
+
+async def test_it_gives_up_on_that_too_and_says_how_old_it_is(
+    orders: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "FOLD_SECONDS", 0.05)
+    async with running(store) as other:
+        await other.caught_up()
+        other.log.pause()
+        await orders.label(team="pay")
+        cut = await other.reading.settle([0], other.asked(consistency=Consistency.BARRIER))
+        assert other.labels() == {}
+        assert cut.age_seconds >= 0.05
+
+
+async def test_it_takes_no_longer_than_its_request_may(orders: Node, store: MemoryStore) -> None:
+    async with running(store) as other:
+        await other.caught_up()
+        other.log.pause()
+        await orders.label(team="pay")
+        before = asyncio.get_running_loop().time()
+        await other.reading.settle([0], other.asked(0.3, consistency=Consistency.BARRIER))
+        assert asyncio.get_running_loop().time() - before < FOLD_SECONDS / 2
+
+
+async def test_it_does_not_wait_for_a_partition_that_has_stopped(orders: Node, store: MemoryStore) -> None:
+    async with running(store) as other:
+        await other.caught_up()
+        other.engine.reader.stop(OperatorNeeded("a record of another log"), 0)
+        await orders.label(team="pay")
+        before = asyncio.get_running_loop().time()
+        await other.reading.settle([0], other.asked(consistency=Consistency.BARRIER))
+        assert other.labels() == {}
+        assert asyncio.get_running_loop().time() - before < FOLD_SECONDS / 2
 
 
 async def test_a_barrier_read_does_not_wait_for_a_log_that_is_known_to_be_gone(node: Node) -> None:

@@ -18,10 +18,11 @@ from topicfold.errors import NotReady, OutcomeUnknown, TopicfoldError, Wait
 from topicfold.model.events import operation_of, partition_of
 from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked, Consistency, Written
-from topicfold.runtime.reading import BARRIER_SECONDS
+from topicfold.runtime.reading import FOLD_SECONDS
 from topicfold.runtime.revision import Revision
 
 _Sent = tuple[Operation, str]
+_INSTANT = 1e-6
 
 
 class Clients:
@@ -183,9 +184,10 @@ class Clients:
         except (Crashed, TopicfoldError) as error:
             read.error = error
         self._end(span)
-        failures = log.failed_queries if log is not None else []
-        read.is_excused |= span.ended - span.began > BARRIER_SECONDS - 1e-6 or any(
-            ended >= span.began and began <= span.ended for began, ended in failures
+        hard = log.hard_queries if log is not None else []
+        took = min(FOLD_SECONDS, span.deadline - span.began) - _INSTANT
+        read.is_excused |= span.ended - span.began > took or any(
+            ended >= span.began and began <= span.ended for began, ended in hard
         )
         return read
 
@@ -194,6 +196,7 @@ class Clients:
         assert engine is not None
         read.is_excused = not engine.freshness.is_reachable
         cut = await reading.settle([read.partition], asked)
+        read.is_excused |= read.partition in engine.reader.faults
         read.position = engine.states[read.partition].position
         read.confirmed = self._store.loop.time() - cut.age_seconds
         try:

@@ -16,9 +16,13 @@ from tests.simulation.virtual_loop import owned_by
 from tests.simulation.weather import CALM
 from topicfold.errors import LogUnavailable
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogFull, SettingProblem
+from topicfold.runtime.reading import BARRIER_SECONDS
 
 CHECKPOINT = 8
 """Batches end at multiples of this, so that all nodes are seen at the same positions."""
+
+_LONG_SECONDS = BARRIER_SECONDS / 2 - 1e-3
+"""Two queries that take less are soon enough for a read, which may have to wait for the one before its own."""
 
 Observer = Callable[[Deliver, Sequence[Entry]], None]
 """Takes a delivery and makes it, looking on."""
@@ -72,12 +76,15 @@ class FakeStore:
 
 
 class FakeLog:
-    """One node's handle. `pace` multiplies the time its deliveries take; an outage fails its queries and appends."""
+    """One node's handle. `pace` multiplies the time its deliveries take; an outage fails its queries and appends.
+
+    `hard_queries` has when each query for the ends that failed or takes long was asked, and when that will be known.
+    """
 
     def __init__(self, store: FakeStore, owner: str, observer: Observer) -> None:
         self.pace = 1.0
         self.outage_ends = -1.0
-        self.failed_queries: list[tuple[float, float]] = []
+        self.hard_queries: list[tuple[float, float]] = []
         self._store = store
         self._observer = observer
         self._context = owned_by(owner)
@@ -132,10 +139,14 @@ class FakeLog:
         asked, rng, weather = self._store.loop.time(), self._store.rng, self._store.weather
         await asyncio.sleep(rng.uniform(0, weather.append_seconds))
         ends = dict(enumerate(self._store.lengths()))
-        is_slow = rng.random() < weather.query_slow
-        await asyncio.sleep(rng.uniform(0.1, 1.0) if is_slow or self.is_out else rng.uniform(0, weather.query_seconds))
+        is_slow = rng.random() < weather.query_slow or self.is_out
+        seconds = rng.uniform(0.1, 1.0) if is_slow else rng.uniform(0, weather.query_seconds)
+        answered = self._store.loop.time() + seconds
+        if answered - asked > _LONG_SECONDS:
+            self.hard_queries.append((asked, answered))
+        await asyncio.sleep(seconds)
         if self._is_closed or self.is_out or rng.random() < weather.query_fails:
-            self.failed_queries.append((asked, self._store.loop.time()))
+            self.hard_queries.append((asked, self._store.loop.time()))
             raise LogUnavailable("the fake log does not say where it ends")
         return ends
 

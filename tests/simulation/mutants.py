@@ -221,7 +221,7 @@ def _refusals_need_no_barrier(patch: pytest.MonkeyPatch) -> None:
 def _reads_do_not_ask(patch: pytest.MonkeyPatch) -> None:
     """A GET does not wait for a barrier."""
 
-    async def answer_at_once(reading: Reading, partitions: Collection[int]) -> None:
+    async def answer_at_once(reading: Reading, partitions: Collection[int], deadline: float) -> None:
         return None
 
     patch.setattr(Reading, "catch_up", answer_at_once)

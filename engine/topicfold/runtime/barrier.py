@@ -68,11 +68,26 @@ class Barriers:
             LogUnavailable: the log did not answer by `deadline` (a time of the loop's clock).
             PositionTimeout: it did, but the fold did not get there by then.
         """
+        await self.reach(await self.ends_by(deadline), partitions, deadline)
+
+    async def ends_by(self, deadline: float) -> Ends:
+        """Return the end offsets, asked for after this call.
+
+        Raises:
+            LogUnavailable: the log did not answer by `deadline`, a time of the loop's clock.
+        """
         try:
             async with asyncio.timeout_at(deadline):
-                ends = await self.ends()
+                return await self.ends()
         except TimeoutError:
             raise LogUnavailable("the log did not say where it ends in time") from None
+
+    async def reach(self, ends: Ends, partitions: Collection[int], deadline: float) -> None:
+        """Return once `partitions` are folded up to `ends`.
+
+        Raises:
+            PositionTimeout: the fold did not get there by `deadline`.
+        """
         for partition in partitions:
             await self._tracker.wait_for(partition, ends[partition], self._states[partition].position, deadline)
 

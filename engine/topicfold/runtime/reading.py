@@ -9,6 +9,7 @@ cut. Answers inside are numbers and sets; names are made here, at the edge.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -37,6 +38,12 @@ from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
 
 BARRIER_SECONDS = 0.25
+"""How long a GET waits for the log to say where it ends."""
+FOLD_SECONDS = 3.0
+"""How long it then waits until that is folded: some of it is known to be missing here.
+
+Source: Kubernetes KEP-2340 (a consistent read from a cache waits as long).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class Reading:
     async def settle(self, partitions: Collection[int], asked: Asked) -> Cut:
         """Return once the state of `partitions` is as new as `asked` wants.
 
-        A barrier for a GET gives up after `BARRIER_SECONDS`: the answer then says how old it may be.
+        A barrier for a GET gives up as `catch_up` does: the answer then says how old it may be.
 
         Raises:
             NotReady: a partition is not folded yet.
@@ -76,19 +83,25 @@ class Reading:
         if asked.consistency is Consistency.LINEARIZABLE:
             await engine.barriers.wait_linearizable(partitions, asked.deadline)
         elif asked.consistency is Consistency.BARRIER:
-            await self.catch_up(partitions)
+            await self.catch_up(partitions, asked.deadline)
         return Cut(
             engine.revision(partitions).merged(asked.minimum),
             max(engine.freshness.age_seconds(partition) for partition in partitions),
         )
 
-    async def catch_up(self, partitions: Collection[int]) -> None:
-        """Fold `partitions` up to the log's end as of now, if that can be had within `BARRIER_SECONDS`."""
-        if not self._engine.freshness.is_reachable:
+    async def catch_up(self, partitions: Collection[int], deadline: float = math.inf) -> None:
+        """Fold `partitions` up to the log's end as of now, by `deadline` (a time of the loop's clock) at the latest.
+
+        Gives up where the log does not say within `BARRIER_SECONDS` where it ends, or that is not folded after
+        `FOLD_SECONDS` more. Does not wait for partitions that have stopped.
+        """
+        engine, now = self._engine, asyncio.get_running_loop().time
+        if not engine.freshness.is_reachable:
             return
-        deadline = asyncio.get_running_loop().time() + BARRIER_SECONDS
         try:
-            await self._engine.barriers.wait(partitions, deadline)
+            ends = await engine.barriers.ends_by(min(deadline, now() + BARRIER_SECONDS))
+            going_on = [each for each in partitions if each not in engine.reader.faults]
+            await engine.barriers.reach(ends, going_on, min(deadline, now() + FOLD_SECONDS))
         except (LogUnavailable, PositionTimeout, OperatorNeeded):
             return
 
