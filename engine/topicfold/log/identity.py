@@ -56,8 +56,9 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
     if was_empty and await _first_header(log) is None:
         await _append_and_wait(log, 0, header_value(LogIdentity(new_incarnation, log.partitions, HASH_NAME)))
     identity = await recognise_identity(log)
+    starts, ends = await log.start_offsets(), await log.end_offsets()
     for partition in range(1, log.partitions):
-        if not await log.read(partition, (await log.start_offsets())[partition], 1):
+        if ends[partition] <= starts[partition]:
             await _append_and_wait(log, partition, header_value(identity))
     return identity
 

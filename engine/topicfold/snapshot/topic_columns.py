@@ -20,6 +20,7 @@ from topicfold.snapshot.groups import grouped, ranked
 from topicfold.snapshot.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.label_index import LabelIndex
+from topicfold.state.pieces import Pieces
 from topicfold.state.postings import Postings
 
 _FOREIGN = f"{NON_PERSISTENT}://"
@@ -78,26 +79,29 @@ class _InOrder:
     def __init__(self, rows: TopicRows) -> None:
         chosen = rows.chosen
         self._keys = _objects(rows.keys, chosen)
-        self._payloads = rows.payloads.to_numpy()[chosen]
+        self._payload_starts, self._payload_ends = rows.payload_ends[chosen], rows.payload_ends[chosen + 1]
+        self._payloads = rows.payloads
         self._packed = rows.packed.take(chosen)
         self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
         self._is_system = are_system_topics(rows.keys)[chosen]
         self._is_special = rows.is_special[chosen]
         self._partition_counts = rows.partition_counts[chosen]
-        self._has_kafka_name = rows.kafka_names.is_valid().to_numpy(zero_copy_only=False)[chosen]
-        self._kafka_names = _objects(rows.kafka_names, chosen)
+        self._named = np.flatnonzero(rows.kafka_names.is_valid().to_numpy(zero_copy_only=False)[chosen])
+        self._kafka_names = _objects(rows.kafka_names, chosen[self._named])
 
     def columns(self, part: slice) -> dict[str, Any]:
         """Return those of `Columns` for the topics at these places."""
+        named = slice(*np.searchsorted(self._named, (part.start, part.stop)).tolist())
+        numbers = (self._named[named] - part.start).tolist()
         return {
             "keys": self._keys[part].tolist(),
             "rows": bytearray(self._packed[part]),
-            "payloads": self._payloads[part].tolist(),
+            "payloads": Pieces(self._payloads, self._payload_starts[part].data, self._payload_ends[part].data),
             "live": _bitmap(self._is_live[part]),
             "undecodable": _bitmap(self._is_unreadable[part]),
             "system": _bitmap(self._is_system[part]),
             "partitions": _found(self._partition_counts[part], self._partition_counts[part] > 0),
-            "kafka_names": _found(self._kafka_names[part], self._has_kafka_name[part]),
+            "kafka_names": dict(zip(numbers, self._kafka_names[named].tolist(), strict=True)),
             "decoded": np.flatnonzero(self._is_special[part]).tolist(),
             "digest_sum": _sum(self._packed["hash"][part]),
         }

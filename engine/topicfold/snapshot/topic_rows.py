@@ -52,8 +52,9 @@ class Texts:
 class TopicRows:
     """Topics in columns. `chosen` are the rows that count, one for each topic, those of a namespace together.
 
-    `packed` has what tables keep of every topic. Of labels, `counts` says how many each row has; keys and values are
-    one row's after another's.
+    `packed` has what tables keep of every topic. Row n's payload lies in `payloads` from `payload_ends[n]` to
+    `payload_ends[n + 1]`. Of labels, `counts` says how many each row has; keys and values are one row's after
+    another's.
     `is_unreadable`: its payload is not to be read. `is_special`: it has grants or a step in Kafka, which only the
     payload spells out. `kafka_names` is null where the name follows from the topic's own.
     """
@@ -67,7 +68,8 @@ class TopicRows:
     is_live: Flags
     is_unreadable: Flags
     is_special: Flags
-    payloads: pa.ChunkedArray
+    payloads: memoryview
+    payload_ends: Numbers
     counts: Numbers
     label_keys: Texts
     label_values: Texts
@@ -137,7 +139,8 @@ class _Gathered:
         self._partitions, self._partition_counts = np.empty(most, np.int32), np.empty(most, np.int32)
         self._counts = np.empty(most, np.int64)
         self._flags = {name: np.empty(most, bool) for name in ("gone", "live", "unreadable", "special")}
-        self._texts: dict[str, list[pa.Array]] = {name: [] for name in ("namespace", "key", "payload", "kafka_name")}
+        self._payloads, self._payload_ends = bytearray(), np.zeros(most + 1, np.int64)
+        self._texts: dict[str, list[pa.Array]] = {name: [] for name in ("namespace", "key", "kafka_name")}
         self._label_keys: list[pa.DictionaryArray] = []
         self._label_values: list[pa.DictionaryArray] = []
 
@@ -156,6 +159,7 @@ class _Gathered:
                 self._flags[name][part] = group[name].to_numpy()
             self._flags["special"][part] = group["pending"].to_numpy() | group["grants"].is_valid().to_numpy()
             self._flags["unreadable"][part] = group["labels"].is_null().to_numpy()
+            self._add_payloads(group["payload"])
             labels = [each for each in group["labels"].chunks if len(each)]
             self._counts[part] = np.concatenate([np.diff(each.offsets.to_numpy()) for each in labels])
             for each in labels:
@@ -175,7 +179,8 @@ class _Gathered:
             partitions=self._partitions[: self._length],
             packed=self._packed[: self._length],
             keys=_joined_texts(self._column("key")),
-            payloads=self._column("payload"),
+            payloads=memoryview(self._payloads),
+            payload_ends=self._payload_ends[: self._length + 1],
             counts=self._counts[: self._length],
             label_keys=_texts(self._label_keys),
             label_values=_texts(self._label_values),
@@ -183,6 +188,15 @@ class _Gathered:
             kafka_names=_joined_texts(self._column("kafka_name")),
             **flags,
         )
+
+    def _add_payloads(self, column: pa.ChunkedArray) -> None:
+        at = self._length
+        for chunk in column.chunks:
+            _, ends, content = chunk.buffers()
+            bounds = np.frombuffer(ends, np.int32, len(chunk) + 1, chunk.offset * 4)
+            self._payload_ends[at + 1 : at + 1 + len(chunk)] = bounds[1:] + (len(self._payloads) - int(bounds[0]))
+            self._payloads += memoryview(content)[bounds[0] : bounds[-1]]
+            at += len(chunk)
 
     def _column(self, name: str) -> pa.ChunkedArray:
         return pa.chunked_array(self._texts[name], TOPICS.field(name).type)

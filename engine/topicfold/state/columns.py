@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pyroaring import BitMap
 
 from topicfold.state.label_index import LabelIndex
+from topicfold.state.pieces import Pieces
 
 ROW = struct.Struct("<16s16sHHq16s")
 """A row: version, event id and place of the ETag, payload schema, offset, hash."""
@@ -25,7 +26,7 @@ class Columns(NamedTuple):
 
     keys: list[str]
     rows: bytearray
-    payloads: list[bytes]
+    payloads: Pieces
     labels: list[bytes]
     live: BitMap
     undecodable: BitMap
