@@ -6,8 +6,12 @@ import asyncio
 
 import pytest
 
-from tests.server.rest import NATIVE, RestNode, listening
+from tests.server.rest import LABELS, NATIVE, RestNode, listening
 from topicfold.server import connection
+
+_POST = (
+    f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+).encode()
 
 
 async def closed_after(port: int, sent: bytes) -> bool:
@@ -23,6 +27,33 @@ async def closed_after(port: int, sent: bytes) -> bool:
         writer.close()
 
 
+async def status_of(port: int, sent: bytes) -> int:
+    """Return the status of the first answer to what is sent."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(sent)
+        return int((await reader.readuntil(b"\r\n")).split(b" ")[1])
+    finally:
+        writer.transport.abort()
+
+
+async def is_cut(port: int, sent: bytes) -> bool:
+    """Return whether the server ends a connection that goes on sending this, whatever it has answered before."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(5):
+            writer.write(sent)
+            await writer.drain()
+            await reader.read()
+            return True
+    except (ConnectionResetError, BrokenPipeError):
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        writer.transport.abort()
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET /livez HTTP/1.1\r\nHost: loc"])
 async def test_a_head_that_does_not_arrive_closes_the_connection(
     orders: RestNode, monkeypatch: pytest.MonkeyPatch, sent: bytes
@@ -34,6 +65,38 @@ async def test_a_head_that_does_not_arrive_closes_the_connection(
 
 async def test_a_head_without_an_end_closes_the_connection(port: int) -> None:
     assert await closed_after(port, b"GET /livez HTTP/1.1\r\n" + b"X-A: b\r\n" * 400_000)
+
+
+@pytest.mark.parametrize(
+    "endless", [b"X-A: b\r\n" * 400_000, b"X-A: " + b"b" * 3_000_000, b"X-A: b\r\n" * 300_000 + b"\r\n" * 1_000_000]
+)
+async def test_trailers_without_an_end_close_the_connection(port: int, endless: bytes) -> None:
+    assert await is_cut(port, _POST + b"0\r\n" + endless)
+
+
+async def test_a_chunk_whose_line_has_no_end_closes_the_connection(port: int) -> None:
+    assert await is_cut(port, _POST + b"1;" + b"x" * 3_000_000)
+
+
+async def test_what_comes_between_the_pieces_of_a_body_may_be_much(port: int) -> None:
+    body = b'{"labels": {"team": "pay"' + b" " * 230_000 + b"}}"
+    chunks = b"".join(b"1;tiny\r\n%c\r\n" % byte for byte in body)
+    assert len(chunks) > connection.MAX_HEAD_BYTES
+    assert await status_of(port, _POST + chunks + b"0\r\n\r\n") == 204
+
+
+@pytest.mark.parametrize(
+    ("headers", "trailer", "status"),
+    [
+        (b"Host: localhost", b'If-Match: "0-1"', 200),
+        (b"Host: localhost", b"Host: localhost", 200),
+        (b"Host: localhost", b"Origin: https://else.where", 200),
+        (b"X-Nothing: at all", b"Host: localhost", 403),
+    ],
+)
+async def test_a_trailer_is_no_header(port: int, headers: bytes, trailer: bytes, status: int) -> None:
+    head = f"GET {NATIVE} HTTP/1.1\r\n".encode() + headers + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert await status_of(port, head + b"0\r\n" + trailer + b"\r\n\r\n") == status
 
 
 async def test_requests_follow_each_other_on_one_connection(port: int) -> None:

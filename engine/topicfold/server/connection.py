@@ -1,4 +1,8 @@
-"""HTTP connections: uvicorn's, with a time for the head of a request to arrive, a limit on it, and our problems."""
+"""HTTP connections: uvicorn's, with a time for the head of a request to arrive, our problems, and no trailers.
+
+Whatever is sent that is no body is limited. What comes behind a body is not read as if it had come before it.
+Source: RFC 9110 section 6.5.1.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,15 @@ from topicfold.wire.problems import problem_of
 
 HEAD_SECONDS = 30.0
 MAX_HEAD_BYTES = 2 * 1024 * 1024
-"""Below, the guard refuses a head that is too large in words; beyond, the connection is cut."""
+"""So much may come until there is a head, or more of a body. Below, the guard refuses a head that is too large in
+words; beyond, the connection is cut."""
 
 
 class Connection(HttpToolsProtocol):
     """One client's connection."""
 
     url = b""
-    _head_bytes = 0
+    _fruitless_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -45,12 +50,11 @@ class Connection(HttpToolsProtocol):
         self._line.lost()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; a head that has no end cuts the connection."""
-        if self._head_timer is not None:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self.transport.abort()
-                return
+        """Take bytes; a head, a chunk's line or trailers that have no end cut the connection."""
+        self._fruitless_bytes += len(data)
+        if self._fruitless_bytes > MAX_HEAD_BYTES:
+            self.transport.abort()
+            return
         super().data_received(data)
 
     def on_message_begin(self) -> None:
@@ -62,10 +66,20 @@ class Connection(HttpToolsProtocol):
         if self._head_timer is None:
             self._await_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, and no trailer."""
+        if self._head_timer is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Hand the request to the application."""
         self._head_arrived()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Hand over what came of the body."""
+        self._fruitless_bytes = 0
+        super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP with a problem document, and close."""
@@ -79,10 +93,11 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _await_head(self) -> None:
-        self._head_bytes = 0
+        self._fruitless_bytes = 0
         self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
     def _head_arrived(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+            self._fruitless_bytes = 0
