@@ -9,6 +9,8 @@ import pytest
 
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
+from topicfold.model.policy import whole
+from topicfold.server.records import MAX_VIOLATIONS
 from topicfold.wire.resources import TopicItem
 
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
@@ -186,3 +188,14 @@ async def test_patches_of_different_members_at_once_on_several_nodes_are_all_the
     await asyncio.gather(*(each.send("PATCH", NATIVE, body) for each, body in zip(nodes, members, strict=True)))
     item = await nodes[0].get(NATIVE, x_consistency="linearizable")
     assert (item["labels"], item["properties"], item["policies"]["local"]) == ({"a": "b"}, {"c": "d"}, LOCAL)
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_of_thousands_of_unknown_policies_only_those_are_looked_into_that_are_told(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(whole, "get_close_matches", lambda name, known, n: asked.append(name) or [])
+    unknown = {f"maxUnackedMessagesOn{number}": 1 for number in range(2_000)}
+    assert len(await violations(orders, method, {"policies": {"local": unknown, "global": unknown}})) == len(asked)
+    assert len(asked) == MAX_VIOLATIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet
@@ -65,7 +66,7 @@ def _read(shape: type[R], body: Any, rules: LabelRules, limits: Limits) -> R:
     except InvalidRequest as error:
         wrong += error.values["violations"]
     given = body if isinstance(body, dict) else {}
-    wrong += _wrong_policies(given.get("policies"), limits)
+    wrong += islice(_wrong_policies(given.get("policies"), limits), MAX_VIOLATIONS)
     kafka_name = given.get("kafkaName")
     if isinstance(kafka_name, str) and not is_kafka_name(kafka_name):
         wrong.append({"path": "kafkaName", "reason": "1 to 249 of A-Z a-z 0-9 . _ - are allowed"})
