@@ -15,8 +15,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+
+T = TypeVar("T")
 
 CHECKOUT = Path(__file__).parents[1]
 OLDEST_JAVA = 17
@@ -98,8 +101,6 @@ def jars(directory: Path, coordinates: Sequence[str], script: str) -> Path:
 def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
     """Return `directory`; if it is not there, `make` fills it under another name first, in one process at a time.
 
-    What a repository did not deliver is asked for again, after each of `PAUSES_S`.
-
     Raises:
         Unavailable: `make` could not.
     """
@@ -109,23 +110,27 @@ def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
     with _locked(directory.parent / "lock"):
         if not directory.is_dir():
             unfinished = directory.with_name(f"{directory.name}.part")
-            _make_patiently(unfinished, make)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make(unfinished)
             unfinished.rename(directory)
     return directory
 
 
-def _make_patiently(directory: Path, make: Callable[[Path], None]) -> None:
-    for pause_s in (*PAUSES_S, None):
-        shutil.rmtree(directory, ignore_errors=True)
+def fetched(get: Callable[[], T]) -> T:
+    """Return what `get` does; what a repository does not deliver is asked for again, after each of `PAUSES_S`.
+
+    For the scripts that prepare the tests: no test has that much time.
+
+    Raises:
+        Unavailable: `get` could not.
+    """
+    for pause_s in PAUSES_S:
         try:
-            make(directory)
+            return get()
         except Undelivered as reason:
-            if pause_s is None:
-                raise
             print(f"{reason}\nAsking again in {pause_s:g} s.", file=sys.stderr, flush=True)
             time.sleep(pause_s)
-        else:
-            return
+    return get()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import prerequisites
-from tests.prerequisites import Unavailable, Undelivered, made_once
+from tests.prerequisites import Unavailable, Undelivered, fetched, made_once
 
 
 @pytest.fixture(autouse=True)
@@ -31,17 +31,20 @@ def _delivers(*outcomes: Exception | None) -> Callable[[Path], None]:
 
 
 def test_what_was_not_delivered_is_asked_for_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = made_once(tmp_path / "jars", _delivers(Undelivered("503 from there"), Undelivered("once more"), None))
+    make = _delivers(Undelivered("503 from there"), Undelivered("once more"), None)
+    made = fetched(lambda: made_once(tmp_path / "jars", make))
     assert [each.name for each in made.iterdir()] == ["whole"]
     assert "503 from there\nAsking again in 0 s." in capsys.readouterr().err
 
 
 def test_in_the_end_it_says_so_and_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    make = _delivers(Undelivered("first"), Undelivered("second"), Undelivered("third"))
     with pytest.raises(Undelivered, match="third"):
-        made_once(tmp_path / "jars", _delivers(Undelivered("first"), Undelivered("second"), Undelivered("third")))
+        fetched(lambda: made_once(tmp_path / "jars", make))
     assert not (tmp_path / "jars").exists()
 
 
 def test_what_is_missing_here_is_told_at_once(tmp_path: Path) -> None:
+    make = _delivers(Unavailable("Maven is missing"), None)
     with pytest.raises(Unavailable, match="Maven is missing"):
-        made_once(tmp_path / "jars", _delivers(Unavailable("Maven is missing"), None))
+        fetched(lambda: made_once(tmp_path / "jars", make))

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tests import prerequisites
-from tests.prerequisites import CHECKOUT, Unavailable
+from tests.prerequisites import CHECKOUT, Unavailable, fetched
 
 KAFKA = "4.1.1"
 
@@ -38,6 +38,6 @@ def jars() -> Path:
 if __name__ == "__main__":
     try:
         java()
-        print(jars())
+        print(fetched(jars))
     except Unavailable as reason:
         sys.exit(str(reason))

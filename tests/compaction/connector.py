@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, java, made_once
+from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, fetched, java, made_once
 
 _SCRIPT = "scripts/prepare-spark"
 _FETCH = """
@@ -44,6 +44,6 @@ def _fetch(unfinished: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        print(connector())
+        print(fetched(connector))
     except Unavailable as reason:
         sys.exit(str(reason))

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tests import prerequisites
-from tests.prerequisites import CHECKOUT, Unavailable
+from tests.prerequisites import CHECKOUT, Unavailable, fetched
 
 TOOLS = "4.0.8"
 SCRIPT = "scripts/prepare-pulsar"
@@ -42,6 +42,6 @@ def jars() -> Path:
 if __name__ == "__main__":
     try:
         java()
-        print(jars())
+        print(fetched(jars))
     except Unavailable as reason:
         sys.exit(str(reason))

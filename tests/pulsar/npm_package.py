@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, made_once
+from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, fetched, made_once
 from tests.pulsar.admin_jars import SCRIPT
 
 CLIENT = "1.0.10"
@@ -41,6 +41,6 @@ def _install(directory: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        print(package())
+        print(fetched(package))
     except Unavailable as reason:
         sys.exit(str(reason))
