@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import socket
 import subprocess
@@ -294,3 +295,23 @@ def test_output_that_cannot_be_written_is_told_without_a_traceback() -> None:
             [sys.executable, "-m", "topicfold", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (ended.returncode, ended.stderr) == (1, "error: the output cannot be written: No space left on device\n")
+
+
+def test_an_exit_code_comes_through_where_what_was_wrong_cannot_be_written() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([sys.executable, "-m", "topicfold", "topics", "list", "--no-such"], stderr=full)
+    assert ended.returncode == 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
+@pytest.mark.parametrize(
+    ("filename", "says"), [(None, "the output cannot be written"), ("a.yaml", "unexpected OSError")]
+)
+def test_a_disk_that_is_full_is_told_as_the_outputs_unless_it_is_a_files(
+    monkeypatch: pytest.MonkeyPatch, run: Run, number: int, filename: str | None, says: str
+) -> None:
+    fail_with(monkeypatch, OSError(number, "full", filename))
+    monkeypatch.setattr(entry, "_reader_gone", lambda: 1)
+    ended = run("topics", "list")
+    assert ended.code == 1
+    assert says in ended.err

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from topicfold.client.answers import Topic
 from topicfold.client.desired import Desired, pruning, steps
 from topicfold.client.desired_files import entries_of, files_under, read_files, write_entries
+from topicfold.client.strict_yaml import read_documents
 from topicfold.errors import Forbidden, InvalidRequest
 from topicfold.model.differences import Difference
 
@@ -259,3 +261,9 @@ def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_change
     (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(partitions=2)})
     assert "partitions is 2, not 4" in step.problem
     assert step.body == {}
+
+
+@pytest.mark.parametrize("written", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp x"])
+def test_a_value_that_is_not_what_its_tag_says_is_told_with_its_place(written: str) -> None:
+    with pytest.raises(yaml.YAMLError, match=r"is no (bool|int|float|timestamp)(.|\n)*line 2"):
+        read_documents(f"a: 1\nb: {written}\n")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.client.served import serving
-from topicfold.client import Added, Bookmark, Client, Deleted, Modified, QueryUnconfirmed
+from topicfold.client import Added, Bookmark, Client, Deleted, Modified, QueryUnconfirmed, listed_topics
 from topicfold.client.call import Call
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Frame
@@ -141,3 +142,15 @@ def test_it_ends_when_it_is_closed(client: Client) -> None:
     next(frames)
     listed.close()
     assert list(frames) == []
+
+
+def test_a_client_that_is_closed_ends_it_wherever_it_is(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_topics, "PERIOD_SECONDS", 0.0)
+    watcher = Client(client.url)
+    frames = watcher.ending(ListedTopics(watcher, asked("public/default"), {"region": "eu"}))
+    following = iter(frames)
+    assert isinstance(next(following), Bookmark)
+    closing = threading.Timer(0.2, watcher.close)
+    closing.start()
+    assert list(following) == []
+    closing.join()

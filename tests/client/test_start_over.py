@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -16,6 +16,14 @@ from topicfold.client.subscription import Partition
 A, B = ("a", 0), ("b", 0)
 
 
+class Answer(NamedTuple):
+    """What a commit says of a partition."""
+
+    topic: str
+    partition: int
+    error: KafkaError | None
+
+
 class Kafka:
     """A consumer that writes down what it is told to do. `commit` waits for `answers`, and fails as `errors` says."""
 
@@ -23,6 +31,7 @@ class Kafka:
         self.told: list[str] = []
         self.answers = threading.Event()
         self.cannot_seek = False
+        self.refuses: set[str] = set()
         self._errors: Iterator[Exception | None] = iter(errors)
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
@@ -41,8 +50,11 @@ class Kafka:
         assert self.answers.wait(10)
         if error := next(self._errors, None):
             raise error
-        self.told += [f"commit {each.topic} {each.offset}" for each in offsets]
-        return offsets
+        self.told += [f"commit {each.topic} {each.offset}" for each in offsets if each.topic not in self.refuses]
+        return [cast(Any, Answer(each.topic, each.partition, self._refusal(each.topic))) for each in offsets]
+
+    def _refusal(self, topic: str) -> KafkaError | None:
+        return KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED) if topic in self.refuses else None
 
 
 def started(start_over: StartOver, *starting: Partition) -> list[Partition]:
@@ -52,6 +64,16 @@ def started(start_over: StartOver, *starting: Partition) -> list[Partition]:
             return found
         time.sleep(0.01)
     return []
+
+
+def committed(kafka: Kafka, topic: str) -> None:
+    """Return once that was committed, and whoever did it has ended."""
+    deadline = time.monotonic() + 10
+    while f"commit {topic} 0" not in kafka.told or any(
+        thread.name == "topicfold-start-over" for thread in threading.enumerate()
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def made(kafka: Kafka) -> StartOver:
@@ -103,7 +125,7 @@ def test_what_is_not_being_read_yet_is_tried_again() -> None:
     kafka.cannot_seek = True
     start_over = made(kafka)
     start_over.tend([A], {A, B})
-    time.sleep(0.1)
+    committed(kafka, "a")
     assert start_over.tend([A], {A, B}) == []
     assert [each for each in kafka.told if not each.startswith("commit")] == ["pause a", "resume a", "pause a"]
     kafka.cannot_seek = False
@@ -119,3 +141,57 @@ def test_what_is_not_to_start_over_any_more_is_read_on() -> None:
     start_over.tend([], {A, B})
     assert kafka.told == ["pause a", "resume a"]
     kafka.answers.set()
+
+
+def test_a_partition_whose_commit_was_refused_is_not_read_and_tried_again() -> None:
+    kafka = Kafka()
+    kafka.answers.set()
+    kafka.refuses = {"a"}
+    start_over = made(kafka)
+    assert started(start_over, A, B) == [B]
+    for _ in range(20):
+        assert start_over.tend([A], {A, B}) == []
+        time.sleep(0.01)
+    kafka.refuses = set()
+    assert started(start_over, A) == [A]
+
+
+def test_what_is_made_anew_once_more_is_committed_once_more() -> None:
+    kafka = Kafka()
+    kafka.answers.set()
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    committed(kafka, "a")
+    start_over.tend([], {B})
+    kafka.told.clear()
+    assert started(start_over, A) == [A]
+    assert kafka.told.count("commit a 0") == 1
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_what_the_caller_pauses_stays_so(is_before: bool) -> None:
+    kafka = Kafka()
+    start_over = made(kafka)
+    if is_before:
+        start_over.pause({A})
+    start_over.tend([A], {A, B})
+    if not is_before:
+        start_over.pause({A})
+    kafka.answers.set()
+    assert started(start_over, A) == [A]
+    start_over.tend([], {A, B})
+    assert "resume a" not in kafka.told
+    start_over.resume({A})
+    assert kafka.told[-1] == "resume a"
+
+
+def test_what_the_caller_resumes_is_not_read_before_it_starts_over() -> None:
+    kafka = Kafka()
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    start_over.pause({A})
+    start_over.resume({A})
+    assert "resume a" not in kafka.told
+    kafka.answers.set()
+    assert started(start_over, A) == [A]
+    assert kafka.told[-2:] == ["resume a", "seek a"]

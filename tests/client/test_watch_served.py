@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from itertools import islice
 
@@ -53,6 +54,30 @@ def test_a_client_that_is_closed_ends_its_watches(client: Client) -> None:
     closing.start()
     assert list(frames) == []
     closing.join()
+
+
+def test_a_client_is_closed_while_others_watch(client: Client) -> None:
+    watcher = Client(client.url)
+    kept: list[Watch] = []
+    stop = threading.Event()
+
+    def watch_on() -> None:
+        while not stop.is_set():
+            kept.append(watcher.watch())
+
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=watch_on) for _ in range(2)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in range(50):
+            watcher.close()
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(switched)
 
 
 async def test_an_async_client_that_is_closed_ends_its_watches(client: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 
 import pytest
 
@@ -176,11 +177,17 @@ async def test_a_barrier_read_gives_up_after_a_while_and_answers_from_what_is_fo
     assert cut.age_seconds >= 0.2
 
 
-async def test_a_barrier_read_waits_longer_for_what_it_knows_to_be_missing(orders: Node, store: MemoryStore) -> None:
+async def test_a_barrier_read_waits_longer_for_what_it_knows_to_be_missing(
+    orders: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ends_by(deadline: float) -> Mapping[int, int]:
+        return await other.engine.barriers.ends()
+
     async with running(store) as other:
         await other.caught_up()
         other.log.pause()
         await orders.label(team="pay")
+        monkeypatch.setattr(other.engine.barriers, "ends_by", ends_by)
         read = asyncio.create_task(other.reading.settle([0], other.asked(consistency=Consistency.BARRIER)))
         await asyncio.sleep(BARRIER_SECONDS + 0.1)
         assert not read.done()
@@ -221,6 +228,16 @@ async def test_it_does_not_wait_for_a_partition_that_has_stopped(orders: Node, s
         await other.reading.settle([0], other.asked(consistency=Consistency.BARRIER))
         assert other.labels() == {}
         assert asyncio.get_running_loop().time() - before < FOLD_SECONDS / 2
+
+
+async def test_it_waits_no_longer_for_a_silent_log_than_its_request_may(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "BARRIER_SECONDS", 30.0)
+    node.log.answers.clear()
+    before = asyncio.get_running_loop().time()
+    await node.reading.settle([0], node.asked(0.05, consistency=Consistency.BARRIER))
+    assert asyncio.get_running_loop().time() - before < 15
 
 
 async def test_a_barrier_read_does_not_wait_for_a_log_that_is_known_to_be_gone(node: Node) -> None:

@@ -16,7 +16,7 @@ from tests.builders import an_id, empty_state, namespace_put, operation, topic_p
 from tests.compaction.folding import Tables, placed
 from topicfold.compaction import batch
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
-from topicfold.snapshot.commits import MANIFESTS, Commit, put_commit
+from topicfold.snapshot.commits import MANIFESTS, Commit, DataFile, put_commit
 from topicfold.snapshot.loading import Loaded, load
 from topicfold.state.fold import PartitionState
 
@@ -158,6 +158,7 @@ def test_what_nobody_reads_of_a_newer_commit_harms_no_older_one(snapshot: Snapsh
         (lambda commit: {"counts": {**commit.counts, "topics": 1}}, f"holds {TOPICS} topics, not 1"),
         (lambda commit: {"counts": {**commit.counts, "records": 1}}, "records, not 1"),
         (lambda commit: {"files": commit.files[1:]}, "of the snapshot"),
+        (lambda commit: {"files": (*commit.files, DataFile("grants/1.parquet", 1, 1, "00" * 32))}, "grants/1.parquet"),
         (lambda commit: {"levels": (0,)}, "another digest"),
     ],
 )

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any, TextIO
 
@@ -78,19 +79,19 @@ class Output:
     def note(self, text: str) -> None:
         """Tell people something on stderr, unless they want quiet."""
         if not self.is_quiet:
-            sys.stderr.write(f"{_shown(text)}\n")
+            _say(_shown(text))
 
     def warning(self, text: str) -> None:
         """Say on stderr what is amiss with data that is shown all the same, or with the settings."""
-        sys.stderr.write(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}\n")
+        _say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}")
 
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
         for line in reason.split("\n"):
-            sys.stderr.write(_styled("error:", _RED, is_colored) + f" {_shown(line)}\n")
+            _say(_styled("error:", _RED, is_colored) + f" {_shown(line)}")
         if hint:
-            sys.stderr.write(_styled("hint:", _DIM, is_colored) + f" {_shown(hint)}\n")
+            _say(_styled("hint:", _DIM, is_colored) + f" {_shown(hint)}")
 
     def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
         if not rows:
@@ -102,6 +103,12 @@ class Output:
     @staticmethod
     def _write(text: str) -> None:
         sys.stdout.write(text)
+
+
+def _say(line: str) -> None:
+    """Write a line on stderr; where that cannot be written, there is nobody to tell."""
+    with suppress(OSError):
+        sys.stderr.write(f"{line}\n")
 
 
 def data_of(value: Any) -> Any:

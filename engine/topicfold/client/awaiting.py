@@ -30,9 +30,11 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
     async def close(self) -> None:
         """End all watches, and close all connections."""
-        for watch in list(self._watches):
-            await watch.close()
-        await self._http.aclose()
+        try:
+            for each in self._to_be_ended():
+                await each.close()
+        finally:
+            await self._http.aclose()
 
     async def perform(self, call: Call[T]) -> T:
         """Return what `call` asks for, and remember the position of the answer.
@@ -57,9 +59,7 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
     def follow(self, query: WatchQuery) -> AsyncWatch:
         """Return the frames that `query` asks for."""
-        watch = AsyncWatch(Watching(query, self.url, self._retry), self._http)
-        self._watches.add(watch)
-        return watch
+        return self.ending(AsyncWatch(Watching(query, self.url, self._retry), self._http))
 
     def _connect(self, options: HttpOptions, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**options, transport=transport)

@@ -30,9 +30,11 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
     def close(self) -> None:
         """End all watches, and close all connections."""
-        for watch in list(self._watches):
-            watch.close()
-        self._http.close()
+        try:
+            for each in self._to_be_ended():
+                each.close()
+        finally:
+            self._http.close()
 
     def perform(self, call: Call[T]) -> T:
         """Return what `call` asks for, and remember the position of the answer.
@@ -55,9 +57,7 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
     def follow(self, query: WatchQuery) -> Watch:
         """Return the frames that `query` asks for."""
-        watch = Watch(Watching(query, self.url, self._retry), self._http)
-        self._watches.add(watch)
-        return watch
+        return self.ending(Watch(Watching(query, self.url, self._retry), self._http))
 
     def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
         return httpx2.Client(**options, transport=transport)

@@ -30,7 +30,7 @@ from topicfold.client.watching import WatchQuery
 from topicfold.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, Message, TopicPartition
 
 OnTopics = Callable[[tuple[str, ...], tuple[str, ...]], None]
 
@@ -118,7 +118,7 @@ class LabelConsumer(PassedOn):
             self._closing = undoing.pop_all()
         self._missing = MissingTopics()
         self._tended_at = 0.0
-        self._postponed: Exception | None = None
+        self._postponed: BaseException | None = None
         self._want()
 
     def __enter__(self) -> Self:
@@ -148,7 +148,8 @@ class LabelConsumer(PassedOn):
         """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
 
         They are fewer where the topic of one of them is to be dropped, or starts over: the next call does that, so
-        that their offsets can be stored before. What goes wrong once there are some is raised by the next call.
+        that their offsets can be stored before. What goes wrong once there are some is raised by the next call, and so
+        is Ctrl-C.
 
         Raises:
             TopicfoldError: as `poll`.
@@ -165,11 +166,19 @@ class LabelConsumer(PassedOn):
                 held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
                     break
-        except Exception as error:
+        except BaseException as error:
             if not messages:
                 raise
             self._postponed = error
         return messages
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        """Return no records of these partitions until `resume`, as `Consumer.pause`."""
+        self._subscribed.pause(partitions)
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        """Return records of these partitions again, as `Consumer.resume`."""
+        self._subscribed.resume(partitions)
 
     def matched_topics(self) -> Mapping[str, Match]:
         """Return what matches now, by full name."""
@@ -217,7 +226,7 @@ class LabelConsumer(PassedOn):
 
     def _frames(self, query: ConsumerQuery) -> Frames:
         if self._properties:
-            return ListedTopics(self._client, query.asked, self._properties)
+            return self._client.ending(ListedTopics(self._client, query.asked, self._properties))
         return self._client.follow(WatchQuery(query.asked, since="", initial=True))
 
     def _tend(self, held: Collection[Partition] = ()) -> bool:

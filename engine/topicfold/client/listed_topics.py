@@ -58,6 +58,10 @@ class ListedTopics:
         while not self._closed.wait(PERIOD_SECONDS):
             try:
                 topics = self._found(self._named_where_there())
+            except RuntimeError:
+                if self._closed.is_set():
+                    return  # the client that asks is closed as well
+                raise
             except (Wait, ListingFailed, NamespaceNotFound) as error:
                 # A namespace that ends between its listing and the finding is not there the next time.
                 _log.warning("%s; trying again", error.reason)

@@ -37,14 +37,6 @@ class PassedOn(ABC):
         """Return the partitions that are this member's of the group."""
         return self._kafka.assignment()
 
-    def pause(self, partitions: list[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`."""
-        self._kafka.pause(partitions)
-
-    def resume(self, partitions: list[TopicPartition]) -> None:
-        """Return records of these partitions again."""
-        self._kafka.resume(partitions)
-
     def seek(self, partition: TopicPartition) -> None:
         """Go on from another offset."""
         self._kafka.seek(partition)

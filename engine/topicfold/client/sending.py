@@ -35,6 +35,7 @@ _ANOTHER_NODE = 307
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 T = TypeVar("T")
+FramesT = TypeVar("FramesT")
 HttpT = TypeVar("HttpT", httpx2.Client, httpx2.AsyncClient)
 TransportT = TypeVar("TransportT", httpx2.BaseTransport, httpx2.AsyncBaseTransport)
 Performance = Generator[Attempt | Pause, Outcome, T]
@@ -73,7 +74,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._remembering = threading.Lock()
         self._position = ""
         self._age_seconds: float | None = None
-        self._watches: WeakSet[Any] = WeakSet()
+        self._open: WeakSet[Any] = WeakSet()
         self._http: HttpT = self._connect(http_options(url, identity), transport)
 
     @property
@@ -88,6 +89,16 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         None before the first read.
         """
         return self._age_seconds
+
+    def ending(self, frames: FramesT) -> FramesT:
+        """Return `frames`, which will be closed when this is."""
+        with self._remembering:
+            self._open.add(frames)
+        return frames
+
+    def _to_be_ended(self) -> list[Any]:
+        with self._remembering:
+            return list(self._open)
 
     @abstractmethod
     def _connect(self, options: HttpOptions, transport: TransportT | None) -> HttpT:

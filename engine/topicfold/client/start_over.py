@@ -23,8 +23,21 @@ class StartOver:
     def __init__(self, kafka: Consumer) -> None:
         self._kafka = kafka
         self._paused: set[Partition] = set()
+        self._paused_by_caller: set[Partition] = set()
         self._committing: threading.Thread | None = None
         self._committed: set[Partition] = set()
+
+    def pause(self, partitions: Collection[Partition]) -> None:
+        """Pause what the caller wants paused, until he resumes it."""
+        self._kafka.pause([TopicPartition(*each) for each in partitions])
+        self._paused_by_caller.update(partitions)
+
+    def resume(self, partitions: Collection[Partition]) -> None:
+        """Resume what the caller wants read again, as soon as it may be."""
+        self._paused_by_caller.difference_update(partitions)
+        free = set(partitions) - self._paused
+        if free:
+            self._kafka.resume([TopicPartition(*each) for each in free])
 
     def tend(self, starting: Collection[Partition], assigned: Iterable[Partition]) -> list[Partition]:
         """Go on with what is `starting`; return what of it is read from its start now. What fails is tried again."""
@@ -69,6 +82,6 @@ class StartOver:
             self._paused.update(partitions)
 
     def _resume(self, partitions: Collection[Partition]) -> None:
-        if partitions:
-            self._kafka.resume([TopicPartition(*each) for each in partitions])
-            self._paused.difference_update(partitions)
+        self._paused.difference_update(partitions)
+        if free := set(partitions) - self._paused_by_caller:
+            self._kafka.resume([TopicPartition(*each) for each in free])

@@ -6,7 +6,7 @@ be is for the caller to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -41,6 +41,21 @@ def text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+_FRAGILE = tuple(f"tag:yaml.org,2002:{each}" for each in ("bool", "int", "float", "timestamp"))
+"""Tags that PyYAML makes values of without looking whether it can."""
+
+
+def _checked(tag: str, construct: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(constructor: SafeConstructor, node: yaml.ScalarNode) -> Any:
+        try:
+            return construct(constructor, node)
+        except (AttributeError, IndexError, KeyError) as error:
+            kind = tag.rpartition(":")[2]
+            raise ConstructorError(None, None, f"{node.value!r} is no {kind}", node.start_mark) from error
+
+    return checked
+
+
 class _Strict(SafeConstructor):
     """Makes values of nodes. Merging puts other keys among a node's own, which are looked at before, and only once."""
 
@@ -62,7 +77,11 @@ class _Strict(SafeConstructor):
         last = {self.construct_object(key): value.value for key, value in node.value} if typed else {}
         found.written = {key: last[key] for key in typed if last[key] != text_of(found[key])}
 
-    yaml_constructors = SafeConstructor.yaml_constructors | {"tag:yaml.org,2002:map": _construct_object}
+    yaml_constructors = (
+        SafeConstructor.yaml_constructors
+        | {tag: _checked(tag, SafeConstructor.yaml_constructors[tag]) for tag in _FRAGILE}
+        | {"tag:yaml.org,2002:map": _construct_object}
+    )
 
 
 # libyaml's, where PyYAML was built with it, is ten times as fast.

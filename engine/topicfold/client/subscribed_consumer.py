@@ -72,6 +72,14 @@ class SubscribedConsumer:
         """Return whether `tend` would leave these partitions, of which records are held, as they are."""
         return self._subscription.keeps(held, there)
 
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return no records of these partitions until `resume`."""
+        self._start_over.pause({(each.topic, each.partition) for each in partitions})
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Return records of these partitions again."""
+        self._start_over.resume({(each.topic, each.partition) for each in partitions})
+
     def close(self) -> None:
         """Leave the group."""
         self._check.close()

@@ -152,7 +152,7 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
     with ThreadPoolExecutor() as pool:
         verifying = {
             table: [(file, pool.submit(require_file, root, commit.sequence, file)) for file in commit.files_of(table)]
-            for table in STATE_TABLES
+            for table in {*STATE_TABLES, *(file.table for file in commit.files)}
         }
 
         def verified(table: str) -> Iterator[bytes]:
