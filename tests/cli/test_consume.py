@@ -91,10 +91,11 @@ def test_what_is_stored_is_not_for_others_to_choose(run: Run) -> None:
 def test_a_group_that_cannot_be_left_is_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], waits: bool
 ) -> None:
-    monkeypatch.setattr("topicfold.cli.consume._LEAVE_SECONDS", 0.05)
-    monkeypatch.setattr("topicfold.cli.consume._MORE_SECONDS", 0.05)
     answers = threading.Event()
-    if not waits:
+    if waits:
+        monkeypatch.setattr("topicfold.cli.consume._LEAVE_SECONDS", 0.05)
+        monkeypatch.setattr("topicfold.cli.consume._MORE_SECONDS", 0.05)
+    else:
         answers.set()
     consumer = SimpleNamespace(close=lambda: answers.wait(30))
     session = SimpleNamespace(output=Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False))
