@@ -153,18 +153,21 @@ def test_consume_returns_what_it_holds_of_a_topic_before_that_is_left(place: Pla
         read_until(consumer, lambda _: not consumer.assignment())
 
 
-def test_what_goes_wrong_while_consume_holds_records_is_raised_by_the_next_call(place: Place) -> None:
+@pytest.mark.parametrize("error", [LookupError, KeyboardInterrupt])
+def test_what_goes_wrong_while_consume_holds_records_is_raised_by_the_next_call(
+    place: Place, error: type[BaseException]
+) -> None:
     values = place.make("orders", 3, team="pay")
     place.make("refunds")
 
     def tell(added: tuple[str, ...], _: tuple[str, ...]) -> None:
         if place.full("refunds") in added:
-            raise LookupError("refunds")
+            raise error
 
     with LabelConsumer(place.topics.conf(), "team=pay", client=place.client, on_topics=tell) as consumer:
         labelling(place, team="pay")
         assert sorted(message.value().decode() for message in consumer.consume(8, 30)) == values
-        with pytest.raises(LookupError):
+        with pytest.raises(error):
             consumer.poll(0)
         assert consumer.poll(0) is None
 
