@@ -16,7 +16,7 @@ from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable
 from topicfold.model.names import TopicName, parse_topic
-from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime.writing import Writing
 
 RETENTION = "retentionPolicies"
@@ -241,6 +241,28 @@ async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_e
     await site.cluster.alter("orders", {"max.message.bytes": "1"})
     assert await site.once() == []
     assert await site.own("orders") == {"max.message.bytes": "1"}
+
+
+@pytest.mark.parametrize("coalesce_seconds", [0.001, 0.1])
+@pytest.mark.parametrize("ended", ["topic", "namespace"])
+async def test_what_it_set_in_a_topics_former_life_is_none_of_its_own_in_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch, ended: str, coalesce_seconds: float
+) -> None:
+    monkeypatch.setattr(enforcing, "COALESCE_SECONDS", coalesce_seconds)
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    async with following(site.enforcer()):
+        await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+        if ended == "topic":
+            await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+        else:
+            await site.node.writing.delete_namespace("public/default", site.node.asked(), force=True)
+            await site.node.writing.create_namespace("public/default", NamespaceRecord(), site.node.asked())
+        await asyncio.sleep(0.03)
+        await site.make("orders")
+        await site.cluster.alter("orders", {"retention.ms": "600000"})
+        await site.set("orders", "maxMessageSize", 2000)
+        await site.reaches("orders", {"retention.ms": "600000", "max.message.bytes": "2000"})
 
 
 async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(site: Site) -> None:

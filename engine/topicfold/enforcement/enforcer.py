@@ -18,6 +18,7 @@ from topicfold.cluster.port import Cluster, Configuration
 from topicfold.enforcement.comparing import Difference, asked_for, left_over
 from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.notes import Notes
+from topicfold.enforcement.overrides import Overrides
 from topicfold.enforcement.owners import Owners
 from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
@@ -64,7 +65,7 @@ class Enforcer:
         self._clean: dict[str, int] = {}
         self._took_away = False
         self._has_failed = False
-        self._set: dict[tuple[str, str], str] = {}
+        self._overrides = Overrides()
         self._skipped: dict[str, str] = {}
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
@@ -156,10 +157,11 @@ class Enforcer:
         return wish != met if wish.told else met is not None or name in self._wanting
 
     def _publish(self, partition: int, change: Change) -> None:
-        """Note what a folded change may concern; called by the reader."""
+        """Note what a folded change may concern, and whose lives it ended; called by the reader."""
         event = change.event
         if event is None or change.outcome is not Outcome.ACCEPTED:
             return
+        self._overrides.follow(change.effect)
         is_topic = event.aggregate_kind == AggregateKind.TOPIC and split_topic(event.name) is not None
         if is_topic or event.aggregate_kind == AggregateKind.NAMESPACE:
             self._due.add(event.name)
@@ -212,6 +214,7 @@ class Enforcer:
         self._met.pop(full, None)
         if wish is None:
             self._skipped.pop(full, None)
+            self._overrides.forget(full)
         else:
             self._has_failed |= wish.may_change
             self._skip(full, wish.reason)
@@ -243,8 +246,8 @@ class Enforcer:
         """Return the overrides that policies made which are no more."""
         own: list[Difference] = []
         for difference in left_over(wish, found):
-            was_set = self._set.get((wish.kafka_topic, difference.setting)) == difference.old
-            if was_set or (difference.setting, difference.old) in await self._said_before(wish.name):
+            said = (difference.setting, difference.old)
+            if self._overrides.has_set(difference) or said in await self._said_before(wish.name):
                 own.append(difference)
         return own
 
@@ -279,10 +282,7 @@ class Enforcer:
     def _note(self, wish: Wish, differences: Iterable[Difference]) -> None:
         """Remember what was set, and that the topic has what it wants."""
         for each in differences:
-            if each.new is None:
-                self._set.pop((wish.kafka_topic, each.setting), None)
-            else:
-                self._set[wish.kafka_topic, each.setting] = each.new
+            self._overrides.note(each)
         if wish.told:
             self._met[wish.name] = wish
         else:
