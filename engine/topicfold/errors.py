@@ -312,9 +312,18 @@ class LogUnavailable(Wait):
 
 
 class ClusterUnavailable(Wait):
-    """The Kafka cluster cannot be reached, or does not let this node do it; `values` hold `bootstrap`."""
+    """The Kafka cluster cannot be reached, or does not let this node do it; `values` hold `bootstrap`.
+
+    `is_denied` among them: it does not let us do this to this topic. `is_late`: it was done to this topic, and the
+    brokers do not show it yet.
+    """
 
     code = "cluster_unavailable"
+
+    @property
+    def is_of_one_topic(self) -> bool:
+        """Whether others may go on: the cluster answers, and only this topic is not as it should be."""
+        return bool(self.values.get("is_denied") or self.values.get("is_late"))
 
 
 class KeysUnavailable(Wait):

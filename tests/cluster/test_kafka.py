@@ -73,6 +73,22 @@ def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
     assert "is_denied" not in error.values
 
 
+async def test_brokers_that_do_not_show_a_change_in_time_say_nothing_of_other_topics(nowhere: KafkaCluster) -> None:
+    async def never() -> bool:
+        return False
+
+    with pytest.raises(ClusterUnavailable, match="orders was made, but the brokers do not show it yet") as late:
+        await nowhere._until("topic orders was made", never)
+    assert late.value.is_of_one_topic
+
+
+def test_no_answer_is_a_matter_of_the_whole_cluster() -> None:
+    for code in (KafkaError._TIMED_OUT, KafkaError.SASL_AUTHENTICATION_FAILED):
+        error = translated(KafkaException(KafkaError(code)), "kafka:9092", "orders", "AlterConfigs")
+        assert isinstance(error, ClusterUnavailable)
+        assert not error.is_of_one_topic
+
+
 @pytest.mark.kafka
 async def test_a_broker_that_comes_back_is_asked_again(
     own_broker: KafkaProcess, fresh_topic: Callable[[], str]

@@ -314,6 +314,39 @@ async def test_a_change_that_kafka_refuses_is_told_and_the_others_are_made(site:
     assert await site.own("b") == {"max.message.bytes": "1"}
 
 
+async def test_a_change_that_the_brokers_do_not_show_yet_is_told_and_the_others_are_made(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "_TOPICS_A_QUESTION", 1)
+    for name in ("a", "b"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 1)
+    alter = site.cluster.alter
+
+    async def is_late_with_a(name: str, settings: dict[str, str | None]) -> None:
+        if name == "a":
+            raise ClusterUnavailable("changed, but the brokers do not show it yet", is_late=True)
+        await alter(name, settings)
+
+    site.cluster.alter = is_late_with_a
+    lines = await site.once()
+    assert lines[0].startswith("failed persistent://public/default/a: max.message.bytes")
+    assert await site.own("b") == {"max.message.bytes": "1"}
+
+
+async def test_a_cluster_that_goes_away_amid_a_pass_ends_it(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 1)
+
+    async def go_away(name: str, settings: dict[str, str | None]) -> None:
+        raise ClusterUnavailable("no answer")
+
+    site.cluster.alter = go_away
+    with pytest.raises(ClusterUnavailable, match="no answer"):
+        await site.once()
+    assert site.reports == []
+
+
 @pytest.mark.parametrize("away", ["cluster", "log"])
 async def test_a_pass_that_cannot_ask_says_so(site: Site, away: str) -> None:
     await site.make("orders")
@@ -363,9 +396,11 @@ async def test_what_others_change_in_kafka_is_put_right_now_and_then(
         await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
 
 
-async def test_what_kafka_did_not_allow_is_tried_again_now_and_then(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("why", ["is_denied", "is_late"])
+async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 60.0)
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
     await site.make("orders")
     await site.set("orders", "maxMessageSize", 5)
@@ -375,7 +410,7 @@ async def test_what_kafka_did_not_allow_is_tried_again_now_and_then(
 
         async def refuse_once(name: str, settings: dict[str, str | None]) -> None:
             site.cluster.alter = alter
-            raise ClusterUnavailable("not allowed", is_denied=True)
+            raise ClusterUnavailable("not so", **{why: True})
 
         site.cluster.alter = refuse_once
         await site.remove("orders", "maxMessageSize")

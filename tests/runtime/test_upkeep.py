@@ -10,6 +10,7 @@ import structlog
 
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
+from topicfold.errors import ClusterUnavailable
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -69,11 +70,17 @@ async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode) -> N
     assert upkeep.report.is_reachable is True
 
 
-async def test_a_step_that_kafka_does_not_allow_is_told_of_once_and_others_go_on(node: KafkaNode) -> None:
+@pytest.mark.parametrize("why", ["is_denied", "is_late"])
+async def test_a_step_that_kafka_does_not_allow_or_show_is_told_of_once_and_others_go_on(
+    node: KafkaNode, why: str
+) -> None:
+    async def fail(name: str) -> None:
+        raise ClusterUnavailable("not so", **{why: True})
+
     await node.create("orders")
     found = await node.cluster.topic("orders")
     assert found is not None
-    node.cluster.refuses_deletion = True
+    node.cluster.delete = fail
     await node.writing.change_topic(ORDERS, lambda old: TopicRecord(pending=Pending(Step.END, found.id)), node.asked())
     await node.writing.record_topic(parse_topic("zebra"), TopicRecord(pending=Pending(Step.MAKE)), node.asked())
     upkeep = upkeep_of(node)

@@ -167,7 +167,7 @@ class KafkaCluster:
                 except TopicNotFound:
                     continue
                 except ClusterUnavailable as error:
-                    if not error.values.get("is_denied"):
+                    if not error.is_of_one_topic:
                         raise
                     found[resource.name] = error
                 else:
@@ -233,7 +233,9 @@ class KafkaCluster:
         deadline = asyncio.get_running_loop().time() + self._answer_seconds
         while not await is_so():
             if asyncio.get_running_loop().time() > deadline:
-                raise ClusterUnavailable(f"{what}, but the brokers do not show it yet", bootstrap=self._bootstrap)
+                raise ClusterUnavailable(
+                    f"{what}, but the brokers do not show it yet", bootstrap=self._bootstrap, is_late=True
+                )
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _open(self) -> AdminClient:

@@ -268,7 +268,7 @@ class Enforcer:
         except NotFound:
             self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
         except (ClusterRefused, ClusterUnavailable) as error:
-            if isinstance(error, ClusterUnavailable) and not error.values.get("is_denied"):
+            if isinstance(error, ClusterUnavailable) and not error.is_of_one_topic:
                 raise
             self._wanting.add(wish.name)
             self._has_failed = True

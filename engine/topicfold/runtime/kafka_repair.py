@@ -31,7 +31,8 @@ class KafkaRepair:
         """Finish what has waited since the last run, one topic after another; return whether Kafka was asked.
 
         Raises:
-            ClusterUnavailable: Kafka cannot be reached; what it merely does not allow is told and passed over.
+            ClusterUnavailable: Kafka cannot be reached; what it merely does not allow, or not show yet, is told and
+                passed over.
         """
         before, self._waiting = self._waiting, self._found()
         self._told = {name: reason for name, reason in self._told.items() if name in self._waiting}
@@ -44,7 +45,7 @@ class KafkaRepair:
         try:
             await self._writing.finish(recorded_topic(name), step)
         except (Wait, FixRequest, OutcomeUnknown) as error:
-            if isinstance(error, ClusterUnavailable) and not error.values.get("is_denied"):
+            if isinstance(error, ClusterUnavailable) and not error.is_of_one_topic:
                 raise
             if self._told.get(name) != error.reason:
                 _log.warning("kafka_step_waits", topic=name, reason=error.reason, hint=error.hint)
