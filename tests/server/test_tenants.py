@@ -7,7 +7,7 @@ import pytest
 from tests.server.rest import RestNode
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind
-from topicfold.model.records import NamespaceRecord
+from topicfold.model.records import NamespaceRecord, TenantRecord
 from topicfold.runtime.writing import Writing
 
 ACME = "/admin/v2/tenants/acme"
@@ -66,3 +66,37 @@ async def test_a_tenant_that_exists_by_a_namespace_alone_can_be_ended(rest: Rest
 @pytest.mark.parametrize("body", [[], "x", {"adminRoles": "ann"}, {"adminRoles": [1]}, {"allowedClusters": {}}])
 async def test_a_body_that_is_no_tenant_is_400(rest: RestNode, body: object) -> None:
     assert await rest.problem("PUT", ACME, body) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+@pytest.mark.parametrize("role", ["", "a\x00b", "ann\u202e", "x" * 200])
+async def test_a_role_that_nobody_can_ask_by_is_no_admin(rest: RestNode, method: str, role: str) -> None:
+    if method == "POST":
+        await rest.done("PUT", ACME)
+    assert await rest.problem(method, ACME, {"adminRoles": ["ann", role]}) == (400, "invalid_request")
+
+
+async def test_all_that_is_wrong_with_admin_roles_is_said_at_once(rest: RestNode) -> None:
+    answer = await rest.send("PUT", ACME, {"adminRoles": ["", "ann", "\u202e", 1, "y" * 129], "allowedClusters": 1})
+    assert answer.status_code == 400
+    wrong = {each["path"]: each["reason"] for each in answer.json()["violations"]}
+    assert set(wrong) == {"adminRoles.0", "adminRoles.2", "adminRoles.3", "adminRoles.4", "allowedClusters"}
+    assert wrong["adminRoles.2"] == (r"role '\u202e': expected 1 to 128 printable characters, no space around them")
+
+
+async def test_a_space_around_an_admin_role_has_pulsars_status_and_the_others_are_said_with_it(rest: RestNode) -> None:
+    answer = await rest.send("PUT", ACME, {"adminRoles": [" ann", "", "bob"]})
+    assert (answer.status_code, answer.json()["code"]) == (412, "policy_unmet")
+    assert answer.json()["reason"] == "AdminRoles contains whitespace in the beginning or end."
+    assert [each["path"] for each in answer.json()["violations"]] == ["adminRoles.0", "adminRoles.1"]
+
+
+async def test_of_very_many_wrong_admin_roles_the_first_hundred_are_told(rest: RestNode) -> None:
+    answer = await rest.send("PUT", ACME, {"adminRoles": [""] * 5_000})
+    assert (answer.status_code, len(answer.json()["violations"])) == (400, 100)
+
+
+async def test_admin_roles_that_were_stored_before_they_were_looked_at_stay_readable(rest: RestNode) -> None:
+    await rest.node.writing.create_tenant("acme", TenantRecord(admin_roles=("", "a\x00b")), rest.node.asked())
+    assert (await rest.get(ACME))["adminRoles"] == ["", "a\x00b"]
+    await rest.done("POST", ACME, {"adminRoles": ["ann"]})

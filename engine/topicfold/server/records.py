@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from topicfold.errors import InvalidLabels, InvalidRequest, PolicyUnmet
-from topicfold.model.grants import grants_in
+from topicfold.model.grants import check_role, grants_in
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import Limits
@@ -98,9 +99,31 @@ def tenant_in_body(body: Any) -> TenantRecord:
 
     Raises:
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
+        PolicyUnmet: the same, where nothing but roles is wrong and one has spaces around its name.
     """
-    info = checked(TenantInfo, body)
+    given = body.get("adminRoles") if isinstance(body, dict) else None
+    roles = [each if isinstance(each, str) else None for each in given] if isinstance(given, list) else []
+    wrong = list(islice(_wrong_roles(roles), MAX_VIOLATIONS))
+    try:
+        info = checked(TenantInfo, body)
+    except InvalidRequest as error:
+        raise violated([*error.values["violations"], *wrong][:MAX_VIOLATIONS]) from None
+    if any(role and role != role.strip() for role in roles):
+        # As Pulsar, and in its words.
+        raise PolicyUnmet("AdminRoles contains whitespace in the beginning or end.", violations=wrong)
+    if wrong:
+        raise violated(wrong)
     return TenantRecord(_distinct(info.admin_roles or ()), _distinct(info.allowed_clusters or ()))
+
+
+def _wrong_roles(roles: Iterable[str | None]) -> Iterator[dict[str, str]]:
+    """Yield what is wrong with the roles at their places; None stands for what is no text."""
+    for index, role in enumerate(roles):
+        try:
+            if role is not None:
+                check_role(role)
+        except InvalidRequest as error:
+            yield {"path": f"adminRoles.{index}", "reason": error.reason}
 
 
 def namespace_in_body(body: Any, limits: Limits) -> NamespaceRecord:
