@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -298,6 +299,21 @@ async def test_all_policies_are_deleted_in_both_scopes(orders: RestNode) -> None
 @pytest.mark.parametrize("place", ["public/default/nosuch", "no/such/orders", "pulsar/broker:8080/orders"])
 async def test_policies_of_what_is_not_there_are_deleted_without_a_word(rest: RestNode, place: str) -> None:
     await rest.done("DELETE", f"/admin/v2/persistent/{place}/policies")
+
+
+async def test_the_answer_that_there_was_nothing_to_delete_says_up_to_where_that_was_seen(
+    nodes: list[RestNode],
+) -> None:
+    await nodes[0].done("PUT", "/admin/v2/namespaces/public/lost")
+    nodes[1].node.log.pause()
+    ended = await nodes[0].done("DELETE", "/admin/v2/namespaces/public/lost")
+    deletion = asyncio.create_task(nodes[1].done("DELETE", "/admin/v2/persistent/public/lost/orders/policies"))
+    await asyncio.sleep(0.01)
+    nodes[1].node.log.resume()
+    assert (await deletion).headers["x-log-position"] == ended.headers["x-log-position"]
+    tenants = (await nodes[0].send("GET", "/admin/v2/tenants")).headers["x-log-position"]
+    seen = await nodes[1].done("DELETE", "/admin/v2/persistent/no/such/orders/policies", x_min_position=tenants)
+    assert seen.headers["x-log-position"] == tenants
 
 
 async def test_policies_are_not_deleted_by_the_name_of_a_partition(rest: RestNode) -> None:

@@ -8,6 +8,7 @@ import orjson
 from starlette.responses import Response
 
 from topicfold.runtime.asking import Cut, Written
+from topicfold.runtime.revision import Revision
 from topicfold.wire import headers
 
 JSON_TYPE = "application/json"
@@ -30,6 +31,11 @@ def dry_answer(written: Written) -> Response:
     """Return that a change would be applied, to the record of this version."""
     said = {headers.ETAG: f'"{written.etag}"', headers.LOG_POSITION: str(written.revision)}
     return Response(None, 204, said)
+
+
+def unwritten_answer(seen: Revision) -> Response:
+    """Return that there was nothing to change, as of the position `seen`."""
+    return Response(None, 204, {headers.LOG_POSITION: str(seen)})
 
 
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:

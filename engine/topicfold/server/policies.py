@@ -22,7 +22,7 @@ from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.changes import QUOTAS, delete_policies
 from topicfold.model.policy.description import Policy, Source
 from topicfold.model.policy.table import POLICIES
-from topicfold.server.answers import written_answer
+from topicfold.server.answers import unwritten_answer, written_answer
 from topicfold.server.asking import asked_to_write
 from topicfold.server.node import Node
 from topicfold.server.paths import topic_in
@@ -56,7 +56,8 @@ class AllPolicies:
         try:
             return written_answer(await self.node.writing.change_topic(name, delete_policies(), asked))
         except NamespaceNotFound:
-            return Response(None, 204)
+            engine = self.node.engine
+            return unwritten_answer(engine.revision([engine.partition(name.namespace)]).merged(asked.minimum))
 
 
 def operations(node: Node) -> Sequence[Operation]:
