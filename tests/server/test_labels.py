@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from tests.server.rest import LABELS, ORDERS, RestNode
@@ -86,6 +89,39 @@ async def test_more_labels_than_a_topic_may_bear_are_400(orders: RestNode) -> No
     for start in (0, 60):
         answer = await orders.send("POST", LABELS, {"labels": {f"k{start + each}": "v" for each in range(60)}})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_labels")
+
+
+@pytest.mark.parametrize("wrong", [{"-c": "x"}, {"c": "y" * 129}, {"c": 1}])
+async def test_labels_that_are_wrong_and_too_many_with_those_there_are_told_of_both(
+    nodes: list[RestNode], wrong: dict[str, Any]
+) -> None:
+    await nodes[0].done("PUT", ORDERS)
+    nodes[1].node.log.pause()
+    await nodes[0].done("POST", LABELS, {"labels": {f"k{number}": "v" for number in range(60)}})
+    post = nodes[1].send("POST", LABELS, {"labels": {**wrong, **{f"k{58 + each}": "v" for each in range(6)}}})
+    refusal = asyncio.create_task(post)
+    await asyncio.sleep(0.01)
+    nodes[1].node.log.resume()
+    violations = {each["path"]: each["reason"] for each in (await refusal).json()["violations"]}
+    assert set(violations) == {f"labels.{next(iter(wrong))}", "labels"}
+    assert violations["labels"].endswith("orders would have 65 labels, at most 64 are allowed on a topic")
+
+
+async def test_wrong_labels_are_not_too_many_where_the_topic_has_room_or_is_not_there(orders: RestNode) -> None:
+    for path in (LABELS, LABELS.replace("orders", "lost")):
+        answer = await orders.send("POST", path, {"labels": {"-c": "x"}})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_labels")
+        assert [each["path"] for each in answer.json()["violations"]] == ["labels.-c"]
+
+
+async def test_too_many_labels_are_told_of_once(orders: RestNode) -> None:
+    answer = await orders.send("POST", LABELS, {"labels": {f"-{number}": "v" for number in range(65)}})
+    assert [each["path"] for each in answer.json()["violations"]].count("labels") == 1
+
+
+async def test_wrong_labels_are_refused_where_the_log_does_not_answer_too(orders: RestNode) -> None:
+    orders.node.log.is_cut = True
+    assert await orders.problem("POST", LABELS, {"labels": {"-c": "x"}}) == (400, "invalid_labels")
 
 
 async def test_an_empty_map_of_labels_changes_nothing(orders: RestNode) -> None:

@@ -58,6 +58,17 @@ def too_many(count: int, rules: LabelRules) -> str:
     return f"{count} labels, at most {rules.max_labels} are allowed on a topic"
 
 
+def too_many_together(name: str, old: Iterable[str], new: Iterable[str], rules: LabelRules) -> str:
+    """Return the sentence that topic `name`, which has labels of the keys `old`, cannot have `new` too, "" if it can.
+
+    One that has too many may have others in their place: rules may have changed since.
+    """
+    before = set(old)
+    count = len(before.union(new))
+    is_refused = count > rules.max_labels and count > len(before)
+    return f"topic {name} would have {too_many(count, rules)}" if is_refused else ""
+
+
 def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
     """Return the labels of a query parameter or option, given once or several times.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from topicfold.model.events import Verdict
-from topicfold.model.labels import LabelRules, too_many
+from topicfold.model.labels import LabelRules, too_many_together
 from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
 
 
@@ -103,10 +103,10 @@ def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updat
     def update(old: Stored) -> Record | Refuse:
         if not isinstance(old, TopicRecord):
             return topic_missing(name)
-        merged = {**old.labels, **labels}
-        if len(merged) > rules.max_labels and len(merged) > len(old.labels):
-            return Refuse(Verdict.TOO_MANY_LABELS, f"topic {name} would have {too_many(len(merged), rules)}")
-        return old.with_labels(merged)
+        refused = too_many_together(name, old.labels, labels, rules)
+        if refused:
+            return Refuse(Verdict.TOO_MANY_LABELS, refused)
+        return old.with_labels({**old.labels, **labels})
 
     return update
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import InvalidLabels, InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.errors import (
+    InvalidLabels,
+    InvalidRequest,
+    NamespaceNotFound,
+    TopicfoldError,
+    TopicNotFound,
+    Undecodable,
+)
+from topicfold.model.labels import too_many_together
+from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
@@ -39,13 +49,31 @@ class TopicLabels:
         return read_answer(labels, cut, etag)
 
     async def set(self, request: Request) -> Response:
-        """Set or change some labels and keep the others."""
+        """Set or change some labels and keep the others.
+
+        Raises:
+            InvalidLabels: carries all violations; too many with those the topic has are one, if that can be seen now.
+        """
         name = whole_topic_in(request)
         node = self.node
         body = await json_body(request, node)
-        labels = labels_in(body, node.engine.options.label_rules)
+        try:
+            labels = labels_in(body, node.engine.options.label_rules)
+        except InvalidLabels as error:
+            violations = error.values["violations"]
+            if all(each["path"] != "labels" for each in violations):
+                violations = [*violations, *await self._too_many(request, name, body["labels"])]
+            raise InvalidLabels(violations) from None
         asked = asked_to_write(request, node, "set", labels)
         return written_answer(await node.writing.set_labels(name, labels, asked))
+
+    async def _too_many(self, request: Request, name: TopicName, labels: Iterable[str]) -> Sequence[Mapping[str, str]]:
+        node, refused = self.node, ""
+        with contextlib.suppress(TopicfoldError):
+            await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+            old, _ = node.reading.labels(name)
+            refused = too_many_together(str(name), old, labels, node.engine.options.label_rules)
+        return [{"path": "labels", "reason": refused}] if refused else []
 
     async def remove(self, request: Request) -> Response:
         """Take labels off a topic: those of the keys given, or all.
