@@ -111,11 +111,13 @@ def consume(
             session.output.note(NOTHING_YET)
         _print(session, consumer, max_records)
     finally:
-        _leave(session, consumer)
+        _leave(session, consumer, commits=group is not None)
 
 
-def _leave(session: Session, consumer: LabelConsumer) -> None:
+def _leave(session: Session, consumer: LabelConsumer, *, commits: bool) -> None:
     """Leave the group and close `consumer`; not for longer than some seconds, and not after another Ctrl-C.
+
+    Speaks of offsets only where it `commits` them.
 
     Where no broker answers, Kafka's client tries for 45 s to commit what is stored, and takes no signal meanwhile.
     """
@@ -131,10 +133,12 @@ def _leave(session: Session, consumer: LabelConsumer) -> None:
     leaving.start()
     leaving.join(_LEAVE_SECONDS)
     if leaving.is_alive():
-        session.output.note("waiting for Kafka, to commit offsets and leave the group; Ctrl-C ends that")
+        purpose = "commit offsets and leave the group" if commits else "stop consuming"
+        session.output.note(f"waiting for Kafka, to {purpose}; Ctrl-C ends that")
         leaving.join(_MORE_SECONDS)
     if leaving.is_alive():
-        session.output.warning("Kafka does not answer: what was printed last may not be committed, and comes again")
+        loss = ": what was printed last may not be committed, and comes again" if commits else ""
+        session.output.warning(f"Kafka does not answer{loss}")
     if errors:
         raise errors[0]
 
