@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
@@ -65,6 +66,23 @@ def test_what_is_wrong_is_said_with_what_to_do_and_ends_with_one(bare_run: Run, 
             f"hint: topicfold compact --once --log topicfold.db --snapshot {tmp_path / 'none'}",
         ],
     )
+
+
+def test_a_warning_is_shown_with_what_to_do_and_all_is_well(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings = [
+        {"what": f"the log's {setting} is 1, it should be 3", "next": "add a broker"}
+        for setting in ("replication.factor", "min.insync.replicas")
+    ]
+    told = Client.diagnosis
+    monkeypatch.setattr(Client, "diagnosis", lambda self: {**told(self), "warnings": warnings})
+    shown = run("doctor")
+    assert shown.code == 0
+    assert shown.err.splitlines()[1:4] == [
+        "warning: the log's replication.factor is 1, it should be 3",
+        "warning: the log's min.insync.replicas is 1, it should be 3",
+        "hint: add a broker",
+    ]
+    assert shown.err.endswith(" is well\n")
 
 
 def test_a_server_that_does_not_answer_is_unreachable(bare_run: Run) -> None:

@@ -118,7 +118,27 @@ async def test_a_setting_that_an_operator_changed_is_reported_with_its_repair(
 
 async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) -> None:
     problems = [problem for problem in await log.check_settings() if problem.setting == "replication.factor"]
-    assert [(problem.found, problem.refuses_writes) for problem in problems] == [("1", False)]
+    assert [(problem.found, problem.refuses_writes, problem.is_advice) for problem in problems] == [("1", False, True)]
+    assert problems[0].repair.startswith("keep to trying things out")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "next_step"),
+    [
+        (
+            1,
+            "keep to trying things out, for the log dies with a disk; with three brokers, kafka-reassign-partitions.sh",
+        ),
+        (
+            2,
+            "keep to trying things out, for the log dies with a disk; with three brokers, kafka-reassign-partitions.sh",
+        ),
+        (3, "kafka-reassign-partitions.sh"),
+    ],
+)
+def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, next_step: str) -> None:
+    [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas=1, brokers=brokers)
+    assert problem.repair == f"{next_step} --bootstrap-server host:1 with three replicas for each partition"
 
 
 async def test_an_existing_topic_keeps_its_number_of_partitions(

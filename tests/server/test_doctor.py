@@ -44,7 +44,7 @@ async def test_a_node_that_is_well_says_how_far_it_is_and_nothing_wrong(orders: 
         "digest": state.digest().hex(), "topics": 1, "undecodableTopics": 0, "compared": None, "comparisons": 0,
         "differences": {}, "examined": None,
     }  # fmt: skip
-    assert (found["scrub"], found["snapshot"]) == (None, None)
+    assert (found["scrub"], found["snapshot"], found["warnings"]) == (None, None, [])
 
 
 async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(orders: RestNode) -> None:
@@ -120,6 +120,22 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
+
+
+async def test_a_setting_that_refuses_no_writes_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:
+    orders.node.engine.freshness.problems = (SettingProblem("replication.factor", "1", "3", False, "add replicas"),)
+    found = await orders.get(DOCTOR)
+    assert (problems(found), found["log"]["wrongSettings"]) == ([], ["replication.factor"])
+    warning = {"what": "the log's replication.factor is 1, it should be 3", "next": "add replicas"}
+    assert found["warnings"] == [warning]
+
+
+async def test_a_disk_without_room_is_a_problem_though_writes_are_tried(orders: RestNode) -> None:
+    full = SettingProblem("disk", "full", "one with room", False, "Make some.", fails_writes=True)
+    orders.node.engine.freshness.problems = (full,)
+    found = await orders.get(DOCTOR)
+    assert problems(found) == ["the log's disk is full, it must be one with room -> Make some."]
+    assert found["warnings"] == []
 
 
 async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store: MemoryStore, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import typer
@@ -24,6 +24,8 @@ def add_to(app: typer.Typer) -> None:
 def doctor(session: Session) -> None:
     """Ask a server whether it is well. Ends with 1 if it is not, after saying what is wrong and what to do.
 
+    A warning is of what should be otherwise, and the server is well all the same.
+
     For each partition it shows how far it is folded, its digest, and with which node that was compared last; then when
     memory was last looked through, and how old the snapshot is. -o json has all of it.
 
@@ -41,14 +43,25 @@ def doctor(session: Session) -> None:
     session.output.note(_scrub_text(found["scrub"]))
     if found["snapshot"]:
         session.output.note(_snapshot_text(found["snapshot"]))
-    told: dict[str, list[str]] = {}
-    for problem in found["problems"]:
-        told.setdefault(problem["next"], []).append(problem["what"])
-    for next_step, problems in told.items():
+    # Older servers know of no warnings.
+    for next_step, warnings in _by_next_step(found.get("warnings", ())).items():
+        *others, last = warnings
+        for text in others:
+            session.output.warning(text)
+        session.output.warning(last, next_step)
+    for next_step, problems in _by_next_step(found["problems"]).items():
         session.output.failure("\n".join(problems), next_step)
     if not found["healthy"]:
         raise typer.Exit(ExitCode.FAILED)
     session.output.note(f"node {found['node']} is well")
+
+
+def _by_next_step(problems: Iterable[Mapping[str, str]]) -> Mapping[str, list[str]]:
+    """Return what is wrong by what to do about it."""
+    told: dict[str, list[str]] = {}
+    for problem in problems:
+        told.setdefault(problem["next"], []).append(problem["what"])
+    return told
 
 
 def _row(partition: Mapping[str, Any]) -> tuple[str, ...]:

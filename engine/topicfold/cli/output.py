@@ -81,17 +81,21 @@ class Output:
         if not self.is_quiet:
             _say(_shown(text))
 
-    def warning(self, text: str) -> None:
-        """Say on stderr what is amiss with data that is shown all the same, or with the settings."""
+    def warning(self, text: str, hint: str = "") -> None:
+        """Say on stderr what is amiss with data that is shown all the same, or with the settings, and what to do."""
         _say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}")
+        self._hint(hint)
 
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
         for line in reason.split("\n"):
             _say(_styled("error:", _RED, is_colored) + f" {_shown(line)}")
+        self._hint(hint)
+
+    def _hint(self, hint: str) -> None:
         if hint:
-            _say(_styled("hint:", _DIM, is_colored) + f" {_shown(hint)}")
+            _say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(hint)}")
 
     def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
         if not rows:

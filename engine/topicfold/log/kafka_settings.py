@@ -76,8 +76,13 @@ def new_topic(brokers: int) -> tuple[int, dict[str, str]]:
     return replicas, {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
 
 
-def topic_problems(bootstrap: str, topic: str, configuration: Mapping[str, str], replicas: int) -> list[SettingProblem]:
-    """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition."""
+def topic_problems(
+    bootstrap: str, topic: str, configuration: Mapping[str, str], replicas: int, brokers: int
+) -> list[SettingProblem]:
+    """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition on `brokers`.
+
+    Fewer than three replicas refuse no writes: a topic is made with no more where there are fewer brokers.
+    """
     wanted = {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
     alter = f"kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics --entity-name {topic}"
     problems = [
@@ -87,7 +92,8 @@ def topic_problems(bootstrap: str, topic: str, configuration: Mapping[str, str],
     ]
     if replicas < 3:
         reassign = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
-        repair = f"{reassign}; with fewer than three brokers keep to trying things out: the log dies with a disk"
+        few = "keep to trying things out, for the log dies with a disk; with three brokers, " if brokers < 3 else ""
+        repair = few + reassign
         problems.append(SettingProblem("replication.factor", str(replicas), "3", refuses_writes=False, repair=repair))
     return problems
 

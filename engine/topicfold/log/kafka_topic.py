@@ -78,7 +78,8 @@ class KafkaTopics:
             return [_replaced(topic, described)]
         replicas = min(len(partition.replicas) for partition in described.partitions)
         try:
-            return topic_problems(self._bootstrap, topic.name, self._configuration(topic.name), replicas)
+            configuration = self._configuration(topic.name)
+            return topic_problems(self._bootstrap, topic.name, configuration, replicas, self._count_brokers())
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 raise unanswered(error_in(error)) from error
@@ -123,10 +124,12 @@ class KafkaTopics:
                 return None
             raise
 
+    def _count_brokers(self) -> int:
+        return len(self._admin.describe_cluster(request_timeout=_ANSWER_SECONDS).result().nodes)
+
     def _create(self, name: str, partitions: int) -> TopicDescription:
         """Make the topic, or find that somebody else just did; return it once every partition has a leader."""
-        cluster = self._admin.describe_cluster(request_timeout=_ANSWER_SECONDS).result()
-        replicas, configuration = new_topic(len(cluster.nodes))
+        replicas, configuration = new_topic(self._count_brokers())
         wanted = NewTopic(name, partitions, replicas, config=configuration)
         try:
             self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()

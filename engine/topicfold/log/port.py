@@ -40,9 +40,10 @@ class LogIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """A setting of the log that is not as it must be.
+    """A setting of the log that is not as it must be, or as it should be.
 
-    `refuses_writes` is true where going on would lose events; `repair` is a command or a sentence.
+    `refuses_writes` is true where going on would lose events, `fails_writes` where appends are tried and fail;
+    `repair` is a command or a sentence.
     """
 
     setting: str
@@ -50,6 +51,12 @@ class SettingProblem:
     wanted: str
     refuses_writes: bool
     repair: str
+    fails_writes: bool = False
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether the log takes writes all the same."""
+        return not (self.refuses_writes or self.fails_writes)
 
 
 Deliver = Callable[[Sequence[Entry]], None]

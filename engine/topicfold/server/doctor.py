@@ -65,6 +65,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
+            warnings=[*self._warnings()],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -110,8 +111,9 @@ class Doctor:
                 "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
             )
         for problem in engine.freshness.problems:
-            what = f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}"
-            yield _problem(what, problem.repair)
+            if not problem.is_advice:
+                what = f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}"
+                yield _problem(what, problem.repair)
         for partition, state in engine.states.items():
             fault = engine.reader.faults.get(partition)
             if reason := reason_not_ready(self.node, partition):
@@ -124,6 +126,12 @@ class Doctor:
             yield _problem(what, "restart this node: it folds everything anew")
         if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
+
+    def _warnings(self) -> Iterator[DiagnosedProblem]:
+        for problem in self.node.engine.freshness.problems:
+            if problem.is_advice:
+                what = f"the log's {problem.setting} is {problem.found}, it should be {problem.wanted}"
+                yield _problem(what, problem.repair)
 
     def _differences(self, partition: int) -> Iterator[DiagnosedProblem]:
         engine = self.node.engine

@@ -79,3 +79,4 @@ class Diagnosis(Resource):
     scrub: ScrubDiagnosis | None = Field(default=None, description="Null: there was none yet.")
     snapshot: SnapshotDiagnosis | None = Field(default=None, description="Null: this node is told of none.")
     problems: list[DiagnosedProblem]
+    warnings: list[DiagnosedProblem] = Field(description="What should be otherwise; the node is well all the same.")
