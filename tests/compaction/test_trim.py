@@ -172,6 +172,14 @@ def test_what_is_left_counts_the_copies_of_the_header(on_sqlite: Settings, root:
     assert {span.partition: span.end for span in plan.spans} == bounds(on_sqlite)[1]
 
 
+def test_a_dry_run_forecasts_what_is_left_with_the_copies_of_the_header(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root)
+    for _ in range(3):
+        compact(on_sqlite, root)
+        forecast = trimmed(on_sqlite, root, only_plans=True)
+        assert trimmed(on_sqlite, root).spans == forecast.spans
+
+
 def test_trimming_twice_does_nothing_the_second_time(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root)
     trimmed(on_sqlite, root)

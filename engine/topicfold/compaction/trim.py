@@ -83,12 +83,12 @@ async def _trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell
     try:
         trimming = Trimming(log, await recognise_identity(log), root, settings, tell)
         plan = await trimming.plan(wall_clock_ms() - int(grace_seconds * 1000) if grace_seconds else None)
-        if not only_plans:
-            await trimming.carry_out(plan)
-            # Copies of the header were appended.
-            ends = await log.end_offsets()
-            plan = replace(plan, spans=tuple([each._replace(end=ends[each.partition]) for each in plan.spans]))
-        return plan
+        if only_plans:
+            return await trimming.forecast(plan)
+        await trimming.carry_out(plan)
+        # Copies of the header were appended.
+        ends = await log.end_offsets()
+        return replace(plan, spans=tuple([each._replace(end=ends[each.partition]) for each in plan.spans]))
     finally:
         await log.close()
 
@@ -123,6 +123,16 @@ class Trimming:
             floor = max(start, below.to[partition] if below else 0)
             spans.append(Span(partition, start, floor, ends[partition]))
         return Plan(newest, second, below, tuple(spans), tuple(verifier.damaged))
+
+    async def forecast(self, plan: Plan) -> Plan:
+        """Return `plan` with the ends that partitions have once it is carried out, if nobody else appends meanwhile.
+
+        Raises:
+            LogUnavailable: the log did not answer in time.
+        """
+        noted = zip(plan.spans, self._note().headers, strict=True)
+        spans = [span._replace(end=span.end + await self._needs_header(span, at)) for span, at in noted]
+        return replace(plan, spans=tuple(spans))
 
     async def carry_out(self, plan: Plan) -> None:
         """Delete what `plan` says.
@@ -170,9 +180,14 @@ class Trimming:
         """Return where every partition has a copy of the header that stays, made where there was none."""
         headers = []
         for span, at in zip(spans, noted, strict=True):
-            is_needed = span.records and not await self._has_header(span, at)
-            headers.append(await restate_identity(self._log, self._identity, span.partition) if is_needed else at)
+            if await self._needs_header(span, at):
+                at = await restate_identity(self._log, self._identity, span.partition)
+            headers.append(at)
         return tuple(headers)
+
+    async def _needs_header(self, span: Span, offset: int) -> bool:
+        """Return whether records of a partition go and no copy of the header that stays is at `offset`."""
+        return bool(span.records) and not await self._has_header(span, offset)
 
     async def _has_header(self, span: Span, offset: int) -> bool:
         if offset < span.floor or offset < span.end - HEADER_EVERY:
