@@ -133,8 +133,15 @@ async def test_what_neither_log_nor_history_holds_is_refused(tmp_path: Path) -> 
     compacted(log[:6], tmp_path)
     past = past_of(TrimmedLog(log, floor=8), tmp_path)
     assert topics_in(await at(past, 5)) == folded(log, 5)
-    with pytest.raises(Resync, match="no longer holds what lies behind position 6"):
+    with pytest.raises(Resync) as caught:
         await at(past, 9)
+    assert caught.value.reason == (
+        f"partition {PARTITION} of the log begins at offset 8 now, and the newest commit up to there ends at 6"
+    )
+    with pytest.raises(Resync, match=f"^partition {PARTITION} of the log begins at offset 8 now$") as caught:
+        await at(past_of(TrimmedLog(log, floor=8), max_events=5), 9)
+    assert "--snapshot DIR" in caught.value.hint
+    assert "TOPICFOLD_PAST_MAX_EVENTS" not in caught.value.hint
 
 
 async def test_a_partition_that_rests_keeps_no_other_from_its_own_newest_commit(tmp_path: Path) -> None:
@@ -164,6 +171,7 @@ async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:
     with pytest.raises(Resync, match="6 events would have to be folded, and 5 may be") as caught:
         await at(past, 6)
     assert "--snapshot DIR" in caught.value.hint
+    assert "TOPICFOLD_PAST_MAX_EVENTS" in caught.value.hint
 
 
 async def test_a_history_that_cannot_be_read_is_told_and_is_no_defect(tmp_path: Path) -> None:

@@ -185,6 +185,16 @@ async def test_whole_records_are_not_told_of_the_past(past: RestNode) -> None:
     assert await past.problem("GET", f"{FIND_PATH}?at=1m&fields=record") == (400, "invalid_request")
 
 
+async def test_a_position_below_a_trimmed_log_is_told_as_it_was_asked_for(past: RestNode) -> None:
+    partition = past.node.engine.partition("public/default")
+    await past.node.log.delete_before(partition, 4)
+    answer = await past.send("GET", f"{FIND_PATH}?at=2")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        410, f"what was at 2 cannot be told: partition {partition} of the log begins at offset 4 now"
+    )  # fmt: skip
+    assert "--snapshot DIR" in answer.json()["hint"]
+
+
 async def test_more_events_than_may_be_folded_are_refused(store: MemoryStore) -> None:
     async with rest_node(store, past_max_events=3) as rest:
         await make(rest, *(f"t{n}" for n in range(5)))

@@ -34,10 +34,11 @@ MAX_KEPT_TOPICS = 1_000_000
 KEPT_SECONDS = 60.0
 """For how long after they were last asked for."""
 
-_HINT = (
+_SNAPSHOT_HINT = (
     "A snapshot that `topicfold compact` writes knows all that was since its first commit's beginning: "
-    "start the node with --snapshot DIR. TOPICFOLD_PAST_MAX_EVENTS says how much may be folded for one question."
+    "start the node with --snapshot DIR."
 )
+_EVENTS_HINT = f"{_SNAPSHOT_HINT} TOPICFOLD_PAST_MAX_EVENTS says how much may be folded for one question."
 
 
 class PastNamespace(NamedTuple):
@@ -98,7 +99,8 @@ class Past:
             why = f"; {error.reason}"
         since = await first_time_ms(self._log, partition, start, end)
         raise Resync(
-            f"what was at {time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}", hint=_HINT
+            f"what was at {time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}",
+            hint=_SNAPSHOT_HINT,
         )
 
     async def known_since(self, partition: int) -> str:
@@ -120,7 +122,8 @@ class Past:
         """Return namespaces as they were when their partitions were folded up to these positions, one a partition.
 
         Raises:
-            Resync: it can no longer be told, or not with as many events as may be folded for one question.
+            Resync: it can no longer be told, or not with as many events as may be folded for one question; the reason
+                is why, and leaves it to the caller to say what was asked for.
             Overloaded: it is not made by the deadline, and is gone on with; or too much is being made.
             LogUnavailable: the log did not answer in time.
         """
@@ -191,7 +194,7 @@ class Past:
             for partition, some in wanted.items():
                 found |= await self._at(partition, some, bases.get(partition), is_shared=len(wanted) > 1)
         except OperatorNeeded as error:
-            raise Resync(f"the past cannot be told: {error.reason}", hint=error.hint) from error
+            raise Resync(error.reason, hint=error.hint) from error
         return found
 
     async def _at(
@@ -204,28 +207,32 @@ class Past:
         """
         position = wanted[0][1]
         start = base.position if base else 0
-        state, behind = await self._folded(partition, position, base)
+        state = await self._folded(partition, position, base)
         if state is None and is_shared:
             own = await self._snapshots.base(partition, position)
             if own is not None and own.position > start:
-                state, behind = await self._folded(partition, position, own)
+                start = own.position
+                state = await self._folded(partition, position, own)
         if state is not None:
             return {place: _namespace_in(state, place[0]) for place in wanted}
         if not await self._is_archived(partition, position):
-            raise Resync(
-                f"what was at position {position} of partition {partition} cannot be told: {behind}", hint=_HINT
-            )
+            raise await self._untold(partition, position, start)
         return {place: await self._archived(partition, *place) for place in wanted}
 
-    async def _folded(
-        self, partition: int, position: int, base: PartitionState | None
-    ) -> tuple[PartitionState | None, str]:
-        """Return the state at `position`, folded on from `base`; or None, and what is in the way."""
-        start = base.position if base else 0
-        if position - start > self._max_events:
-            return None, f"{position - start} events would have to be folded, and {self._max_events} may be"
-        state = await refold(self._log, base or self._new_state(partition), position)
-        return state, f"the log no longer holds what lies behind position {start}"
+    async def _folded(self, partition: int, position: int, base: PartitionState | None) -> PartitionState | None:
+        """Return the state at `position`, folded on from `base`; None where that is too much or the log lacks it."""
+        if position - (base.position if base else 0) > self._max_events:
+            return None
+        return await refold(self._log, base or self._new_state(partition), position)
+
+    async def _untold(self, partition: int, position: int, start: int) -> Resync:
+        """Return why what was at `position` cannot be folded on from `start`."""
+        begin = (await self._log.start_offsets())[partition]
+        if begin <= start and position - start > self._max_events:
+            events = f"{position - start} events would have to be folded"
+            return Resync(f"{events}, and {self._max_events} may be", hint=_EVENTS_HINT)
+        commit = f", and the newest commit up to there ends at {start}" if start else ""
+        return Resync(f"partition {partition} of the log begins at offset {begin} now{commit}", hint=_SNAPSHOT_HINT)
 
     async def _is_archived(self, partition: int, position: int) -> bool:
         archive = self._snapshots.archive

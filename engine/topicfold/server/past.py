@@ -11,7 +11,7 @@ import re
 
 from starlette.requests import Request
 
-from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound
+from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
 from topicfold.model.events import AggregateKind
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
@@ -61,7 +61,10 @@ async def found_then(
     positions = {partition: revision.positions[partition] for partition in partitions.values()}
     await engine.reach(Revision(revision.incarnation, positions), asked.deadline)
     places = {namespace: (namespace, positions[partition]) for namespace, partition in partitions.items()}
-    past = await engine.past.namespaces(places.values(), asked.deadline)
+    try:
+        past = await engine.past.namespaces(places.values(), asked.deadline)
+    except Resync as error:
+        raise Resync(f"what was at {at[:80]} cannot be told: {error.reason}", hint=error.hint) from error
     seen = {
         namespace: past[at_place].table
         for namespace, at_place in places.items()
