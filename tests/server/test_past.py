@@ -96,6 +96,24 @@ async def test_one_topic_is_read_at_a_time_too(past: RestNode) -> None:
     assert await past.problem("GET", f"{path}?at=2026-03-01") == (400, "invalid_request")
 
 
+@pytest.mark.parametrize("at", ["1y", "1", "2026-03-01T12:05:00Z"])
+async def test_a_topic_that_was_not_there_yet_is_told_with_what_was_asked_and_since_when_it_is_known(
+    past: RestNode, at: str
+) -> None:
+    answer = await past.send("GET", f"/api/v1/topics/public/default/orders?at={at}")
+    told = answer.json()
+    assert (answer.status_code, told["detail"]) == (404, f"topic {DEFAULT}/orders not found at {at}")
+    assert told["hint"] == "What is known of it begins at 2026-03-01T12:10:00Z."
+
+
+async def test_of_a_topic_that_had_ended_then_more_is_known_than_its_next_life(past: RestNode, clock: Clock) -> None:
+    await past.done("DELETE", ORDERS)
+    clock.minutes(10)
+    await past.done("PUT", ORDERS)
+    told = (await past.send("GET", "/api/v1/topics/public/default/orders?at=5m")).json()
+    assert (told["detail"], "begins at" in told.get("hint", "")) == (f"topic {DEFAULT}/orders not found at 5m", False)
+
+
 async def test_wildcards_expressions_and_selectors_hold_of_then(past: RestNode) -> None:
     await past.done("DELETE", ORDERS)
     for query in ("match=*", "regex=o.*s", "labelSelector=team,!tier", "labels=team:pay", "topics_pattern=.*orders"):

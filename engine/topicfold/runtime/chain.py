@@ -207,15 +207,15 @@ class Chain:
             raise LogUnavailable("the log could not be read back in time") from None
 
 
-def missing(target: Target, when: str = "") -> TopicfoldError:
+def missing(target: Target, when: str = "", hint: str = "") -> TopicfoldError:
     """Return the error that there is no such thing, or was none at the time that `when` says."""
     match target.kind:
         case AggregateKind.TENANT:
-            return TenantNotFound(f"tenant {target.name} not found{when}", name=target.name)
+            return TenantNotFound(f"tenant {target.name} not found{when}", hint=hint or None, name=target.name)
         case AggregateKind.NAMESPACE:
-            return NamespaceNotFound(f"namespace {target.name} not found{when}", name=target.name)
+            return NamespaceNotFound(f"namespace {target.name} not found{when}", hint=hint or None, name=target.name)
         case _:
-            return TopicNotFound(f"topic {target.name} not found{when}", name=target.name)
+            return TopicNotFound(f"topic {target.name} not found{when}", hint=hint or None, name=target.name)
 
 
 def _current(engine: Engine, target: Target) -> Aggregate:

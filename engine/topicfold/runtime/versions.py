@@ -13,6 +13,7 @@ from topicfold.model.updates import Stored
 from topicfold.runtime.chain import Chain, Link, missing
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
+from topicfold.runtime.past_times import time_text
 from topicfold.runtime.revision import Revision
 
 MAX_LINKS = 10_000
@@ -53,38 +54,48 @@ async def life_start(engine: Engine, target: Target, deadline: float) -> int:
     return start
 
 
-async def version_at(engine: Engine, target: Target, position: int, deadline: float, since: int = 0) -> Version:
+async def version_at(
+    engine: Engine, target: Target, position: int, deadline: float, since: int = 0, asked_at: str = ""
+) -> Version:
     """Return the record as it was when the target's partition was folded up to `position`.
 
-    Waits for a position that is not folded yet. What lies before the offset `since` counts as not live.
+    Waits for a position that is not folded yet. What lies before the offset `since` counts as not live, and no error
+    tells of it. `asked_at` is what the position was asked for by, as errors say it.
 
     Raises:
         PositionTimeout: it is not by the deadline.
-        TopicNotFound, NamespaceNotFound, TenantNotFound: it was not live then.
+        TopicNotFound, NamespaceNotFound, TenantNotFound: it was not live then; says since when it is known if it is
+            not from before.
         Resync: the log cannot tell any more.
         LogUnavailable: it did not answer by the deadline.
     """
+    then = asked_at or f"position {position}"
     await engine.reach(_revision(engine, target, position), deadline)
     try:
         chain = Chain(engine, target, deadline)
     except TopicNotFound:
-        await _require_life(engine, target, position, deadline)
+        await _require_life(engine, target, position, then, deadline)
         raise
+    first: Link | None = None
     for _ in range(MAX_LINKS):
         link = await chain.step()
         if link is None:
             break
         if link.offset < position:
-            if link.record is None or link.offset < since:
-                raise missing(target, f" at position {position}")
+            if link.offset < since:
+                raise missing(target, f" at {then}", _known_since(first))
+            if link.record is None:
+                raise missing(target, f" at {then}")
             return version_of(engine, target, link, await _etag(link, chain))
+        if link.offset >= since:
+            first = link
     if chain.next is not None:
-        raise Resync(f"{target.name} has changed more than {MAX_LINKS} times since position {position}")
+        raise Resync(f"{target.name} has changed more than {MAX_LINKS} times since {then}")
     if chain.gap is not None:
-        raise Resync(f"{target.name} cannot be read back to position {position}: {chain.gap}")
+        raise Resync(f"{target.name} cannot be read back to {then}: {chain.gap}")
     if target.kind == AggregateKind.TOPIC:
-        await _require_life(engine, target, position, deadline)
-    raise missing(target, f" at position {position}")
+        await _require_life(engine, target, position, then, deadline)
+    raise missing(target, f" at {then}", _known_since(first))
 
 
 async def find_version(engine: Engine, target: Target, wanted: str, deadline: float, since: int = 0) -> Version:
@@ -132,8 +143,17 @@ def version_of(engine: Engine, target: Target, link: Link, etag: str = "") -> Ve
     return Version(etag or link.etag, link.offset, _revision(engine, target, link.offset + 1), link.record)
 
 
-async def _require_life(engine: Engine, target: Target, position: int, deadline: float) -> None:
+def _known_since(first: Link | None) -> str:
+    """Return a hint: when the first event that is known was written; "" where there is none, or it does not say."""
+    if first is None or first.trail is None or first.trail.time_ms <= 0:
+        return ""
+    return f"What is known of it begins at {time_text(first.trail.time_ms)}."
+
+
+async def _require_life(engine: Engine, target: Target, position: int, then: str, deadline: float) -> None:
     """Return if the namespace of a topic lived its present life at `position`, or never lived before that.
+
+    `then` is the position as errors say it.
 
     Raises:
         Resync: its life began later, and took the place of another; or that can no longer be told.
@@ -147,9 +167,9 @@ async def _require_life(engine: Engine, target: Target, position: int, deadline:
         if link.event.event_id == life:
             raise Resync(
                 f"namespace {owner.name} was made again at offset {link.offset}; what was in it before, "
-                f"at position {position}, can no longer be told"
+                f"at {then}, can no longer be told"
             )
-    raise Resync(f"{owner.name} cannot be read back to position {position}: {chain.gap}")
+    raise Resync(f"{owner.name} cannot be read back to {then}: {chain.gap}")
 
 
 async def _etag(link: Link, chain: Chain) -> str:

@@ -57,7 +57,7 @@ async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since:
         PositionTimeout, Resync, LogUnavailable: it cannot be told yet, any more, or now.
     """
     target = target_of(node, name)
-    version = await version_at(node.engine, target, await _position(node, name, at), deadline, since)
+    version = await version_at(node.engine, target, await _position(node, name, at), deadline, since, at[:80])
     record = version.record if isinstance(version.record, TopicRecord) else None
     return TopicView(str(name), version.etag, record)
 
@@ -70,7 +70,7 @@ async def namespace_policies_at(node: Node, name: TopicName, at: str, deadline: 
         Undecodable: the namespace's record of then cannot be read.
     """
     target = node.engine.target(AggregateKind.NAMESPACE, name.namespace)
-    version = await version_at(node.engine, target, await _position(node, name, at), deadline)
+    version = await version_at(node.engine, target, await _position(node, name, at), deadline, asked_at=at[:80])
     if not isinstance(version.record, NamespaceRecord):
         raise Undecodable(f"the record of namespace {name.namespace} at {at} cannot be read", name=name.namespace)
     return version.record.policies

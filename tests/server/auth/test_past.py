@@ -45,3 +45,17 @@ async def test_a_former_life_of_a_namespace_is_for_superusers(acme: RestNode) ->
     for who in ("app", "boss"):
         assert await seen(acme, then, who) == 404
     assert (await seen(acme, then, "root"))["counts"]["matched"] == 3
+
+
+async def test_whether_a_topic_lived_before_is_not_told_to_who_may_read_its_present_life_only(acme: RestNode) -> None:
+    before = (await seen(acme, FIND, "boss"))["position"]
+    path = f"{ADMIN}/persistent/acme/pay/orders"
+    await done(acme, "DELETE", path)
+    await done(acme, "PUT", path)
+    await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")
+    told = []
+    for at in (before, "1y"):
+        answer = await acme.send("GET", f"/api/v1/topics/acme/pay/orders?at={at}", authorization=bearer("app"))
+        told.append((answer.status_code, answer.json()["detail"].removesuffix(at), answer.json()["hint"]))
+    assert told[0] == told[1]
+    assert told[0][2].startswith("What is known of it begins at 20")
