@@ -226,3 +226,16 @@ def test_what_cannot_be_set_is_said_in_terms_of_the_options(run: Run, words: str
     failed = run("topicPolicies", *words.split())
     assert failed.code == code
     assert said in failed.err
+
+
+@pytest.mark.parametrize(("size", "stored"), [("512", 512), ("64K", 65_536), ("1M", 1_048_576)])
+def test_a_message_size_takes_suffixes_as_all_sizes_do(run: Run, size: str, stored: int) -> None:
+    set_ = run("topicPolicies", "set-max-message-size", "orders", "-m", size)
+    assert set_.code == 0, set_.err
+    assert json.loads(run("topicPolicies", "get-max-message-size", "orders", "-o", "json").out) == stored
+    assert run("topicPolicies", "remove-max-message-size", "orders").code == 0
+
+
+def test_what_is_no_size_of_messages_is_refused_with_what_to_write(run: Run) -> None:
+    refused = run("topicPolicies", "set-max-message-size", "orders", "-m", "2MB")
+    assert (refused.code, "hint: Write whole bytes, or a number with K, M, G or T" in refused.err) == (2, True)

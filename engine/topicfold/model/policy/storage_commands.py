@@ -119,7 +119,17 @@ _COMPACTION = named(
     ),
     example="-t 1G",
 )
-_MESSAGE_SIZE = named("max-message-size", required("--max-message-size", "-m", "Bytes."), example="-m 1048576")
+_MESSAGE_SIZE = named(
+    "max-message-size",
+    Option(
+        ("--max-message-size", "-m"),
+        "",
+        "Size of the largest message, such as 64K or 1M.",
+        Unit.BYTES,
+        is_required=True,
+    ),
+    example="-m 1M",
+)
 
 
 def _offload(lag: Unit) -> Command:
