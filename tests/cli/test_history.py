@@ -47,6 +47,15 @@ def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None
     assert "\x1b" not in shown.out
 
 
+def test_an_empty_label_is_no_absent_one(run: Run, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    client.set_labels("orders", {"team": ""})
+    shown = run("history", "orders", "--limit", "1").out
+    assert shown.splitlines()[1].endswith('labels.team: pay → ""')
+    told = json.loads(run("history", "orders", "--limit", "1", "-o", "json").out)
+    assert told[0]["changes"] == [{"path": ["labels", "team"], "old": "pay", "new": ""}]
+
+
 def test_a_history_in_json_has_everything(run: Run, orders: list[str], client: Client) -> None:
     newest = json.loads(run("history", "orders", "--limit", "1", "-o", "json").out)
     assert len(newest) == 1

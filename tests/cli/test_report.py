@@ -88,6 +88,20 @@ def test_namespaces_and_the_key_can_be_chosen(run: Run, snapshot: Path) -> None:
     assert "(no colour)" in unknown.out
 
 
+def test_an_empty_value_is_an_owner_that_can_be_seen(bare_run: Run, tmp_path: Path) -> None:
+    with serving() as (url,), Client(url) as client:
+        client.create_topic("a", labels={"team": ""})
+        client.create_topic("b")
+        shown = bare_run("report", "labels", "--url", url)
+        told = json.loads(bare_run("report", "labels", "--url", url, "-o", "json").out)
+        plot = tmp_path / "labels.svg"
+        assert bare_run("report", "labels", "--url", url, "--plot", str(plot)).code == 0
+    owners = shown.out.split("\n\n")[1].splitlines()[1:]
+    assert sorted(line.split("  ")[0] for line in owners) == ['""', "(no team)"]
+    assert {each["value"] for each in told["owners"]} == {"", None}
+    assert '<!-- "" -->' in plot.read_text()
+
+
 def test_a_long_table_is_cut_and_says_so(run: Run) -> None:
     shown = run("report", "labels", "--top", "1")
     assert "paymnts" not in shown.out.partition("LOOKS")[0]

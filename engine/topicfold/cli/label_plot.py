@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from topicfold.cli.output import value_text
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelReport, Owned, share_text
 
@@ -111,7 +112,7 @@ def _draw_owners(axes: Any, owners: Sequence[Owned], report: LabelReport) -> lis
             xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=_INK,
         )  # fmt: skip
     by = _short(report.by)
-    names = [f"(no {by})" if each.value is None else _short(each.value) for each in owners]
+    names = [f"(no {by})" if each.value is None else _short(value_text(each.value)) for each in owners]
     _finish(axes, f"Topics by {by}", "topics", names)
     axes.set_xlim(0, max((each.topics for each in owners), default=1) * 1.18)
     axes.xaxis.set_major_formatter("{x:,.0f}")

@@ -154,10 +154,14 @@ def labels_text(labels: Mapping[str, str]) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a JSON value for a cell of a table: texts as they are, objects on one line, nothing as a dash."""
+    """Return a JSON value for a cell of a table: texts as they are, objects on one line, nothing as a dash.
+
+    >>> value_text("pay"), value_text(""), value_text(None)
+    ('pay', '""', '–')
+    """
     if value is None:
         return "–"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if value and isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def counted(partitions: int) -> str:

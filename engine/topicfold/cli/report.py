@@ -14,6 +14,7 @@ import typer
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
+from topicfold.cli.output import value_text
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.errors import InvalidRequest
@@ -151,7 +152,7 @@ def _show(session: Session, report: LabelReport, top: int) -> None:
         return
     owners = [
         (
-            f"(no {report.by})" if each.value is None else each.value,
+            f"(no {report.by})" if each.value is None else value_text(each.value),
             f"{each.topics:,}",
             f"{share_text(each.topics / report.topics):>4} {_bar(each.topics / report.topics)}",
             _places(each),

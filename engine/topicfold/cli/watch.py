@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 import typer
 
 from topicfold.cli.command import command
-from topicfold.cli.output import labels_text
+from topicfold.cli.output import labels_text, value_text
 from topicfold.cli.query_options import (
     NOTHING_YET,
     AllNamespaces,
@@ -176,6 +176,8 @@ def label_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
     >>> label_changes({"tier": "gold", "old": "x"}, {"tier": "silver", "team": "pay"})
     ['old: x → –', 'team: – → pay', 'tier: gold → silver']
+    >>> label_changes({"tier": "gold"}, {"tier": ""})
+    ['tier: gold → ""']
     """
     keys = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    return [f"{key}: {old.get(key, '–')} → {new.get(key, '–')}" for key in keys]
+    return [f"{key}: {value_text(old.get(key))} → {value_text(new.get(key))}" for key in keys]
