@@ -18,7 +18,7 @@ import pytest
 
 from tests.server.auth.authority import LOOPBACK, Authority
 from topicfold.errors import BadSetting
-from topicfold.server.run import listen
+from topicfold.server.run import _announce, listen
 from topicfold.settings import Settings
 
 PROGRAM = """
@@ -45,6 +45,30 @@ def served(log_file: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[s
             yield process, json.loads(line)["url"]
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines"),
+    [
+        ({}, ["Topicfold serves URL on the log topicfold.db. Ctrl-C stops it. Try, in another terminal:"]),
+        (
+            {"kafka_bootstrap": "b:9092"},
+            [
+                "Topicfold serves URL on the log b:9092. Ctrl-C stops it.",
+                "Topics are made and deleted in Kafka at b:9092 too, messages and all; with --adopt-only they are not.",
+                "Try, in another terminal:",
+            ],
+        ),
+    ],
+)
+def test_the_announcement_is_of_whole_lines(
+    capsys: pytest.CaptureFixture[str], settings: dict[str, Any], lines: list[str]
+) -> None:
+    with listen(Settings(port=0)) as listener:
+        _announce(Settings(**settings), listener)
+        port = listener.getsockname()[1]
+    told = capsys.readouterr().out.replace(f"http://127.0.0.1:{port}", "URL")
+    assert told[told.index("Topicfold serves") :].partition("\n\n")[0].splitlines() == lines
 
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     if settings.has_authentication:
         at += " --token-file FILE"
     sys.stdout.write(
-        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)} Try, in another terminal:\n\n"
+        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}Try, in another terminal:\n\n"
         f"  {command} topics create orders{at}\n"
         f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
         f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
@@ -263,9 +263,9 @@ def _cluster(settings: Settings) -> dict[str, str]:
 
 
 def _warning(settings: Settings) -> str:
-    """Return what a person must know who does not expect a deletion to reach Kafka."""
+    """Return a line with what a person must know who does not expect a deletion to reach Kafka; a space for nothing."""
     if settings.cluster is None or settings.adopt_only:
-        return ""
+        return " "
     return (
         f"\nTopics are made and deleted in Kafka at {settings.cluster[0]} too, messages and all; "
         "with --adopt-only they are not.\n"
