@@ -139,6 +139,13 @@ async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) ->
 def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, next_step: str) -> None:
     [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas=1, brokers=brokers)
     assert problem.repair == f"{next_step} --bootstrap-server host:1 with three replicas for each partition"
+    assert problem.is_advice == (brokers < 3)
+
+
+def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
+    found = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+    problems = kafka_settings.topic_problems("host:1", "log", found, replicas=3, brokers=3)
+    assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
 
 
 async def test_an_existing_topic_keeps_its_number_of_partitions(

@@ -233,7 +233,7 @@ async def test_a_file_that_cannot_be_written_is_told_for_as_long_as_that_is_so(
         patch.setattr(SqliteFile, "_transaction", broken)
         log.append(0, b"x", failures.put_nowait)
         assert await failures.get() is error
-        assert await log.check_settings() == (SettingProblem(setting, found, ANY, False, error.hint, True),)
+        assert await log.check_settings() == (SettingProblem(setting, found, ANY, False, error.hint),)
     assert await log.check_settings() == ()
     assert await log.end_offsets() == dict.fromkeys(range(3), 0)
 

@@ -141,7 +141,7 @@ async def test_a_full_log_says_nothing_of_an_attempt_before_it(orders: Node) -> 
 
 
 async def test_a_log_without_room_is_looked_at_in_the_next_second(orders: Node) -> None:
-    full = SettingProblem("disk", "full", "one with room", False, "Make some.", fails_writes=True)
+    full = SettingProblem("disk", "full", "one with room", False, "Make some.")
     orders.log.problems = (full,)
     orders.log.fate = orders.log.be_full
     with pytest.raises(LogFull):

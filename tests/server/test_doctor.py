@@ -122,8 +122,9 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
 
 
-async def test_a_setting_that_refuses_no_writes_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:
-    orders.node.engine.freshness.problems = (SettingProblem("replication.factor", "1", "3", False, "add replicas"),)
+async def test_a_setting_that_cannot_be_better_here_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:
+    few = SettingProblem("replication.factor", "1", "3", False, "add replicas", is_advice=True)
+    orders.node.engine.freshness.problems = (few,)
     found = await orders.get(DOCTOR)
     assert (problems(found), found["log"]["wrongSettings"]) == ([], ["replication.factor"])
     warning = {"what": "the log's replication.factor is 1, it should be 3", "next": "add replicas"}
@@ -131,7 +132,7 @@ async def test_a_setting_that_refuses_no_writes_is_a_warning_and_the_node_is_wel
 
 
 async def test_a_disk_without_room_is_a_problem_though_writes_are_tried(orders: RestNode) -> None:
-    full = SettingProblem("disk", "full", "one with room", False, "Make some.", fails_writes=True)
+    full = SettingProblem("disk", "full", "one with room", False, "Make some.")
     orders.node.engine.freshness.problems = (full,)
     found = await orders.get(DOCTOR)
     assert problems(found) == ["the log's disk is full, it must be one with room -> Make some."]

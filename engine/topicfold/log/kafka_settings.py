@@ -81,7 +81,7 @@ def topic_problems(
 ) -> list[SettingProblem]:
     """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition on `brokers`.
 
-    Fewer than three replicas refuse no writes: a topic is made with no more where there are fewer brokers.
+    Fewer than three replicas refuse no writes, and are all that there can be on fewer than three brokers.
     """
     wanted = {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
     alter = f"kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics --entity-name {topic}"
@@ -92,9 +92,10 @@ def topic_problems(
     ]
     if replicas < 3:
         reassign = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
-        few = "keep to trying things out, for the log dies with a disk; with three brokers, " if brokers < 3 else ""
+        is_advice = brokers < 3
+        few = "keep to trying things out, for the log dies with a disk; with three brokers, " if is_advice else ""
         repair = few + reassign
-        problems.append(SettingProblem("replication.factor", str(replicas), "3", refuses_writes=False, repair=repair))
+        problems.append(SettingProblem("replication.factor", str(replicas), "3", False, repair, is_advice))
     return problems
 
 

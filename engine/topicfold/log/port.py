@@ -42,7 +42,7 @@ class LogIdentity:
 class SettingProblem:
     """A setting of the log that is not as it must be, or as it should be.
 
-    `refuses_writes` is true where going on would lose events, `fails_writes` where appends are tried and fail;
+    `refuses_writes` is true where going on would lose events, `is_advice` where all is as well as it can be here;
     `repair` is a command or a sentence.
     """
 
@@ -51,12 +51,7 @@ class SettingProblem:
     wanted: str
     refuses_writes: bool
     repair: str
-    fails_writes: bool = False
-
-    @property
-    def is_advice(self) -> bool:
-        """Whether the log takes writes all the same."""
-        return not (self.refuses_writes or self.fails_writes)
+    is_advice: bool = False
 
 
 Deliver = Callable[[Sequence[Entry]], None]

@@ -132,10 +132,10 @@ class SqliteLog:
             try:
                 await self._ask(SqliteFile.require_writable)
             except LogFull as error:
-                return (_failing("disk", "full", "one with room", error.hint),)
+                return (SettingProblem("disk", "full", "one with room", refuses_writes=False, repair=error.hint),)
             except LogUnavailable as error:
                 found = f"not writable: {error.reason}"
-                return (_failing("file", found, "writable", error.hint),)
+                return (SettingProblem("file", found, "writable", refuses_writes=False, repair=error.hint),)
         return ()
 
     async def close(self) -> None:
@@ -159,7 +159,3 @@ class SqliteLog:
         self._require_open()
         if self._worker.fault:
             raise refusal(self._worker.fault)
-
-
-def _failing(setting: str, found: str, wanted: str, repair: str) -> SettingProblem:
-    return SettingProblem(setting, found, wanted, refuses_writes=False, repair=repair, fails_writes=True)
