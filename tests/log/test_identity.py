@@ -79,4 +79,4 @@ async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: py
     monkeypatch.setattr(log, "read", lambda *page, read=log.read: pages.append(page) or read(*page))
     with pytest.raises(WrongLog, match="states no header"):
         await establish_identity(log, b"n" * 16)
-    assert len(pages) == 1
+    assert sum(limit for _, _, limit in pages) < 2_000

@@ -104,12 +104,13 @@ async def _first_header(log: Log) -> LogIdentity | None:
     one holds a copy somewhere.
     """
     start = offset = (await log.start_offsets())[0]
-    while batch := await log.read(0, offset, _BATCH):
+    limit = 1
+    while batch := await log.read(0, offset, limit):
         for entry in batch:
             identity = identity_in(entry.value)
             if identity:
                 return identity
-        offset = batch[-1].offset + 1
+        offset, limit = batch[-1].offset + 1, _BATCH
         if start == 0 and offset > _HEADER_WITHIN:
             break
     return None
