@@ -59,13 +59,13 @@ class TopicLabels:
         body = await json_body(request, node)
         try:
             labels = labels_in(body, node.engine.options.label_rules)
+            asked = asked_to_write(request, node, "set", labels)
+            return written_answer(await node.writing.set_labels(name, labels, asked))
         except InvalidLabels as error:
             violations = error.values["violations"]
-            if all(each["path"] != "labels" for each in violations):
-                violations = [*violations, *await self._too_many(request, name, body["labels"])]
-            raise InvalidLabels(violations) from None
-        asked = asked_to_write(request, node, "set", labels)
-        return written_answer(await node.writing.set_labels(name, labels, asked))
+            if any(each["path"] == "labels" for each in violations):
+                raise
+            raise InvalidLabels([*violations, *await self._too_many(request, name, body["labels"])]) from None
 
     async def _too_many(self, request: Request, name: TopicName, labels: Iterable[str]) -> Sequence[Mapping[str, str]]:
         node, refused = self.node, ""

@@ -32,7 +32,7 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
 
     Raises:
         InvalidRequest: it has not that shape.
-        InvalidLabels: carries all violations.
+        InvalidLabels: a value is no text; carries what breaks the rules too.
     """
     labels = body.get("labels") if isinstance(body, dict) else None
     if not isinstance(labels, dict):
@@ -44,11 +44,11 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
         for key, value in labels.items()
         if not isinstance(value, str)
     ]
-    try:
-        check_labels({key: value if isinstance(value, str) else "" for key, value in labels.items()}, rules)
-    except InvalidLabels as error:
-        wrong += error.values["violations"]
     if wrong:
+        try:
+            check_labels({key: value if isinstance(value, str) else "" for key, value in labels.items()}, rules)
+        except InvalidLabels as error:
+            wrong += error.values["violations"]
         raise InvalidLabels(wrong)
     return labels
 
