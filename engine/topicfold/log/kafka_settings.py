@@ -52,6 +52,9 @@ _TOPIC: Mapping[str, str] = {
     "unclean.leader.election.enable": "false",
     "message.timestamp.type": "LogAppendTime",
 }
+REPLICAS = 3
+"""Copies of each partition, where there are as many brokers."""
+
 _REFUSING = {"cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes"}
 
 
@@ -72,7 +75,7 @@ def client_settings(bootstrap: str, extra: Mapping[str, Any]) -> dict[str, Any]:
 
 def new_topic(brokers: int) -> tuple[int, dict[str, str]]:
     """Return the replication factor and the configuration to make the log's topic with on that many brokers."""
-    replicas = min(3, brokers)
+    replicas = min(REPLICAS, brokers)
     return replicas, {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
 
 
@@ -81,7 +84,8 @@ def topic_problems(
 ) -> list[SettingProblem]:
     """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition on `brokers`.
 
-    Fewer than three replicas refuse no writes, and are all that there can be on fewer than three brokers.
+    `brokers` matters where there are fewer replicas than `REPLICAS`. These refuse no writes, and are all that
+    there can be on as few brokers.
     """
     wanted = {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
     alter = f"kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics --entity-name {topic}"
@@ -90,12 +94,12 @@ def topic_problems(
         for name, value in wanted.items()
         if (found := configuration.get(name, value)) != value and not _is_more(name, found, value)
     ]
-    if replicas < 3:
+    if replicas < REPLICAS:
         reassign = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
-        is_advice = brokers < 3
+        is_advice = brokers < REPLICAS
         few = "keep to trying things out, for the log dies with a disk; with three brokers, " if is_advice else ""
         repair = few + reassign
-        problems.append(SettingProblem("replication.factor", str(replicas), "3", False, repair, is_advice))
+        problems.append(SettingProblem("replication.factor", str(replicas), str(REPLICAS), False, repair, is_advice))
     return problems
 
 

@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.kafka_errors import error_in, unanswered
-from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, new_topic, topic_problems, unreadable
+from topicfold.log.kafka_settings import REPLICAS, SAFE_MESSAGE_BYTES, new_topic, topic_problems, unreadable
 from topicfold.log.port import SettingProblem
 
 _ANSWER_SECONDS = 5.0
@@ -79,7 +79,8 @@ class KafkaTopics:
         replicas = min(len(partition.replicas) for partition in described.partitions)
         try:
             configuration = self._configuration(topic.name)
-            return topic_problems(self._bootstrap, topic.name, configuration, replicas, self._count_brokers())
+            brokers = self._count_brokers() if replicas < REPLICAS else replicas
+            return topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 raise unanswered(error_in(error)) from error

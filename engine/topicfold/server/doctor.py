@@ -65,7 +65,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*self._warnings()],
+            warnings=[*self._settings(is_advice=True)],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -110,10 +110,7 @@ class Doctor:
             yield _problem(
                 "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
             )
-        for problem in engine.freshness.problems:
-            if not problem.is_advice:
-                what = f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}"
-                yield _problem(what, problem.repair)
+        yield from self._settings(is_advice=False)
         for partition, state in engine.states.items():
             fault = engine.reader.faults.get(partition)
             if reason := reason_not_ready(self.node, partition):
@@ -127,10 +124,11 @@ class Doctor:
         if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
 
-    def _warnings(self) -> Iterator[DiagnosedProblem]:
+    def _settings(self, *, is_advice: bool) -> Iterator[DiagnosedProblem]:
+        verb = "should" if is_advice else "must"
         for problem in self.node.engine.freshness.problems:
-            if problem.is_advice:
-                what = f"the log's {problem.setting} is {problem.found}, it should be {problem.wanted}"
+            if problem.is_advice == is_advice:
+                what = f"the log's {problem.setting} is {problem.found}, it {verb} be {problem.wanted}"
                 yield _problem(what, problem.repair)
 
     def _differences(self, partition: int) -> Iterator[DiagnosedProblem]:
