@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -77,6 +77,21 @@ class Site:
                 return
             await asyncio.sleep(0.005)
         raise AssertionError(f"{kafka_topic} overrides {await self.own(kafka_topic)}, not {wanted}")
+
+    def refuse(self, kafka_topic: str, error: Exception) -> Callable[[], None]:
+        """Have every change of one topic's settings fail with `error`; return what ends that."""
+        alter = self.cluster.alter
+
+        async def alter_others(name: str, settings: dict[str, str | None]) -> None:
+            if name == kafka_topic:
+                raise error
+            await alter(name, settings)
+
+        def allow() -> None:
+            self.cluster.alter = alter
+
+        self.cluster.alter = alter_others
+        return allow
 
     def with_defaults(self, **defaults: Any) -> None:
         """Let the node's settings say what holds below all else."""

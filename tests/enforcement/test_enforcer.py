@@ -299,14 +299,7 @@ async def test_a_change_that_kafka_refuses_is_told_and_the_others_are_made(site:
     for name in ("a", "b"):
         await site.make(name)
         await site.set(name, "maxMessageSize", 1)
-    alter = site.cluster.alter
-
-    async def refuse_a(name: str, settings: dict[str, str | None]) -> None:
-        if name == "a":
-            raise ClusterRefused("its policy is against it", kafka_topic=name)
-        await alter(name, settings)
-
-    site.cluster.alter = refuse_a
+    site.refuse("a", ClusterRefused("its policy is against it", kafka_topic="a"))
     lines = await site.once()
     assert lines[0] == (
         "failed persistent://public/default/a: max.message.bytes 1048588 -> 1 (its policy is against it)"
@@ -321,14 +314,7 @@ async def test_a_change_that_the_brokers_do_not_show_yet_is_told_and_the_others_
     for name in ("a", "b"):
         await site.make(name)
         await site.set(name, "maxMessageSize", 1)
-    alter = site.cluster.alter
-
-    async def is_late_with_a(name: str, settings: dict[str, str | None]) -> None:
-        if name == "a":
-            raise ClusterUnavailable("changed, but the brokers do not show it yet", is_late=True)
-        await alter(name, settings)
-
-    site.cluster.alter = is_late_with_a
+    site.refuse("a", ClusterUnavailable("changed, but the brokers do not show it yet", is_late=True))
     lines = await site.once()
     assert lines[0].startswith("failed persistent://public/default/a: max.message.bytes")
     assert await site.own("b") == {"max.message.bytes": "1"}
@@ -337,11 +323,7 @@ async def test_a_change_that_the_brokers_do_not_show_yet_is_told_and_the_others_
 async def test_a_cluster_that_goes_away_amid_a_pass_ends_it(site: Site) -> None:
     await site.make("orders")
     await site.set("orders", "maxMessageSize", 1)
-
-    async def go_away(name: str, settings: dict[str, str | None]) -> None:
-        raise ClusterUnavailable("no answer")
-
-    site.cluster.alter = go_away
+    site.refuse("orders", ClusterUnavailable("no answer"))
     with pytest.raises(ClusterUnavailable, match="no answer"):
         await site.once()
     assert site.reports == []

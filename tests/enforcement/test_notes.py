@@ -70,16 +70,9 @@ async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(sit
     await site.once()
     for name in ("a", "orders"):
         await site.remove(name, "maxMessageSize")
-    alter = site.cluster.alter
-
-    async def refuse_orders(name: str, settings: dict[str, str | None]) -> None:
-        if name == "orders":
-            raise ClusterRefused("its policy is against it", kafka_topic=name)
-        await alter(name, settings)
-
-    site.cluster.alter = refuse_orders
+    allow = site.refuse("orders", ClusterRefused("its policy is against it", kafka_topic="orders"))
     await site.once()
-    site.cluster.alter = alter
+    allow()
     assert len(await site.once()) == 1
     assert await site.own("orders") == {}
 
