@@ -15,10 +15,10 @@ from topicfold.client.conversation import NoAnswer, Pause, RetryRule
 from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Added, Bookmark, Frame, Modified, Reset
-from topicfold.client.watching import Event, Open, Read, Watching, WatchQuery
+from topicfold.client.watching import Event, Interrupted, Open, Read, Watching, WatchQuery
 from topicfold.errors import Forbidden, Overloaded, Resync, TopicfoldError, Unauthenticated
 
-Stream = Sequence[bytes | NoAnswer] | Answer | NoAnswer
+Stream = Sequence[bytes | NoAnswer | Interrupted] | Answer | NoAnswer | Interrupted
 
 NDJSON = {"content-type": "application/x-ndjson", "x-topicfold-query": CONFIRMED}
 CUT = NoAnswer("connection reset", was_sent=True)
@@ -36,7 +36,7 @@ class Play:
         asked = Asked.of("public/default", None, None, None, None)
         self.watching = Watching(WatchQuery(asked, since, initial), "http://h", RetryRule(max_attempts))
         self._streams = iter(streams)
-        self._reading: Iterator[bytes | NoAnswer] = iter(())
+        self._reading: Iterator[bytes | NoAnswer | Interrupted] = iter(())
 
     def run(self) -> list[Frame]:
         """Follow until there are no more streams."""
@@ -59,7 +59,7 @@ class Play:
                     self.frames.append(step)
 
     def _opened(self, stream: Stream) -> Event:
-        if isinstance(stream, (Answer, NoAnswer)):
+        if isinstance(stream, (Answer, NoAnswer, Interrupted)):
             return stream
         self._reading = iter(stream)
         return Answer(200, NDJSON, None)
@@ -179,6 +179,17 @@ def test_no_server_at_all_is_an_error_after_as_many_attempts_as_for_a_call() -> 
 def test_streams_that_end_before_they_begin_are_an_error_too() -> None:
     with pytest.raises(ServerUnreachable):
         Play([], [], []).run()
+
+
+@pytest.mark.parametrize("wait", [Interrupted(), [Interrupted()]], ids=["for an answer", "for a frame"])
+def test_waits_that_are_given_up_do_not_count_as_a_server_that_is_away(
+    wait: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
+    play = Play(*[wait] * 9, [*CHANGES], since="c0")
+    assert names(play.run()) == ["t1", "t2", "t3", "t4", "t5"]
+    assert play.since == ["c0"] * 10
+    assert play.pauses[:9] == [0.0] * 9
+    assert not caplog.records
 
 
 def test_once_it_has_begun_a_watch_outlasts_any_outage_with_growing_pauses() -> None:

@@ -13,8 +13,8 @@ from topicfold.client.call import Answer
 from topicfold.client.conversation import NoAnswer, Pause
 from topicfold.client.frames import Frame
 from topicfold.client.sending import FAILURES, answer_of, silence_of
-from topicfold.client.streaming import INTERRUPTED, OPENED, opening, opening_of
-from topicfold.client.watching import READ_SECONDS, Event, Open, Read, Watching
+from topicfold.client.streaming import OPENED, opening, opening_of
+from topicfold.client.watching import READ_SECONDS, Event, Interrupted, Open, Read, Watching
 from topicfold.errors import TopicfoldError
 
 
@@ -63,7 +63,7 @@ class AsyncWatch:
     async def _next(self) -> Frame:
         while not self._is_closed.is_set():
             step = self._steps.send(self._event)
-            self._event = INTERRUPTED
+            self._event = Interrupted()
             match step:
                 case Open():
                     self._event = await self._open(step)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import httpx2
 
 from topicfold.client.call import Answer
-from topicfold.client.conversation import NoAnswer
 from topicfold.client.sending import CONNECT_SECONDS, headers_of, refusing_long_urls
 from topicfold.client.watching import READ_SECONDS, WATCH_PATH, Open
 from topicfold.wire import headers
 
 OPENED = 200
-INTERRUPTED = NoAnswer("interrupted", was_sent=True)
-"""What a step leaves behind that did not come to its end, say when it was cancelled: the stream counts as cut."""
 
 _TIMEOUT = httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
 # Compressed, frames would wait for each other.

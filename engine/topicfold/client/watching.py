@@ -59,6 +59,11 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Who waited for a step does so no more, say cancelled: the stream counts as cut, and that tells of no server."""
+
+
+@dataclass(frozen=True, slots=True)
 class _End:
     """How a stream ended: with an error, or politely; not before `wait_seconds` shall one ask again."""
 
@@ -66,7 +71,7 @@ class _End:
     wait_seconds: float = 0.0
 
 
-Event = Answer | NoAnswer | bytes | None
+Event = Answer | NoAnswer | Interrupted | bytes | None
 Steps = Generator[Open | Read | Pause | Frame, Event, Never]
 
 
@@ -103,23 +108,29 @@ class Watching:
             self._heard = False
             end = yield from self._stream()
             has_begun = has_begun or self._heard
-            failures = 1 if self._heard else failures + 1
+            failures = 0 if self._heard else failures
+            if self._told_start:
+                self._begin_anew(_CUT_SHORT)
+            if isinstance(end, Interrupted):
+                yield Pause(0.0)
+                continue
+            failures += 1
             if isinstance(end.error, Resync) and self.cursor:
                 self._begin_anew(_GONE)
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
                 raise end.error or self._unreachable(_ENDS_AT_ONCE)
             if failures == _FAILURES_TOLD:
                 _log.warning("%s; trying again", (end.error or self._unreachable(_ENDS_AT_ONCE)).reason)
-            if self._told_start:
-                self._begin_anew(_CUT_SHORT)
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
 
-    def _stream(self) -> Generator[Open | Read | Frame, Event, _End]:
+    def _stream(self) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
         """Yield the steps of one stream, and what it tells; return how it ended."""
         match (yield Open(self._parameters())):
             case NoAnswer(reason):
                 return _End(self._unreachable(reason))
+            case Interrupted() as interrupted:
+                return interrupted
             case Answer(status=200) as answer:
                 self._check(answer)
             case Answer() as answer:
@@ -136,6 +147,8 @@ class Watching:
                         yield from self._told(frame)
                 case NoAnswer(reason):
                     return _End(self._unreachable(reason))
+                case Interrupted() as interrupted:
+                    return interrupted
                 case _:
                     return _End()
 
