@@ -153,6 +153,26 @@ def test_consume_returns_what_it_holds_of_a_topic_before_that_is_left(place: Pla
         read_until(consumer, lambda _: not consumer.assignment())
 
 
+@pytest.mark.parametrize("read", [LabelConsumer.poll, LabelConsumer.consume])
+def test_a_thread_can_close_it_while_another_polls(
+    place: Place, protocol: dict[str, Any], read: Callable[[LabelConsumer], Any]
+) -> None:
+    place.make("orders", team="pay")
+    assigned, ended = threading.Event(), threading.Event()
+    conf = place.topics.conf(**protocol)
+    consumer = LabelConsumer(conf, "team=pay", client=place.client, on_assign=lambda *_: assigned.set())
+
+    def read_on() -> None:
+        with pytest.raises(RuntimeError, match="Consumer closed"):
+            read(consumer)
+        ended.set()
+
+    threading.Thread(target=read_on, daemon=True).start()
+    assert assigned.wait(30)
+    threading.Thread(target=consumer.close, daemon=True).start()
+    assert ended.wait(30)
+
+
 @pytest.mark.parametrize("error", [LookupError, KeyboardInterrupt])
 def test_what_goes_wrong_while_consume_holds_records_is_raised_by_the_next_call(
     place: Place, error: type[BaseException]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -117,6 +118,8 @@ class LabelConsumer(PassedOn):
             self._following.follow(self._frames(self._query))
             self._closing = undoing.pop_all()
         self._missing = MissingTopics()
+        self._polling = threading.RLock()
+        self._is_closed = False
         self._tended_at = 0.0
         self._postponed: BaseException | None = None
         self._want()
@@ -128,20 +131,28 @@ class LabelConsumer(PassedOn):
         self.close()
 
     def close(self) -> None:
-        """Leave the group, and end everything; offsets are committed as `conf` says."""
-        self._closing.close()
+        """Leave the group, and end everything; offsets are committed as `conf` says.
+
+        A `poll` or `consume` of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do.
+        """
+        self._is_closed = True
+        # Kafka's client hangs for good where one thread closes it while another polls.
+        with self._polling:
+            self._closing.close()
 
     def poll(self, timeout: float = -1) -> Message | None:
         """Return the next record or error, None if there is none within `timeout` seconds (negative: for ever).
 
         Raises:
             TopicfoldError: what topics match can be known no more, for another reason than that the server is away.
+            RuntimeError: it is closed.
         """
         self._raise_postponed()
         for seconds in _slices(timeout):
-            self._tend()
-            if message := self._subscribed.poll(seconds):
-                return message
+            with self._open():
+                self._tend()
+                if message := self._subscribed.poll(seconds):
+                    return message
         return None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
@@ -152,16 +163,17 @@ class LabelConsumer(PassedOn):
         is Ctrl-C.
 
         Raises:
-            TopicfoldError: as `poll`.
+            TopicfoldError, RuntimeError: as `poll`.
         """
         self._raise_postponed()
         messages: list[Message] = []
         held: set[Partition] = set()
         try:
             for seconds in _slices(timeout):
-                if not self._tend(held):
-                    break
-                more = self._subscribed.consume(num_messages - len(messages), seconds)
+                with self._open():
+                    if not self._tend(held):
+                        break
+                    more = self._subscribed.consume(num_messages - len(messages), seconds)
                 messages += more
                 held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
@@ -250,6 +262,18 @@ class LabelConsumer(PassedOn):
             if change and self._on_topics is not None:
                 self._on_topics(change.added, change.removed)
         return keeps_held
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Keep others from closing this while the block lasts.
+
+        Raises:
+            RuntimeError: it is closed.
+        """
+        with self._polling:
+            if self._is_closed:
+                raise RuntimeError("Consumer closed")
+            yield
 
     def _raise_postponed(self) -> None:
         """Raise what the last call did not, because it had records to return."""
