@@ -6,6 +6,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -84,6 +85,16 @@ def test_a_first_pattern_restricts_and_without_the_last_nothing_matches(client: 
         assert consumer.subscribe_pattern("*__eu").removed == ("persistent://public/default/pay__us",)
         assert consumer.unsubscribe_pattern("*__eu").removed == ("persistent://public/default/pay__eu",)
         assert consumer.matched_topics() == {}
+
+
+def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:
+    names = [f"t{number}" for number in range(8)]
+    for name in names:
+        client.create_topic(name)
+    with LabelConsumer(CONF, match="none", client=client) as consumer, ThreadPoolExecutor(8) as threads:
+        added = [change.added for change in threads.map(consumer.subscribe_pattern, names)]
+        assert added == [(f"persistent://public/default/{name}",) for name in names]
+        assert len(consumer.matched_topics()) == 8
 
 
 def test_a_refusal_later_on_is_raised_by_every_poll() -> None:

@@ -119,6 +119,7 @@ class LabelConsumer(PassedOn):
             self._closing = undoing.pop_all()
         self._missing = MissingTopics()
         self._polling = threading.RLock()
+        self._turning = threading.RLock()
         self._is_closed = False
         self._tended_at = 0.0
         self._postponed: BaseException | None = None
@@ -211,7 +212,8 @@ class LabelConsumer(PassedOn):
             InvalidPattern: says in which segment; nothing has changed.
             TopicfoldError: as `Client.watch`; nothing has changed.
         """
-        return self._turn_to(self._query.with_pattern(pattern))
+        with self._turning:
+            return self._turn_to(self._query.with_pattern(pattern))
 
     def unsubscribe_pattern(self, pattern: str) -> NetChange:
         """Consume no longer what only this wildcard matches; return which topics went by that.
@@ -222,7 +224,8 @@ class LabelConsumer(PassedOn):
             InvalidRequest: it is not subscribed to.
             TopicfoldError: as `Client.watch`; nothing has changed.
         """
-        return self._turn_to(self._query.without_pattern(pattern))
+        with self._turning:
+            return self._turn_to(self._query.without_pattern(pattern))
 
     @property
     def _kafka(self) -> Consumer:
