@@ -87,6 +87,23 @@ def test_a_first_pattern_restricts_and_without_the_last_nothing_matches(client: 
         assert consumer.matched_topics() == {}
 
 
+def test_what_on_topics_raises_keeps_no_later_change_from_being_told(client: Client) -> None:
+    told: list[Any] = []
+
+    def tell(*change: Any) -> None:
+        told.append(change)
+        raise LookupError
+
+    for name in ("pay__eu", "pay__us"):
+        client.create_topic(name)
+    with LabelConsumer(CONF, match="pay__eu", client=client, on_topics=tell) as consumer:
+        consumer.subscribe_pattern("pay__us")
+        for _ in range(2):
+            with pytest.raises(LookupError):
+                consumer.poll(10)
+    assert told == [((f"persistent://public/default/{name}",), ()) for name in ("pay__eu", "pay__us")]
+
+
 def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:

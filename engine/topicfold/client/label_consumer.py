@@ -10,6 +10,7 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -121,6 +122,7 @@ class LabelConsumer(PassedOn):
         self._polling = threading.RLock()
         self._turning = threading.RLock()
         self._is_closed = False
+        self._untold: deque[NetChange] = deque()
         self._tended_at = 0.0
         self._postponed: BaseException | None = None
         self._want()
@@ -253,6 +255,7 @@ class LabelConsumer(PassedOn):
         if now < self._tended_at + _SLICE_SECONDS:
             return True
         if changes := self._following.take_changes():
+            self._untold += changes
             self._want()
         there = self._kafka_topics.there
         keeps_held = self._subscribed.keeps(held, there)
@@ -261,7 +264,8 @@ class LabelConsumer(PassedOn):
             self._tended_at = now
         if overdue := self._missing.overdue(self._kafka_topics.missing | self._nameless, now):
             _log.warning("matched, but there is no such topic in Kafka (yet): %s", ", ".join(overdue))
-        for change in changes:
+        while self._untold:
+            change = self._untold.popleft()
             if change and self._on_topics is not None:
                 self._on_topics(change.added, change.removed)
         return keeps_held
