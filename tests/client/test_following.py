@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
 import pytest
@@ -145,6 +146,17 @@ def test_an_error_is_told_again_and_again_and_the_set_stays(following: Following
         with pytest.raises(Forbidden):
             changes(following)
     assert set(following.topics) == {"a"}
+
+
+def test_frames_that_begin_when_it_was_closed_are_closed_as_well() -> None:
+    following, frames = Following(), Told(added("a"))
+    with ThreadPoolExecutor(1) as thread:
+        change = thread.submit(following.follow, frames)
+        following.close()
+        frames.queue.put(START)
+        with pytest.raises(RuntimeError, match="closed"):
+            change.result(10)
+    assert frames.is_closed
 
 
 def test_frames_that_end_while_they_are_followed_are_told() -> None:

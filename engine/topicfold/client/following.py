@@ -40,6 +40,7 @@ class Following:
         self._latest_at = 0.0
         self._changes: list[NetChange] = []
         self._error: Exception | None = None
+        self._is_closed = False
 
     @property
     def topics(self) -> Mapping[str, Match]:
@@ -52,13 +53,23 @@ class Following:
 
         Raises:
             TopicfoldError: as `frames` do; then what was followed before is followed on.
+            RuntimeError: it was closed meanwhile.
         """
-        change = self._turn_to(frames, list(_start_of(frames)))
+        start = list(_start_of(frames))
+        try:
+            change = self._turn_to(frames, start)
+        except RuntimeError:
+            frames.close()
+            raise
         threading.Thread(target=self._read, args=(frames,), name="topicfold-following", daemon=True).start()
         return change
 
     def follow_nothing(self) -> NetChange:
-        """Follow nothing any more, so that no topic matches; return what went by that."""
+        """Follow nothing any more, so that no topic matches; return what went by that.
+
+        Raises:
+            RuntimeError: it is closed.
+        """
         return self._turn_to(None, [Bookmark("", is_initial=True)])
 
     def take_changes(self) -> list[NetChange]:
@@ -81,12 +92,15 @@ class Following:
     def close(self) -> None:
         """End following."""
         with self._lock:
+            self._is_closed = True
             frames, self._frames = self._frames, None
         if frames is not None:
             frames.close()
 
     def _turn_to(self, frames: Frames | None, start: list[Frame]) -> NetChange:
         with self._lock:
+            if self._is_closed:
+                raise RuntimeError("what is closed follows nothing any more")
             before, self._frames = self._frames, frames
             for frame in (Reset("something else is followed"), *start):
                 self._apply(frame)

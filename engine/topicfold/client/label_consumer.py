@@ -213,6 +213,7 @@ class LabelConsumer(PassedOn):
         Raises:
             InvalidPattern: says in which segment; nothing has changed.
             TopicfoldError: as `Client.watch`; nothing has changed.
+            RuntimeError: it is closed.
         """
         with self._turning:
             return self._turn_to(self._query.with_pattern(pattern))
@@ -225,6 +226,7 @@ class LabelConsumer(PassedOn):
         Raises:
             InvalidRequest: it is not subscribed to.
             TopicfoldError: as `Client.watch`; nothing has changed.
+            RuntimeError: it is closed.
         """
         with self._turning:
             return self._turn_to(self._query.without_pattern(pattern))
