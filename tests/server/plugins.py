@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -63,6 +64,10 @@ class Broken(Chosen):
                 task.cancel()
                 await asyncio.sleep(60)
             case "hang":
+                await asyncio.sleep(60)
+            case "deaf":
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
                 await asyncio.sleep(60)
             case "text":
                 return "orders"

@@ -211,7 +211,10 @@ class InFlight:
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:
-    """Return what a plug-in's `answer` comes to, in a task of its own: if it cancels its task, it cancels only that."""
+    """Return what a plug-in's `answer` comes to, in a task of its own: if it cancels its task, it cancels only that.
+
+    Who waits no longer leaves it to itself: it may take no notice of being cancelled.
+    """
 
     async def outcome() -> tuple[Any, BaseException | None]:
         # A task that lets SystemExit or KeyboardInterrupt pass ends the loop.
@@ -220,7 +223,12 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
         except BaseException as error:  # noqa: BLE001 -- raised again where it is waited for
             return None, error
 
-    value, error = await asyncio.create_task(outcome())
+    task = asyncio.create_task(outcome())
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
+    value, error = task.result()
     if error is not None:
         raise error
     return value
