@@ -321,6 +321,16 @@ async def test_a_node_that_just_started_goes_on_from_where_another_was(
         assert (await on.frame()).kind == "MODIFIED"
 
 
+async def test_a_browser_whose_reset_was_cut_off_begins_again_though_a_namespace_is_not_there(
+    orders: RestNode, port: int
+) -> None:
+    async with opened(port, "namespace=public/other", Last_Event_ID="-") as stream:
+        assert [frame.kind for frame in await stream.frames(2)] == ["RESET", "BOOKMARK"]
+        await orders.done("PUT", NAMESPACE)
+        await orders.done("PUT", "/api/v1/topics/public/other/parcels")
+        assert (await stream.frame()).kind == "ADDED"
+
+
 async def test_a_namespace_that_ended_meanwhile_is_a_reset_though_it_is_not_there(orders: RestNode, port: int) -> None:
     await orders.done("PUT", NAMESPACE)
     async with opened(port, "namespace=public/other") as stream:

@@ -88,7 +88,8 @@ class Watching:
         subject = Subject(wanted.query, wanted.namespaces, encoding, viewer)
         start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
         if start.since is None:
-            await self._refuse_unknown(wanted.namespaces, partitions)
+            if start.reset is None:
+                await self._refuse_unknown(wanted.namespaces, partitions)
         elif not encoding.as_events:
             await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
