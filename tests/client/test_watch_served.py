@@ -13,6 +13,7 @@ import pytest
 from tests.client.served import serving
 from tests.client.test_watching import names
 from topicfold.client import AsyncClient, Bookmark, Client, Deleted, Modified, Watch
+from topicfold.runtime.revision import Revision
 
 
 class Failover(httpx2.HTTPTransport):
@@ -116,3 +117,12 @@ async def test_an_event_loop_finds_and_watches_what_is_there(server_url: str) ->
         assert [topic.name[-4:] for topic in found] == ["t__0", "t__1", "t__2", "t__3"]
         async with client.watch(match="t__*") as frames:
             assert len([await anext(frames) for _ in range(6)]) == 6
+
+
+def test_a_watch_that_begins_anew_is_told_of_a_namespace_once_it_is_there(client: Client) -> None:
+    of_another_log = str(Revision(b"another-log-id--", dict.fromkeys(range(8), 1)))
+    with client.watch(namespaces=["public/default", "public/other"], since=of_another_log) as frames:
+        assert told(frames, 2) == ["reset", "complete"]
+        client.create_namespace("public/other")
+        client.create_topic("public/other/parcels")
+        assert told(frames, 1) == ["parcels"]

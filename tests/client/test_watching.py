@@ -112,7 +112,7 @@ class Resuming(Play):
 
     def _opened(self, _: Stream) -> Event:
         since = self.since[-1]
-        lines = (*START, *CHANGES) if since is None else CHANGES[int(since[1:]) :]
+        lines = (*START, *CHANGES) if since in (None, "-") else CHANGES[int(since[1:]) :]
         data = b"".join(lines)[: next(self._cuts, None)]
         return super()._opened([*(data[at : at + self._size] for at in range(0, len(data), self._size)), CUT])
 
@@ -129,19 +129,19 @@ def test_wherever_streams_are_cut_everything_is_told_once_and_in_order(cuts: lis
 def test_a_start_state_that_is_cut_is_told_again_behind_a_reset() -> None:
     play = Play([added("a"), CUT], CUT, [*START])
     assert names(play.run()) == ["a", "reset", "a", "b", "complete"]
-    assert play.since == [None, None, None]
+    assert play.since == [None, "-", "-"]
 
 
 def test_a_cursor_that_is_too_old_begins_anew_behind_a_reset() -> None:
     play = Play(problem(410, "gone"), [*START], since="c0", initial=False)
     assert names(play.run()) == ["reset", "a", "b", "complete"]
-    assert play.since == ["c0", None]
+    assert play.since == ["c0", "-"]
 
 
 def test_a_reset_of_the_servers_is_told_once_and_what_was_before_is_not_resumed() -> None:
     play = Play([*START, line("RESET", reason="too far behind"), CUT], [*START])
     assert names(play.run()) == ["a", "b", "complete", "reset", "a", "b", "complete"]
-    assert play.since == [None, None]
+    assert play.since == [None, "-"]
 
 
 def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
@@ -157,7 +157,7 @@ def test_an_error_in_the_stream_is_healed_by_trying_again_or_raised() -> None:
     play = Play([*START, busy], [gone], [*START, expired])
     with pytest.raises(Unauthenticated):
         play.run()
-    assert play.since == [None, "c0", None]
+    assert play.since == [None, "c0", "-"]
     assert names(play.frames) == ["a", "b", "complete", "reset", "a", "b", "complete"]
 
 

@@ -181,15 +181,20 @@ async def test_a_cursor_that_is_none_is_refused(port: int, cursor: str, headers:
     assert "`cursor` of a frame" in problem["hint"]
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "-"])
-async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(
-    port: int, cursor: str
-) -> None:
-    async with opened(port, "", Last_Event_ID=cursor) as stream:
+async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(port: int) -> None:
+    async with opened(port, "", Last_Event_ID="nonsense") as stream:
         assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
         assert stream.received.startswith(b"id: -\nevent: RESET\n")
-    async with opened(port, "", Last_Event_ID=cursor, **LINES) as refused:
+    async with opened(port, "", Last_Event_ID="nonsense", **LINES) as refused:
         assert (await refused.problem())["detail"].startswith("Last-Event-ID: position ")
+
+
+@pytest.mark.parametrize(("query", "headers"), [("since=-", {}), ("", {"Last_Event_ID": "-"}), ("since=-", LINES)])
+async def test_whoever_has_not_heard_what_followed_a_reset_is_told_it_again(
+    port: int, query: str, headers: dict[str, str]
+) -> None:
+    async with opened(port, query, **headers) as stream:
+        assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
 
 
 @pytest.mark.parametrize("headers", [{}, LINES])
@@ -321,10 +326,11 @@ async def test_a_node_that_just_started_goes_on_from_where_another_was(
         assert (await on.frame()).kind == "MODIFIED"
 
 
-async def test_a_browser_whose_reset_was_cut_off_begins_again_though_a_namespace_is_not_there(
-    orders: RestNode, port: int
+@pytest.mark.parametrize(("query", "headers"), [("", {"Last_Event_ID": "-"}), ("&since=-", LINES)])
+async def test_what_followed_a_reset_and_was_cut_off_begins_again_though_a_namespace_is_not_there(
+    orders: RestNode, port: int, query: str, headers: dict[str, str]
 ) -> None:
-    async with opened(port, "namespace=public/other", Last_Event_ID="-") as stream:
+    async with opened(port, f"namespace=public/other{query}", **headers) as stream:
         assert [frame.kind for frame in await stream.frames(2)] == ["RESET", "BOOKMARK"]
         await orders.done("PUT", NAMESPACE)
         await orders.done("PUT", "/api/v1/topics/public/other/parcels")

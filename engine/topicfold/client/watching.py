@@ -21,6 +21,7 @@ from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
 from topicfold.errors import NewerSchema, Resync, TopicfoldError, Wait
 from topicfold.wire import headers
+from topicfold.wire.positions import NOWHERE
 from topicfold.wire.problems import error_of
 
 WATCH_PATH = "/api/v1/watch"
@@ -88,6 +89,7 @@ class Watching:
         self._rule = rule
         self._cursor = query.since
         self._is_starting = query.initial and not query.since
+        self._begins_anew = False
         self._told_start = False
         self._reset_reason = ""
         self._heard = False
@@ -155,6 +157,8 @@ class Watching:
     def _parameters(self) -> Query:
         if self._cursor:
             return (*self._query.asked.query, ("since", self._cursor), ("initial", "false"))
+        if self._begins_anew:
+            return (*self._query.asked.query, ("since", NOWHERE))
         return (*self._query.asked.query, ("initial", "true" if self._is_starting else "false"))
 
     def _check(self, answer: Answer) -> None:
@@ -201,7 +205,11 @@ class Watching:
             yield replace(frame, is_initial=False) if isinstance(frame, Bookmark) else frame
 
     def _begin_anew(self, reason: str) -> None:
-        """Ask for a start state next; tell that it is one with `reason`, unless that was told already."""
+        """Ask for a start state next; tell that it is one with `reason`, unless that was told already.
+
+        A namespace that is not there is no reason not to be told it, as it is none to go on after a cursor.
+        """
+        self._begins_anew = True
         self._cursor, self._is_starting, self._told_start, self._reset_reason = "", True, False, reason
 
     def _needed(self, cursor: str) -> str:

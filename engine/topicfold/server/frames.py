@@ -24,13 +24,11 @@ from topicfold.log.port import LogIdentity
 from topicfold.runtime.watch_group import DELETED, MODIFIED
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicDelta, TopicRow
+from topicfold.wire.positions import NOWHERE
 from topicfold.wire.problems import problem_of
 
 SSE_TYPE = "text/event-stream"
 _REMEMBERED_WRITERS = 1_024
-_NOWHERE = "-"
-"""An id that nothing goes on from. A browser keeps its last one over a RESET, and would go on from it, without what was
-to follow, where the stream is cut before the start state has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,12 @@ class Frames:
         return self._frame("BOOKMARK", cursor, said)
 
     def reset(self, reason: str) -> bytes:
-        """Return the frame that tells to forget what was sent."""
-        return self._frame("RESET", None, {"reason": reason}, event_id=_NOWHERE)
+        """Return the frame that tells to forget what was sent.
+
+        Its id is `NOWHERE`: a browser keeps its last one over a RESET, and would go on from it, without what was to
+        follow, where the stream is cut before the start state has ended.
+        """
+        return self._frame("RESET", None, {"reason": reason}, event_id=NOWHERE)
 
     def error(self, error: TopicfoldError, request_id: str) -> bytes:
         """Return the last frame of a stream that cannot go on; `request_id` finds it in the server's log."""

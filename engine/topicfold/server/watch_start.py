@@ -14,10 +14,12 @@ from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.watch_group import Reset, Subject
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.queries import Query, flag, one
+from topicfold.wire.positions import NOWHERE
 
 MAX_SECONDS = 86_400
 
 _LAST_EVENT = b"last-event-id"
+_CUT_OFF = Reset("cut_off", "what followed a reset was cut off")
 _CURSOR_HINT = "Give the `cursor` of a frame as it was received; leave it out to watch from now."
 _COVER_HINT = "Leave it out to begin with the topics that match now, or watch that namespace on its own without it."
 
@@ -54,6 +56,8 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     seconds = _seconds(query)
     if not text:
         return Start(None, initial, known_hash, seconds=seconds)
+    if text == NOWHERE:
+        return Start(None, True, reset=_CUT_OFF, seconds=seconds)
     try:
         since = _since(text, name, subject, identity)
     except (InvalidRequest, Resync) as error:

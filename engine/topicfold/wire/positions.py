@@ -8,6 +8,9 @@ from __future__ import annotations
 from topicfold.errors import InvalidRequest
 from topicfold.runtime.revision import decode_revision
 
+NOWHERE = "-"
+"""The cursor of one who was told to forget everything and has not heard all of what followed: it is told again."""
+
 
 def covering(known: str, told: str) -> str:
     """Return the position that is as far as `known` and as `told` in every partition; either may be "".
