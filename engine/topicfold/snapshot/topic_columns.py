@@ -52,12 +52,11 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
         parts = [slice(*each) for each in pairwise([*starts, len(rows.chosen)])]
         made = [in_order.columns(part) for part in parts]
         labels = sorting.result()
-        borne = _objects(labels.of_rows, rows.chosen)
     for place, part in enumerate(parts):
         columns = Columns(
             **made[place],
             non_persistent=_bitmap(names.is_foreign[rows.chosen[part]]),
-            labels=borne[part].tolist(),
+            labels=labels.pieces(part),
             label_index=labels.index(place),
             by_length=names.by_length(place),
             places=names.places(place),
@@ -147,8 +146,13 @@ class _Labels:
         self._pairs = grouped(pair, codes, topics)
         firsts = np.append(np.searchsorted(codes, np.arange(len(places.starts)) * (width * values)), 0)
         own = (pair - np.repeat(firsts.astype(pair.dtype)[places.of], counts)).astype(np.uint32, copy=False)
-        self.of_rows = _slices(own, counts * own.itemsize)
+        self._of_rows, ends = own.view(np.uint8).data, np.append(0, np.cumsum(counts * own.itemsize))
+        self._starts, self._ends = ends[rows.chosen], ends[rows.chosen + 1]
         self._by_key = pool.submit(lambda: grouped(*ranked(key), topics))
+
+    def pieces(self, part: slice) -> Pieces:
+        """Return the numbers of the pairs of the chosen topics at these places."""
+        return Pieces(self._of_rows, self._starts[part].data, self._ends[part].data)
 
     def index(self, place: int) -> LabelIndex:
         """Return the index of the namespace at `place`."""
@@ -210,14 +214,8 @@ def _sum(hashes: np.ndarray[Any, Any]) -> int:
     return sum(int(words[:, place].sum(dtype=np.uint64)) << 96 - 32 * place for place in range(4)) % (1 << 128)
 
 
-def _slices(content: npt.NDArray[np.uint32], lengths: Numbers) -> pa.LargeBinaryArray:
-    """Return pieces of `content`, one after another, each of so many bytes."""
-    ends = np.append(0, np.cumsum(lengths))
-    return pa.Array.from_buffers(pa.large_binary(), len(lengths), [None, pa.py_buffer(ends), pa.py_buffer(content)])
-
-
 def _objects(texts: pa.Array, chosen: Numbers) -> npt.NDArray[np.object_]:
-    """Return the chosen texts, or bytes, as Python has them, one after another in memory, too."""
+    """Return the chosen texts as Python has them, one after another in memory, too."""
     found: npt.NDArray[np.object_] = texts.take(pa.array(chosen)).to_numpy(zero_copy_only=False)
     return found
 

@@ -27,7 +27,7 @@ class Columns(NamedTuple):
     keys: list[str]
     rows: bytearray
     payloads: Pieces
-    labels: list[bytes]
+    labels: Pieces
     live: BitMap
     undecodable: BitMap
     non_persistent: BitMap

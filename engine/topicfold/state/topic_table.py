@@ -25,7 +25,7 @@ from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 from topicfold.state.name_index import NameIndex
-from topicfold.state.pieces import NO_PIECES
+from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
 
 _HASH_AT = 44
@@ -80,7 +80,7 @@ class TopicTable:
     topics by pattern, with `separator` between segments.
     """
 
-    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_restored", "_rows", "digest_sum", "ending",
+    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending",
                  "grants", "index", "kafka_names", "keys", "live", "names", "non_persistent", "numbers", "partitions",
                  "pending", "system", "undecodable")  # fmt: skip
 
@@ -101,10 +101,8 @@ class TopicTable:
         self.names = NameIndex(self.numbers, self.keys, separator)
         self.digest_sum = 0
         self._rows = bytearray()
-        self._payloads: list[bytes | None] = []
-        """None for those that are as they were restored."""
-        self._restored = NO_PIECES
-        self._labels: list[bytes] = []
+        self._payloads = ByteColumn()
+        self._labels = ByteColumn()
 
     def emptied(self) -> TopicTable:
         """Return an empty table that reads payloads and names as this one does."""
@@ -117,8 +115,9 @@ class TopicTable:
         """
         self.keys += columns.keys
         self.numbers.update(zip(columns.keys, range(len(columns.keys)), strict=True))
-        self._rows, self._labels = columns.rows, columns.labels
-        self._restored, self._payloads = columns.payloads, [None] * len(columns.keys)
+        self._rows = columns.rows
+        self._payloads.restore(columns.payloads)
+        self._labels.restore(columns.labels)
         self.live, self.undecodable = columns.live, columns.undecodable
         self.non_persistent, self.system = columns.non_persistent, columns.system
         self.partitions, self.kafka_names = columns.partitions, columns.kafka_names
@@ -153,20 +152,20 @@ class TopicTable:
     def row(self, number: int) -> Aggregate:
         """Return the topic of that number, dead or alive."""
         version, event_id, place, schema, offset, _ = ROW.unpack_from(self._rows, number * ROW.size)
-        return Aggregate(version, number in self.live, Etag(event_id, place), schema, self._payload(number), offset)
+        return Aggregate(version, number in self.live, Etag(event_id, place), schema, self._payloads.of(number), offset)
 
     def shown(self, number: int) -> TopicRow | None:
         """Return what finding and watching show of the topic of that number, None where it is dead."""
         if number not in self.live or number in self.ending:
             return None
-        return self._shown(number, self._labels[number], _SHOWN.unpack_from(self._rows, number * ROW.size))
+        return self._shown(number, self._labels.of(number), _SHOWN.unpack_from(self._rows, number * ROW.size))
 
     def shown_all(self, numbers: Sequence[int]) -> list[TopicRow | None]:
         """Return what `shown` returns of each. Cost: half of that, where they are not in the processor's caches.
 
         All labels are fetched before the first is looked into, so that a processor waits for many at a time.
         """
-        labels = list(map(self._labels.__getitem__, numbers))
+        labels = self._labels.of_each(numbers)
         heads = [_SHOWN.unpack_from(self._rows, number * ROW.size) for number in numbers]
         live, ending = self.live, self.ending
         return [
@@ -179,7 +178,7 @@ class TopicTable:
 
         Cost: a third of `shown_all`; each column is fetched at once, so that a processor waits for many at a time.
         """
-        labels = list(map(self._labels.__getitem__, numbers))
+        labels = self._labels.of_each(numbers)
         return ShownColumns(
             list(map(self.keys.__getitem__, numbers)),
             self.index.members(labels),
@@ -243,9 +242,9 @@ class TopicTable:
             self.grants[number] = indexed.grants
         elif self.grants:
             self.grants.pop(number, None)
-        old_labels = self._labels[number]
-        if indexed.labels or old_labels:
-            self._labels[number] = self.index.replace(number, old_labels, indexed.labels)
+        labels = self._labels.of(number)
+        if indexed.labels or labels:
+            labels = self._labels[number] = self.index.replace(number, labels, indexed.labels)
         if topic.is_live and number not in self.live:
             self.live.add(number)
             self.names.add(number)
@@ -263,16 +262,12 @@ class TopicTable:
         self._payloads[number] = topic.payload
         if not topic.is_live or is_ending:
             return None
-        labels = self.index.pairs(self._labels[number])
-        return TopicRow(labels, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
-
-    def _payload(self, number: int) -> bytes:
-        own = self._payloads[number]
-        return self._restored.of(number) if own is None else own
+        pairs = self.index.pairs(labels)
+        return TopicRow(pairs, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
 
     def labels(self, number: int) -> dict[str, str]:
         """Return the labels of the topic of that number; none where it is dead or undecodable."""
-        return self.index.labels(self._labels[number])
+        return self.index.labels(self._labels.of(number))
 
     def stored_hash(self, number: int) -> int:
         """Return the hash that was stored with the row, for checking against a fresh one."""
@@ -302,7 +297,7 @@ class TopicTable:
 
         No other record can hold them. Cost: 0.1 to 0.5 µs a topic where the first is rare, 2 % of reading records.
         """
-        payload = self._payload
+        payload = self._payloads.of
         found = list(numbers)
         for text in reversed(texts):
             found = [number for number in found if text in payload(number)]
