@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from topicfold.snapshot.claims import CLAIMS, Claims
 
 HOLD = """
@@ -59,6 +61,15 @@ def test_a_claim_from_elsewhere_is_taken_over_after_its_lease(tmp_path: Path) ->
     Claims(tmp_path).take(1, "genesis", (0,))
     (path,) = (tmp_path / CLAIMS).iterdir()
     path.write_text(json.dumps(json.loads(path.read_text()) | {"host": "elsewhere"}))
+    assert not Claims(tmp_path, lease_seconds=60).take(1, "genesis", (0,))
+    assert Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b"\xff\xfe"])
+def test_a_damaged_claim_is_taken_over_after_its_lease(tmp_path: Path, damage: bytes) -> None:
+    Claims(tmp_path).take(1, "genesis", (0,))
+    (path,) = (tmp_path / CLAIMS).iterdir()
+    path.write_bytes(damage)
     assert not Claims(tmp_path, lease_seconds=60).take(1, "genesis", (0,))
     assert Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
 

@@ -85,8 +85,7 @@ class Claims:
         except FileNotFoundError:
             return True
         try:
-            facts = json.loads(path.read_bytes())
-            if facts["host"] == socket.gethostname():
+            if _host_in(path.read_bytes()) == socket.gethostname():
                 return not _is_free(descriptor)
             return self._age_seconds(descriptor) < self._lease_seconds
         except FileNotFoundError:
@@ -108,6 +107,14 @@ class Claims:
             number = path.name.partition("-")[0]
             if number.isdecimal() and int(number) < sequence:
                 path.unlink(missing_ok=True)
+
+
+def _host_in(claim: bytes) -> str:
+    """Return which machine the job is on that made a claim, "" where it is damaged: then its lease alone counts."""
+    try:
+        return str(json.loads(claim)["host"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _is_free(descriptor: int) -> bool:
