@@ -45,6 +45,30 @@ def test_entries_that_a_checkpoint_stands_for_need_not_be_there(tmp_path: Path) 
     assert len(active_paths(tmp_path, "history")) == 5
 
 
+@pytest.mark.parametrize("pointer", [None, '{"version":3,"size":6}', '{"version":9,"size":6}', "{"])
+def test_a_checkpoint_is_found_whatever_the_hint_at_it_says(tmp_path: Path, pointer: str | None) -> None:
+    for number in range(6):
+        append(tmp_path, number)
+        if number == 4:
+            DeltaTable(str(tmp_path / "history")).create_checkpoint()
+    log = tmp_path / "history" / "_delta_log"
+    for path in sorted(log.glob("*.json"))[:4]:
+        path.unlink()
+    (log / "_last_checkpoint").unlink()
+    if pointer is not None:
+        (log / "_last_checkpoint").write_text(pointer)
+    assert len(active_paths(tmp_path, "history")) == 6
+
+
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_log_that_lost_an_entry_is_told(tmp_path: Path, lost: int) -> None:
+    for number in range(4):
+        append(tmp_path, number)
+    (tmp_path / "history" / "_delta_log" / f"{lost:020}.json").unlink()
+    with pytest.raises(SnapshotDamaged, match=f"entry {lost} is missing"):
+        active_paths(tmp_path, "history")
+
+
 def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     append(tmp_path, 1)
     (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text("{")

@@ -9,6 +9,7 @@ Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from topicfold.errors import SnapshotDamaged
 
 _LOG = "_delta_log"
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
 
 
 def active_paths(root: Path, table: str) -> list[str]:
@@ -43,13 +45,29 @@ def active_paths(root: Path, table: str) -> list[str]:
 
 
 def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield what was done to the table, in order, from the newest checkpoint on."""
-    pointer = directory / "_last_checkpoint"
-    version = -1
-    if pointer.exists():
-        version = int(json.loads(pointer.read_bytes())["version"])
-        for path in sorted(directory.glob(f"{version:020}.checkpoint*.parquet")):
-            yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path"]).to_pylist()
+    """Yield what was done to the table, in order, from the newest checkpoint on.
+
+    Checkpoints are looked for: the file that names the newest is no more than a hint, and may be lost or wrong.
+
+    Raises:
+        ValueError: an entry is missing.
+    """
+    version, parts = _newest_checkpoint(directory)
+    for path in parts:
+        yield from pq.ParquetFile(path).read(columns=["add.path", "remove.path"]).to_pylist()
     for path in sorted(directory.glob("*.json")):
         if path.stem.isdecimal() and int(path.stem) > version:
+            version += 1
+            if int(path.stem) != version:
+                raise ValueError(f"entry {version} is missing")
             yield from map(json.loads, path.read_text().splitlines())
+
+
+def _newest_checkpoint(directory: Path) -> tuple[int, list[Path]]:
+    """Return the version of the newest whole checkpoint, and its parts; -1 and none where there is none."""
+    parts: dict[tuple[int, int], list[Path]] = {}
+    for path in sorted(directory.glob("*.checkpoint*.parquet")):
+        if name := _CHECKPOINT.fullmatch(path.name):
+            parts.setdefault((int(name[1]), int(name[2] or 1)), []).append(path)
+    whole = [(version, paths) for (version, number), paths in parts.items() if len(paths) == number]
+    return max(whole, default=(-1, []))
