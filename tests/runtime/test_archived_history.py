@@ -115,3 +115,19 @@ async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, roo
         said = {"unread": "cannot be read", "other log": "is of the log"}.get(harm, "")
         assert page.gap.reason.startswith("the log no longer holds the record")
         assert said in page.gap.reason
+
+
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+async def test_nothing_is_told_from_a_table_with_a_flipped_bit(store: MemoryStore, root: Path, place: float) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        for path in (root / "history").glob("*.parquet"):
+            damaged = bytearray(path.read_bytes())
+            damaged[int(place * len(damaged))] ^= 8
+            path.write_bytes(damaged)
+        trim(store, before=len(store.entries[0]))
+        page = await history(node)
+        assert page.entries == ()
+        assert page.gap is not None
+        assert "is not what was written" in page.gap.reason

@@ -2,14 +2,15 @@
 
 It says what the log no longer holds: a topic's versions, and the topics of a namespace as they were at a position. It
 reaches from the log's beginning up to the newest commit. Files are known by the table's log and by the commits that are
-not published yet; those are not held against hashes, for whoever tidies the table up writes them anew.
+not published yet. Each is held against the hash in its name before anything is read from it; but for those of somebody
+who tidied the table up, of which only the checksums of pages are, if they have any.
 
 Needs pyarrow. All methods block, and may be called by any thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,12 +34,16 @@ from topicfold.model.events import (
     Verdict,
 )
 from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_paths
 from topicfold.snapshot.loading import require_own
 from topicfold.snapshot.tables import HISTORY, KINDS
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
 
 _TABLE = "history"
+_FORMAT = pads.ParquetFileFormat(
+    default_fragment_scan_options=pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,6 +84,7 @@ class Archive:
         self._root = root
         self._incarnation = incarnation
         self._partitions = partitions
+        self._whole: frozenset[Path] = frozenset()
 
     def ends(self) -> tuple[int, ...]:
         """Return by partition the position up to which every accepted event is here; nothing without a commit.
@@ -165,11 +171,12 @@ class Archive:
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
         """Yield rows, some at a time, in no order; one that a tidied table and a commit both have comes twice."""
-        paths = [str(self._root / path) for path in self._paths()]
+        paths = [self._root / path for path in self._paths()]
         if not paths:
             return
         try:
-            scanner = pads.dataset(paths, HISTORY, format="parquet").scanner(
+            self._require_whole(paths)
+            scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
                 columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
             )
             for batch in scanner.to_batches():
@@ -178,6 +185,19 @@ class Archive:
         except (pa.ArrowException, OSError) as error:
             reason = f"the table {self._root / _TABLE} cannot be read: {error}"
             raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
+
+    def _require_whole(self, paths: Collection[Path]) -> None:
+        """Return if these files hold what their names say, each looked at once.
+
+        From a damaged one Parquet may read something else, or end the process.
+
+        Raises:
+            OSError: one does not, or cannot be read.
+        """
+        for path in {*paths} - self._whole:
+            if not is_as_named(path):
+                raise OSError(f"{path} is not what was written")
+        self._whole = frozenset(paths)
 
     def _paths(self) -> list[str]:
         waiting = (file.path for commit in self._commits() for file in commit.added if file.table == _TABLE)
