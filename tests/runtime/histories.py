@@ -64,6 +64,14 @@ def append_unreadable(node: Node, store: MemoryStore, number: int = 7, **audit: 
     store.append(0, encode_event(event))
 
 
+def append_written_at(node: Node, store: MemoryStore, time_ms: int) -> None:
+    """Append, as a writer whose clock is broken would, a version of `orders`."""
+    current = node.engine.states[0].current(AggregateKind.TOPIC, TOPIC)
+    life = node.engine.states[0].namespaces[NAMESPACE].incarnation
+    audit = encode_audit(AuditTrail((), time_ms, current.offset))
+    store.append(0, encode_event(topic_put(8, life, current.version, audit=audit)))
+
+
 def trim(store: MemoryStore, before: int) -> None:
     """Have the log no longer give what lies before an offset."""
     entries = store.entries[0]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC
 from tests.compaction.folding import Tables
-from tests.runtime.histories import at, back, history, trim
+from tests.runtime.histories import append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running
 from tests.snapshot.making import compacted
 from topicfold import errors
@@ -16,7 +16,10 @@ from topicfold.compaction.publishing import publish
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord
+from topicfold.runtime.history import Page
+from topicfold.runtime.past_times import time_text
 from topicfold.snapshot.commits import MANIFESTS
+from topicfold.wire.history import history_entry
 
 NAMES = (TOPIC, NAMESPACE, "public")
 
@@ -115,6 +118,24 @@ async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, roo
         said = {"unread": "cannot be read", "other log": "is of the log"}.get(harm, "")
         assert page.gap.reason.startswith("the log no longer holds the record")
         assert said in page.gap.reason
+
+
+@pytest.mark.parametrize("time_ms", [0, -1, 2**48, 2**60, 2**63 - 1, -(2**63)])
+async def test_a_time_that_no_calendar_holds_is_none_there_too(store: MemoryStore, root: Path, time_ms: int) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        append_written_at(node, store, time_ms)
+        await snapshot(node, root)
+        before = wire(await history(node))
+        trim(store, before=len(store.entries[0]) - 1)
+        assert wire(await history(node)) == before
+        archive = node.engine.snapshots.archive
+        assert archive.position_at(0, 1) == 0
+        assert time_text(archive.first_time_ms(0))[:2] == "20"
+
+
+def wire(page: Page) -> list[dict[str, object]]:
+    return [history_entry(each, shows_grants=True) for each in page.entries]
 
 
 @pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])

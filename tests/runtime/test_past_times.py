@@ -58,3 +58,4 @@ def test_where_clocks_differ_it_is_one_of_those_that_may_be_meant(written: list[
 def test_the_first_time_is_that_of_the_first_event_that_says_one() -> None:
     assert asyncio.run(first_time_ms(log_of([None] * 70 + [9, 5]), 0, 3, 72)) == 9
     assert asyncio.run(first_time_ms(log_of([None, None]), 0, 0, 2)) is None
+    assert asyncio.run(first_time_ms(log_of([-1, 2**60, 9]), 0, 0, 3)) == 9

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from topicfold.compaction.avro_columns import read_plain_trails
 from topicfold.compaction.binaries import binaries
@@ -17,6 +18,8 @@ from topicfold.compaction.spans import Flags, Numbers, Spans
 from topicfold.log.codec import decode_audit
 from topicfold.model.events import Audit, AuditTrail, Kind
 from topicfold.snapshot.tables import HISTORY, KINDS, LABEL_INDEX_DIFFS, OPERATION
+
+_FURTHEST_MS = (2**63 - 1) // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def history_rows(
         "base": binaries(chosen.bases),
         "deletes": pa.array(chosen.kinds == Kind.DELETE),
         "refused": pa.array(refused),
-        "time": trails.times.cast(pa.timestamp("ms")).cast(pa.timestamp("us", "UTC"), safe=False),
+        "time": _microseconds(trails.times).cast(pa.timestamp("us", "UTC")),
         "previous_offset": trails.previous_offsets,
         "old_labels": old_labels,
         "new_labels": new_labels,
@@ -127,6 +130,12 @@ def diff_rows(
         "actor": actors.take(row),
     }
     return pa.table({each.name: columns[each.name] for each in LABEL_INDEX_DIFFS})
+
+
+def _microseconds(times: pa.Array) -> pa.Array:
+    """Return milliseconds as microseconds; what is too far for that as the furthest that is not."""
+    nearest = pc.min_element_wise(times, _FURTHEST_MS, skip_nulls=False)
+    return pc.multiply(pc.max_element_wise(nearest, -_FURTHEST_MS, skip_nulls=False), 1000)
 
 
 def _trail(audit: bytes, operations: int) -> AuditTrail | None:

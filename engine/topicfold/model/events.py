@@ -120,6 +120,10 @@ class Audit(NamedTuple):
     request_id: str
 
 
+LAST_TIME_MS = 253_402_300_799_999
+"""The end of the year 9999, the last that dates are written with."""
+
+
 class AuditTrail(NamedTuple):
     """The part of an event that is for people: one `Audit` for each operation, in their order.
 
@@ -130,6 +134,11 @@ class AuditTrail(NamedTuple):
     operations: tuple[Audit, ...]
     time_ms: int
     previous_offset: int
+
+    @property
+    def says_time(self) -> bool:
+        """Whether `time_ms` is one that an event can have been written at."""
+        return 0 < self.time_ms <= LAST_TIME_MS
 
 
 @lru_cache(maxsize=4096)

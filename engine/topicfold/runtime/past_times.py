@@ -69,7 +69,7 @@ async def _next_time(log: Log, partition: int, offset: int, end: int, turn: Slic
         for _, at, value in entries:
             event = decode_event(value)
             trail = decode_audit(event.audit) if event is not None else None
-            if trail is not None and trail.time_ms > 0:
+            if trail is not None and trail.says_time:
                 return at, trail.time_ms
             await turn.rest()
         offset = entries[-1].offset + 1

@@ -145,7 +145,7 @@ def version_of(engine: Engine, target: Target, link: Link, etag: str = "") -> Ve
 
 def _known_since(first: Link | None) -> str:
     """Return a hint: when the first event that is known was written; "" where there is none, or it does not say."""
-    if first is None or first.trail is None or first.trail.time_ms <= 0:
+    if first is None or first.trail is None or not first.trail.says_time:
         return ""
     return f"What is known of it begins at {time_text(first.trail.time_ms)}."
 

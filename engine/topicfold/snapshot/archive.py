@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import pyarrow.dataset as pads
 from topicfold.errors import SnapshotDamaged
 from topicfold.model.events import (
     GENESIS,
+    LAST_TIME_MS,
     SUPPORTED_LEVEL,
     AggregateKind,
     Audit,
@@ -46,7 +46,6 @@ _FORMAT = pads.ParquetFileFormat(
 )
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOPIC_COLUMNS = ["name", "offset", "event_id", "deletes", "payload_schema", "payload", "operations"]
 
 
@@ -101,9 +100,8 @@ class Archive:
         Raises:
             SnapshotDamaged: the table cannot be read.
         """
-        moment = pa.scalar(_EPOCH + timedelta(milliseconds=time_ms), HISTORY.field("time").type)
         highest = -1
-        for rows in self._rows(["offset"], (pc.field("partition") == partition) & (pc.field("time") <= moment)):
+        for rows in self._rows(["offset"], (pc.field("partition") == partition) & _says_time(time_ms)):
             highest = max(highest, pc.max(rows["offset"]).as_py())
         return highest + 1
 
@@ -113,9 +111,9 @@ class Archive:
         Raises:
             SnapshotDamaged: the table cannot be read.
         """
-        times = [pc.min(rows["time"]).as_py() for rows in self._rows(["time"], pc.field("partition") == partition)]
-        known = [each for each in times if each is not None]
-        return (min(known) - _EPOCH) // timedelta(milliseconds=1) if known else None
+        wanted = (pc.field("partition") == partition) & _says_time(LAST_TIME_MS)
+        times = [pc.min(rows["time"]).cast(pa.int64()).as_py() for rows in self._rows(["time"], wanted)]
+        return min(times) // 1000 if times else None
 
     def namespace_at(self, namespace: str, partition: int, position: int) -> ArchivedNamespace | None:
         """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
@@ -153,6 +151,8 @@ class Archive:
         wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
         found: dict[int, ArchivedEvent] = {}
         for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
+            # No calendar of Python's holds what a record may say.
+            rows = rows.set_column(HISTORY.get_field_index("time"), "time", rows["time"].cast(pa.int64()))
             found |= {row["offset"]: _event(kind, row) for row in rows.to_pylist()}
             found = {offset: found[offset] for offset in sorted(found, reverse=True)[:most]}
         return list(found.values())
@@ -214,6 +214,12 @@ class Archive:
             yield commit
 
 
+def _says_time(up_to_ms: int) -> pc.Expression:
+    """Return what holds for events that say a time up to that one; as `AuditTrail.says_time` has it."""
+    first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, up_to_ms))
+    return (pc.field("time") > first) & (pc.field("time") <= last)
+
+
 def _is(kind: AggregateKind) -> pc.Expression:
     return pc.field("kind") == KINDS[kind]
 
@@ -270,4 +276,4 @@ def _trail(row: Mapping[str, Any]) -> AuditTrail | None:
     if row["time"] is None:
         return None
     audits = tuple(Audit(each["actor"], each["reason"], each["request_id"]) for each in row["operations"])
-    return AuditTrail(audits, (row["time"] - _EPOCH) // timedelta(milliseconds=1), row["previous_offset"])
+    return AuditTrail(audits, row["time"] // 1000, row["previous_offset"])

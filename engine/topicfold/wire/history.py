@@ -8,12 +8,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from topicfold.model.differences import Difference
+from topicfold.model.events import LAST_TIME_MS
 from topicfold.runtime.history import Entry
 from topicfold.wire.resources import Resource
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MAX_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999."""
 
 
 class MadeBy(Resource):
@@ -87,7 +86,7 @@ def history_entry(entry: Entry, *, shows_grants: bool) -> dict[str, Any]:
 
 def _time(time_ms: int | None) -> str | None:
     """Return a time as RFC 3339 has it; None for one that no calendar holds."""
-    if time_ms is None or not 0 <= time_ms <= _MAX_MS:
+    if time_ms is None or not 0 <= time_ms <= LAST_TIME_MS:
         return None
     return (_EPOCH + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
