@@ -109,3 +109,34 @@ async def test_requests_follow_each_other_on_one_connection(port: int) -> None:
         length = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length"))
         await reader.readexactly(int(length.partition(b": ")[2]))
     writer.close()
+
+
+_UPGRADE = (
+    f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n".encode()
+)
+_SET = b'{"labels":{"a":"1"}}'
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [b"Content-Length: 20\r\n\r\n" + _SET, b"Transfer-Encoding: chunked\r\n\r\n14\r\n" + _SET + b"\r\n0\r\n\r\n"],
+)
+async def test_requests_that_ask_for_another_protocol_are_taken_with_their_bodies(port: int, framed: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write((_UPGRADE + framed) * 3)
+    for _ in range(3):
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204 ")
+    writer.close()
+
+
+async def test_a_body_that_comes_behind_a_request_for_another_protocol_is_not_the_next_request(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(_UPGRADE + b"Expect: 100-continue\r\nContent-Length: 20\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+    writer.write(_SET)
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204 ")
+    writer.close()
+
+
+async def test_a_request_for_a_tunnel_is_400(port: int) -> None:
+    assert await status_of(port, b"CONNECT else.where:80 HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400

@@ -18,6 +18,7 @@ from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
 from topicfold.server.auth.certificates import credential_of_certificate
 from topicfold.server.auth.peer import Peer, note_peer
 from topicfold.server.guard import MAX_HEADER_BYTES
+from topicfold.server.request_parser import RequestParser
 from topicfold.server.stream import Line, note_line
 from topicfold.wire.headers import PROBLEM_TYPE
 from topicfold.wire.problems import problem_of
@@ -32,12 +33,14 @@ class Connection(HttpToolsProtocol):
     """One client's connection."""
 
     url = b""
+    parser: RequestParser
     _fruitless_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for a head; TLS has shaken hands by now, and verified whatever certificate it was shown."""
         super().connection_made(transport)
+        self.parser = RequestParser(self)
         certificate = transport.get_extra_info("peercert")
         self._peer = Peer(credential_of_certificate(certificate) if certificate else None)
         self._line = Line(transport, self.flow)
@@ -72,14 +75,26 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hand the request to the application."""
-        self._head_arrived()
-        super().on_headers_complete()
+        """Hand the request to the application, unless its head comes once more."""
+        if not self.parser.is_to_repeat:
+            self._head_arrived()
+            super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Hand over what came of the body."""
         self._fruitless_bytes = 0
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Tell the application that there is no more, unless this was but a head that comes once more."""
+        if not self.parser.is_to_repeat:
+            super().on_message_complete()
+
+    def head_without_upgrade(self) -> bytes:
+        """Return the head of the request that has just come, without Upgrade."""
+        line = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        kept = [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"\r\n".join([line, *kept, b"", b""])
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP with a problem document, and close."""

@@ -1,0 +1,51 @@
+"""Requests as bytes: httptools' parser, to which one that asks for another protocol is a request like any other.
+
+Java's own HTTP client asks for HTTP/2 on each new connection, whatever body it sends. The library takes what comes
+behind such a head for bytes of the other protocol, so that the body would be lost, or be read as the next request.
+Source: RFC 9110 section 7.8; a server may pass over Upgrade.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Protocol
+
+import httptools
+
+
+class Upgradable(Protocol):
+    """What the parser tells of the requests that it reads."""
+
+    def head_without_upgrade(self) -> bytes:
+        """Return the head that was read last, without what asks for another protocol."""
+
+
+class RequestParser(httptools.HttpRequestParser):
+    """Reads the head of a request that asks for another protocol twice: the second time without asking."""
+
+    def __init__(self, protocol: Upgradable) -> None:
+        super().__init__(protocol)
+        # As uvicorn has it: a client may send more behind its last request.
+        self.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._protocol = protocol
+
+    @property
+    def is_to_repeat(self) -> bool:
+        """Whether the head that is being read is read once more; CONNECT cannot be anything else."""
+        return self.should_upgrade() and self.get_method() != b"CONNECT"
+
+    def feed_data(self, data: bytes | bytearray | memoryview | array[int]) -> None:
+        """Read on.
+
+        Raises:
+            HttpParserError: it is not HTTP.
+        """
+        rest = memoryview(data)
+        while True:
+            try:
+                super().feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = rest[upgrade.args[0] :]
+                super().feed_data(self._protocol.head_without_upgrade())
+            else:
+                return
