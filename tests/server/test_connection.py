@@ -140,3 +140,21 @@ async def test_a_body_that_comes_behind_a_request_for_another_protocol_is_not_th
 
 async def test_a_request_for_a_tunnel_is_400(port: int) -> None:
     assert await status_of(port, b"CONNECT else.where:80 HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
+
+
+@pytest.mark.parametrize("stray", [b"\0", b"}", b"no request\r\n\r\n"])
+async def test_what_is_no_request_does_not_take_the_answer_of_the_one_before(port: int, stray: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n".encode()
+    writer.write((head + _SET) * 2 + stray)
+    answers = (await reader.read()).split(b"\r\n\r\n")
+    assert [each.split(b"\r\n")[0] for each in answers] == [b"HTTP/1.1 204 No Content"] * 2 + [b""]
+    writer.close()
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", LABELS, 400), ("DELETE", f"{LABELS}?all=true", 204)])
+async def test_a_body_that_is_garbled_is_400_if_anybody_reads_it(
+    port: int, method: str, path: str, status: int
+) -> None:
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    assert await status_of(port, head + b"14\r\n" + _SET + b"\r\nno chunk\r\n") == status

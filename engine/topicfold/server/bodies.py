@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from topicfold.errors import InvalidRequest, TooLarge
+from topicfold.server.exchange import is_garbled
 from topicfold.server.guard import HEADERS_KEY, MAX_BODY_BYTES
 from topicfold.server.node import Node
 
@@ -28,7 +29,7 @@ async def json_body(request: Request, node: Node) -> Any:
     Whatever charset its type names, a body is UTF-8.
 
     Raises:
-        InvalidRequest: it is not JSON as we take it; says where.
+        InvalidRequest: it is not JSON as we take it, or its chunks are none; says where.
         TooLarge: above `MAX_BODY_BYTES`; the rest is not read.
         HTTPException: its type is none that holds JSON, or it took longer than a request may.
         ClientDisconnect: the client left.
@@ -76,6 +77,8 @@ async def _raw_body(request: Request) -> bytes:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
+        if is_garbled(request.scope):
+            raise InvalidRequest("the body breaks the rules of HTTP/1.1")
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > MAX_BODY_BYTES:

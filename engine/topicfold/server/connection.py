@@ -17,6 +17,7 @@ from topicfold.clock import random_id
 from topicfold.errors import InvalidRequest, TooLarge, TopicfoldError
 from topicfold.server.auth.certificates import credential_of_certificate
 from topicfold.server.auth.peer import Peer, note_peer
+from topicfold.server.exchange import note_garbled
 from topicfold.server.guard import MAX_HEADER_BYTES
 from topicfold.server.request_parser import RequestParser
 from topicfold.server.stream import Line, note_line
@@ -35,6 +36,7 @@ class Connection(HttpToolsProtocol):
     url = b""
     parser: RequestParser
     _fruitless_bytes = 0
+    _is_garbled = False
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -57,8 +59,8 @@ class Connection(HttpToolsProtocol):
         self._fruitless_bytes += len(data)
         if self._fruitless_bytes > MAX_HEAD_BYTES:
             self.transport.abort()
-            return
-        super().data_received(data)
+        elif not self._is_garbled:
+            super().data_received(data)
 
     def on_message_begin(self) -> None:
         """Begin to wait for this request's head, unless that has begun already."""
@@ -97,7 +99,21 @@ class Connection(HttpToolsProtocol):
         return b"\r\n".join([line, *kept, b"", b""])
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP with a problem document, and close."""
+        """Answer what is not HTTP with a problem document, and close.
+
+        While requests are answered that came before it, it only makes theirs the last answers: a 400 would be taken for
+        one of them, though what was asked may be done.
+        """
+        asked = self.cycle
+        if asked is not None and not asked.response_complete:
+            self._is_garbled = True
+            self._head_arrived()
+            asked.keep_alive = False
+            if asked.more_body:
+                note_garbled(cast("Scope", asked.scope))
+                asked.more_body = False
+                asked.message_event.set()
+            return
         error: TopicfoldError = InvalidRequest(msg.rstrip("."), hint="The request breaks the rules of HTTP/1.1.")
         if len(self.url) > MAX_HEADER_BYTES:
             error = TooLarge(f"the path has {len(self.url)} bytes, at most {MAX_HEADER_BYTES} are allowed")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from starlette.types import Message, Receive, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from topicfold.clock import random_id
 from topicfold.wire import headers
 
 LINGER_SECONDS = 0.5
 REQUEST_ID = headers.REQUEST_ID.lower().encode()
+
+_GARBLED = "topicfold.garbled"
 
 
 class Exchange:
@@ -62,3 +64,13 @@ class Exchange:
                     await self.receive()
         except TimeoutError:
             return
+
+
+def note_garbled(scope: Scope) -> None:
+    """Let whoever reads a request's body know that it ends in what is not HTTP."""
+    scope[_GARBLED] = True
+
+
+def is_garbled(scope: Scope) -> bool:
+    """Return whether what came last of a request's body was not HTTP."""
+    return _GARBLED in scope
