@@ -78,6 +78,18 @@ async def test_a_key_that_was_withdrawn_is_taken_no_longer_than_ten_minutes() ->
     assert not await site.takes(OLD)
 
 
+async def test_keys_that_could_not_be_had_once_are_asked_for_a_minute_later() -> None:
+    site = Site(OLD, NEW)
+    await site.takes(OLD)
+    site.answer = None
+    site.now += MAX_AGE_SECONDS
+    assert await site.takes(OLD)
+    site.answer = key_set(NEW)
+    site.now += SELDOM_SECONDS
+    assert not await site.takes(OLD)
+    assert site.fetches == 3
+
+
 @pytest.mark.parametrize("answer", [None, "", '{"keys": []}', "<html>"])
 async def test_old_keys_stay_while_new_ones_cannot_be_had(answer: str | None) -> None:
     site = Site(OLD)

@@ -20,7 +20,7 @@ from topicfold.server.auth.keys import VerificationKey, keys_in_set
 _log = structlog.get_logger(__name__)
 
 SELDOM_SECONDS = 60.0
-"""Between two fetches, whatever unknown keys tokens name."""
+"""Between two fetches, whatever unknown keys tokens name, and however old the keys are."""
 RETRY_SECONDS = 5.0
 """Between two fetches while there are no keys at all."""
 MAX_AGE_SECONDS = 600.0
@@ -84,6 +84,7 @@ class FetchedKeys:
         self._clock = clock
         self._keys: tuple[VerificationKey, ...] = ()
         self._asked_at = -math.inf
+        self._had_at = -math.inf
         self._fetching = asyncio.Lock()
 
     async def keys(self, key_id: str | None) -> Sequence[VerificationKey]:
@@ -101,11 +102,12 @@ class FetchedKeys:
         return self._keys
 
     def _is_due(self, key_id: str | None) -> bool:
-        age_seconds = self._clock() - self._asked_at
+        now = self._clock()
         if not self._keys:
-            return age_seconds >= RETRY_SECONDS
+            return now - self._asked_at >= RETRY_SECONDS
         is_known = key_id is None or any(key.id == key_id for key in self._keys)
-        return age_seconds >= (MAX_AGE_SECONDS if is_known else SELDOM_SECONDS)
+        is_wanted = not is_known or now - self._had_at >= MAX_AGE_SECONDS
+        return is_wanted and now - self._asked_at >= SELDOM_SECONDS
 
     async def _refresh(self) -> None:
         self._asked_at = self._clock()
@@ -118,4 +120,5 @@ class FetchedKeys:
             _log.warning("keys_not_fetched", url=self._url, reason="it holds no key that is taken here")
             return
         self._keys = found
+        self._had_at = self._asked_at
         _log.info("keys_fetched", url=self._url, keys=len(found))
