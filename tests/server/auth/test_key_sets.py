@@ -19,18 +19,23 @@ FAR = 2**40
 
 
 class Site:
-    """Where the key set is, and the clock; `answer` None is no answer."""
+    """Where the key set is, and the clock; `answer` None is no answer, and none comes while it is not there."""
 
     def __init__(self, *issuers: Issuer) -> None:
         self.answer: str | None = key_set(*issuers)
         self.fetches = 0
+        self.is_asked = asyncio.Event()
+        self.is_there = asyncio.Event()
+        self.is_there.set()
         self.now = 1_000.0
         self.keys = FetchedKeys("https://issuer.example/keys", self.fetch, lambda: self.now)
 
     async def fetch(self, url: str) -> bytes:
         """Return what is there now."""
         self.fetches += 1
+        self.is_asked.set()
         await asyncio.sleep(0)
+        await self.is_there.wait()
         if self.answer is None:
             raise httpx2.ConnectError("nobody there")
         return self.answer.encode()
@@ -58,6 +63,20 @@ async def test_a_key_that_was_added_is_taken_after_a_minute_at_the_latest() -> N
     site.now += SELDOM_SECONDS
     assert await site.takes(NEW)
     assert site.fetches == 2
+
+
+async def test_a_fetch_for_an_unknown_key_does_not_hold_up_tokens_with_known_ones() -> None:
+    site = Site(OLD)
+    await site.takes(OLD)
+    site.now += SELDOM_SECONDS
+    site.is_there.clear()
+    site.is_asked.clear()
+    unknown = asyncio.create_task(site.takes(STRANGE))
+    await site.is_asked.wait()
+    async with asyncio.timeout(2):
+        assert await site.takes(OLD)
+    site.is_there.set()
+    assert not await unknown
 
 
 async def test_unknown_keys_make_it_fetch_once_a_minute_however_many_they_are() -> None:

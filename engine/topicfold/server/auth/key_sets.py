@@ -90,10 +90,12 @@ class FetchedKeys:
     async def keys(self, key_id: str | None) -> Sequence[VerificationKey]:
         """Return all keys, fetched anew if they are old, or if `key_id` is not among them and the last is a while ago.
 
+        Whoever looks for a key that is known does not wait for what somebody else has made it fetch.
+
         Raises:
             KeysUnavailable: they could never be had.
         """
-        if self._is_due(key_id) or self._fetching.locked():
+        if self._is_due(key_id) or (self._fetching.locked() and not self._knows(key_id)):
             async with self._fetching:
                 if self._is_due(key_id):
                     await self._refresh()
@@ -105,9 +107,11 @@ class FetchedKeys:
         now = self._clock()
         if not self._keys:
             return now - self._asked_at >= RETRY_SECONDS
-        is_known = key_id is None or any(key.id == key_id for key in self._keys)
-        is_wanted = not is_known or now - self._had_at >= MAX_AGE_SECONDS
+        is_wanted = not self._knows(key_id) or now - self._had_at >= MAX_AGE_SECONDS
         return is_wanted and now - self._asked_at >= SELDOM_SECONDS
+
+    def _knows(self, key_id: str | None) -> bool:
+        return any(key_id in (None, key.id) for key in self._keys)
 
     async def _refresh(self) -> None:
         self._asked_at = self._clock()
