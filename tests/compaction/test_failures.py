@@ -231,6 +231,14 @@ def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, mon
     require_intact(tmp_path, back, STATE_TABLES)
 
 
+def test_files_that_somebody_else_removes_meanwhile_do_not_stop_a_vacuum(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    for name in ("rings", "history"):
+        (tmp_path / name / "gone.parquet").symlink_to("removed")
+    assert vacuum(tmp_path, min_age_seconds=0) == 0
+    assert whole(tmp_path) == whole(undisturbed)
+
+
 def test_publishing_again_changes_no_table(undisturbed: Path) -> None:
     before = {table: DeltaTable(str(undisturbed / table)).version() for table in SCHEMAS}
     publish(undisturbed, read_commit(undisturbed, sequences(undisturbed)[0]))

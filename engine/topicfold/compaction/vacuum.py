@@ -89,4 +89,9 @@ def _manifest(root: Path, sequence: int) -> Path:
 
 
 def _is_older(path: Path, seconds: float) -> bool:
-    return time.time() - path.stat().st_mtime > seconds
+    """Return whether a file is that old; what another vacuum has removed meanwhile is not."""
+    try:
+        written_at = path.stat().st_mtime
+    except FileNotFoundError:
+        return False
+    return time.time() - written_at > seconds
