@@ -37,7 +37,15 @@ def replaced(path: Path) -> None:
     successor.replace(path)
 
 
-lost = pytest.mark.parametrize("lose", [deleted, replaced])
+def without_its_newest_commits(path: Path) -> None:
+    path.with_name("log.db-wal").unlink()
+
+
+def without_their_index(path: Path) -> None:
+    path.with_name("log.db-shm").unlink()
+
+
+lost = pytest.mark.parametrize("lose", [deleted, replaced, without_its_newest_commits, without_their_index])
 
 
 @lost

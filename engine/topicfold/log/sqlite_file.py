@@ -26,6 +26,8 @@ OLDEST_SQLITE = (3, 51, 3)
 Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 """
 
+_BESIDE = ("-wal", "-shm")
+"""What SQLite keeps beside a file as long as anybody has it open: the newest commits, and an index of them."""
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -62,8 +64,8 @@ class SqliteFile:
     """One connection to a log's file.
 
     A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
-    open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused: SQLite
-    itself would go on with the old one, which nobody finds again.
+    open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused, those that
+    SQLite keeps beside it, too: SQLite itself would go on with the old one, which nobody finds again.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -88,8 +90,8 @@ class SqliteFile:
         except apsw.Error as error:
             raise translated(error, path) from error
         self._path = path
-        self._target = target
-        self._identity = file_identity(target)
+        beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
+        self._identities = {each: file_identity(each) for each in (target, *beside) if each.exists()}
         self.partitions = len(self.bounds())
 
     def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
@@ -208,17 +210,18 @@ class SqliteFile:
         self._require_in_place()
 
     def _require_in_place(self) -> None:
-        """Return if the path still names the file that was opened. Cost: 2 µs."""
-        try:
-            found = file_identity(self._target)
-        except (FileNotFoundError, NotADirectoryError):
-            found = None
-        except OSError as error:
-            raise LogUnavailable(f"{self._path}: {error.strerror}") from error
-        if found != self._identity:
-            raise WrongLog(
-                f"{self._path} was deleted or replaced while in use", hint="Restore the file and restart this node."
-            )
+        """Return if the paths still name the files that were opened. Cost: 6 µs."""
+        for path, identity in self._identities.items():
+            try:
+                found = file_identity(path)
+            except (FileNotFoundError, NotADirectoryError):
+                found = None
+            except OSError as error:
+                raise LogUnavailable(f"{path}: {error.strerror}") from error
+            if found != identity:
+                raise WrongLog(
+                    f"{path} was deleted or replaced while in use", hint="Restore the file and restart this node."
+                )
 
     def _select_bounds(self) -> list[Bounds]:
         return [
