@@ -52,6 +52,14 @@ def test_keys_from_a_url_that_anybody_could_answer_for_are_refused(url: str) -> 
         authenticator_of(Settings(auth_jwks_url=url))
 
 
+@pytest.mark.parametrize(
+    "url", ["https://issuer.example:port/keys", "https://issuer.example/keys\n", "https://[::1/keys"]
+)
+def test_keys_from_what_is_no_url_are_refused(url: str) -> None:
+    with pytest.raises(BadSetting, match="is no URL"):
+        authenticator_of(Settings(auth_jwks_url=url))
+
+
 @pytest.mark.parametrize("url", ["https://issuer.example/keys", "http://localhost:8081/keys", "http://127.0.0.1/keys"])
 def test_keys_from_https_or_from_this_machine_are_taken(url: str) -> None:
     assert authenticator_of(Settings(auth_jwks_url=url)) is not None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from urllib.parse import urlsplit
 
+import httpx2
 import structlog
 
 from topicfold.clock import wall_clock_seconds
@@ -108,10 +108,13 @@ def _trustworthy(url: str) -> str:
     """Return `url` if what is fetched from it can be trusted.
 
     Raises:
-        BadSetting: it is not https, nor on this machine.
+        BadSetting: it is no URL, or not https, nor on this machine.
     """
-    parts = urlsplit(url)
-    if not parts.hostname or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname))):
+    try:
+        parts = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise BadSetting(f"auth_jwks_url {url!r} is no URL: {error}") from None
+    if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
         raise BadSetting(
             f"auth_jwks_url {url!r} is no https URL", hint="Whoever can answer in its place could sign any token."
         )
