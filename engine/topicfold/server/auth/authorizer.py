@@ -208,5 +208,5 @@ def _refusal(principal: Principal, right: Right, places: Sequence[Place], reques
             f"on {what.lower()} [{place}] on policy [{policy}]"
         )
     what = right.scope.name.lower()
-    where = f"{what} {places[0]}" if len(places) == 1 else f"all {len(places)} {what}s asked for"
+    where = f"{what} {places[0]}" if len(places) == 1 else f"at least one of the {len(places)} {what}s asked for"
     return f"{principal.name} lacks {right.permission.value} on {where}"
