@@ -56,6 +56,16 @@ def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
+def test_an_export_to_a_dash_is_printed_as_diff_reads_it_from_there(
+    run: Run, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(exported.parent)
+    printed = run("policies", "export", "public/default", "-f", "-")
+    assert (printed.out, printed.err) == (exported.read_text(), "")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(printed.out))
+    assert run("policies", "diff", "-f", "-").code == 0
+
+
 def test_an_export_makes_the_same_topics_elsewhere(run: Run, client: Client, exported: Path) -> None:
     before = client.get_topic("orders")
     client.delete_topic("orders")

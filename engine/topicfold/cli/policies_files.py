@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 app = new_app()
 
 SAMPLE = 10
+STDOUT = Path("-")
 
 Namespaces = Annotated[
     list[str],
     typer.Argument(metavar="NAMESPACE…", help="tenant/namespace, one or several.", autocompletion=complete_namespaces),
 ]
-Target = Annotated[Path | None, typer.Option("--file", "-f", metavar="FILE", help="Write here instead of stdout.")]
+Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="Where to write; - is stdout.")]
 Files = Annotated[
     list[Path],
     typer.Option("--file", "-f", metavar="FILE|DIR|-", help="YAML or JSON files, folders of them, or stdin."),
@@ -57,7 +58,7 @@ ConfirmCount = Annotated[
 
 
 @command(app, "export")
-def export(session: Session, namespaces: Namespaces, file: Target = None) -> None:
+def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> None:
     """Write topics to a file. Labels, properties and policies of all topics of some namespaces, as YAML.
 
     With -o json on stdout it is JSON, which 'diff' and 'apply' take as well.
@@ -70,7 +71,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = None) -> Non
     from topicfold.client.desired_files import entries_of, write_entries
 
     entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
-    if file is not None:
+    if file != STDOUT:
         _write(file, write_entries(entries))
         session.output.note(f"wrote {counted_topics(len(entries))} to {file}")
     elif session.output.format is OutputFormat.TABLE:
