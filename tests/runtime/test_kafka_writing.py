@@ -62,6 +62,9 @@ async def test_a_name_that_kafka_cannot_have_or_keeps_is_refused_before_anything
 
 
 async def test_a_name_kafka_cannot_have_may_be_recorded_under_another_one(kafka_node: KafkaNode) -> None:
+    with pytest.raises(InvalidName) as refused:
+        await kafka_node.create("große")
+    assert "kafkaName" in refused.value.hint
     await kafka_node.create("große", kafka_name="grosse")
     assert kafka_node.cluster.partitions() == {"grosse": 1}
 

@@ -18,7 +18,7 @@ from topicfold.cluster.port import Cluster
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, InvalidName, TopicNotFound
 from topicfold.model.adoption import KafkaTopic, is_left_out, stands_for
 from topicfold.model.events import Verdict
-from topicfold.model.names import TopicName, is_kafka_name
+from topicfold.model.names import NAMING_IT, TopicName, is_kafka_name
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Refuse
 
@@ -49,7 +49,7 @@ class KafkaTopics:
             raise InvalidName(
                 f"topic {name}: Kafka allows no topic called {kafka_topic!r}",
                 name=str(name),
-                hint="Use 1 to 249 of the characters A-Z a-z 0-9 . _ -, or give the Kafka topic's name explicitly.",
+                hint=f"Use 1 to 249 of the characters A-Z a-z 0-9 . _ -, or {NAMING_IT}",
             )
         if self.is_protected(kafka_topic):
             raise InvalidName(
