@@ -6,6 +6,7 @@ import asyncio
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
@@ -128,6 +129,18 @@ async def test_without_any_keys_nobody_can_tell_and_it_is_tried_again_soon() -> 
     assert site.fetches == 1
     site.answer, site.now = key_set(OLD), site.now + 5
     assert await site.takes(OLD)
+
+
+async def test_neither_callers_nor_the_log_are_told_more_of_the_url_than_its_site() -> None:
+    async def fail(url: str) -> bytes:
+        raise httpx2.ConnectError("nobody there")
+
+    keys = FetchedKeys("https://me:secret@issuer.example/private/keys?code=secret", fail)
+    with capture_logs() as logged, pytest.raises(KeysUnavailable) as caught:
+        await keys.keys(None)
+    assert str(caught.value) == "the keys that verify tokens cannot be had from issuer.example"
+    assert [each["site"] for each in logged] == ["issuer.example"]
+    assert "secret" not in str(logged)
 
 
 async def test_a_token_that_names_no_key_is_tried_with_all_of_them() -> None:

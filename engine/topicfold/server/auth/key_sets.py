@@ -76,10 +76,14 @@ async def fetch(url: str) -> bytes:
 
 
 class FetchedKeys:
-    """The key set at a URL. Old keys stay in force while it cannot be had."""
+    """The key set at a URL. Old keys stay in force while it cannot be had.
+
+    Only the site is told of the URL, which may say more than everybody is to know.
+    """
 
     def __init__(self, url: str, fetch: Fetch = fetch, clock: Callable[[], float] = time.monotonic) -> None:
         self._url = url
+        self._site = httpx2.URL(url).host
         self._fetch = fetch
         self._clock = clock
         self._keys: tuple[VerificationKey, ...] = ()
@@ -100,7 +104,7 @@ class FetchedKeys:
                 if self._is_due(key_id):
                     await self._refresh()
         if not self._keys:
-            raise KeysUnavailable(f"the keys that verify tokens cannot be had from {self._url}")
+            raise KeysUnavailable(f"the keys that verify tokens cannot be had from {self._site}")
         return self._keys
 
     def _is_due(self, key_id: str | None) -> bool:
@@ -118,11 +122,11 @@ class FetchedKeys:
         try:
             found = keys_in_set(await self._fetch(self._url))
         except (httpx2.HTTPError, OSError, ValueError) as error:
-            _log.warning("keys_not_fetched", url=self._url, reason=str(error) or type(error).__name__)
+            _log.warning("keys_not_fetched", site=self._site, reason=str(error) or type(error).__name__)
             return
         if not found:
-            _log.warning("keys_not_fetched", url=self._url, reason="it holds no key that is taken here")
+            _log.warning("keys_not_fetched", site=self._site, reason="it holds no key that is taken here")
             return
         self._keys = found
         self._had_at = self._asked_at
-        _log.info("keys_fetched", url=self._url, keys=len(found))
+        _log.info("keys_fetched", site=self._site, keys=len(found))
