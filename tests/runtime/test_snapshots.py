@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from pathlib import Path
 from threading import Semaphore
 
@@ -195,6 +197,24 @@ async def test_a_file_is_no_snapshot(tmp_path: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(BadSetting, match="is no directory"):
         await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=file))
+
+
+@pytest.mark.parametrize("place", [".", MANIFESTS])
+async def test_a_snapshot_that_may_not_be_read_is_told_and_not_taken_for_none(
+    root: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / MANIFESTS).mkdir(parents=True, exist_ok=True)
+    listed = os.listdir
+
+    def refused(path: Path) -> list[str]:
+        if path == root / place:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    with pytest.raises(BadSetting, match=rf"snapshot cannot be read: {root / place}: Permission denied") as told:
+        await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=root))
+    assert "owner" in told.value.hint
 
 
 async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root: Path) -> None:
