@@ -167,6 +167,16 @@ async def test_a_link_is_not_followed(link: Path) -> None:
     assert [file.name for file in link.parent.iterdir()] == ["log.db"]
 
 
+async def test_a_directory_that_cannot_be_written_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.db"
+    path.touch()
+    monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
+    with pytest.raises(BadSetting, match=r"the directory of .*log\.db may not be written"):
+        await SqliteLog.open(path)
+
+
 @pytest.mark.parametrize("name", ["missing/log.db", "."])
 async def test_a_path_that_cannot_hold_a_file_is_a_bad_setting(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadSetting):

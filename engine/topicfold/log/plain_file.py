@@ -24,7 +24,7 @@ def file_made(path: Path) -> Path:
     An existing file is not opened here: closing it would drop the locks of another handle in this process.
 
     Raises:
-        BadSetting: it is not a plain file, cannot be made, or may not be read and written.
+        BadSetting: it is not a plain file, cannot be made, or may not be read and written; or its directory may not.
     """
     try:
         target = path.parent.resolve(strict=True) / path.name
@@ -40,4 +40,7 @@ def file_made(path: Path) -> Path:
         raise BadSetting(f"{path} cannot be made: {error.strerror}", hint=hint) from error
     if not os.access(target, os.R_OK | os.W_OK):
         raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        # SQLite makes its write-ahead log beside the file.
+        raise BadSetting(f"the directory of {path} may not be written", hint="Change its owner or its mode.")
     return target
