@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -152,7 +152,8 @@ class LabelConsumer(PassedOn):
         """
         self._raise_postponed()
         for seconds in _slices(timeout):
-            with self._open():
+            with self._polling:
+                self._require_open()
                 self._tend()
                 if message := self._subscribed.poll(seconds):
                     return message
@@ -173,7 +174,8 @@ class LabelConsumer(PassedOn):
         held: set[Partition] = set()
         try:
             for seconds in _slices(timeout):
-                with self._open():
+                with self._polling:
+                    self._require_open()
                     if not self._tend(held):
                         break
                     more = self._subscribed.consume(num_messages - len(messages), seconds)
@@ -272,17 +274,9 @@ class LabelConsumer(PassedOn):
                 self._on_topics(change.added, change.removed)
         return keeps_held
 
-    @contextmanager
-    def _open(self) -> Iterator[None]:
-        """Keep others from closing this while the block lasts.
-
-        Raises:
-            RuntimeError: it is closed.
-        """
-        with self._polling:
-            if self._is_closed:
-                raise RuntimeError("Consumer closed")
-            yield
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("Consumer closed")
 
     def _raise_postponed(self) -> None:
         """Raise what the last call did not, because it had records to return."""
