@@ -56,7 +56,7 @@ async def test_a_lost_file_is_one_fault_of_all_partitions(
     lose(path)
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
-    assert error.hint == "Restore the file and restart this node."
+    assert error.hint.startswith("Restore the file" if lose in (deleted, replaced) else "Stop this node by SIGTERM")
     assert partition is None
     await log.close()
     assert len(following.faults) == 1
@@ -70,6 +70,22 @@ async def test_an_append_to_a_lost_file_fails(log: SqliteLog, path: Path, lose: 
     error = await asyncio.wait_for(failures.get(), PATIENCE_SECONDS)
     assert isinstance(error, LogUnavailable)
     assert "deleted or replaced" in error.reason
+
+
+@pytest.mark.parametrize("lose", [without_its_newest_commits, without_their_index])
+async def test_what_was_answered_is_in_the_file_once_a_node_without_the_files_beside_it_has_stopped(
+    path: Path, lose: Callable[[Path], None]
+) -> None:
+    log = await SqliteLog.open(path)
+    following = Following(log)
+    log.append(0, b"answered", never)
+    await following.seen(1)
+    lose(path)
+    await following.faulted()
+    await log.close()
+    log = await SqliteLog.open(path)
+    assert [entry.value for entry in await Following(log).seen(1)] == [b"answered"]
+    await log.close()
 
 
 async def test_an_append_fails_whose_file_was_lost_while_it_was_committed(

@@ -28,6 +28,7 @@ Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 
 _BESIDE = ("-wal", "-shm")
 """What SQLite keeps beside a file as long as anybody has it open: the newest commits, and an index of them."""
+_RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -219,9 +220,8 @@ class SqliteFile:
             except OSError as error:
                 raise LogUnavailable(f"{path}: {error.strerror}") from error
             if found != identity:
-                raise WrongLog(
-                    f"{path} was deleted or replaced while in use", hint="Restore the file and restart this node."
-                )
+                hint = _RESTART if path.name.endswith(_BESIDE) else "Restore the file and restart this node."
+                raise WrongLog(f"{path} was deleted or replaced while in use", hint=hint)
 
     def _select_bounds(self) -> list[Bounds]:
         return [
