@@ -56,7 +56,7 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
         columns = Columns(
             **made[place],
             non_persistent=_bitmap(names.is_foreign[rows.chosen[part]]),
-            labels=labels.pieces(part),
+            labels=labels.of_chosen.part(part),
             label_index=labels.index(place),
             by_length=names.by_length(place),
             places=names.places(place),
@@ -78,8 +78,7 @@ class _InOrder:
     def __init__(self, rows: TopicRows) -> None:
         chosen = rows.chosen
         self._keys = _objects(rows.keys, chosen)
-        self._payload_starts, self._payload_ends = rows.payload_ends[chosen], rows.payload_ends[chosen + 1]
-        self._payloads = rows.payloads
+        self._payloads = _pieces(rows.payloads, rows.payload_ends, chosen)
         self._packed = rows.packed.take(chosen)
         self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
         self._is_system = are_system_topics(rows.keys)[chosen]
@@ -95,7 +94,7 @@ class _InOrder:
         return {
             "keys": self._keys[part].tolist(),
             "rows": bytearray(self._packed[part]),
-            "payloads": Pieces(self._payloads, self._payload_starts[part].data, self._payload_ends[part].data),
+            "payloads": self._payloads.part(part),
             "live": _bitmap(self._is_live[part]),
             "undecodable": _bitmap(self._is_unreadable[part]),
             "system": _bitmap(self._is_system[part]),
@@ -128,7 +127,10 @@ def _places_of(rows: TopicRows) -> _Places:
 
 
 class _Labels:
-    """The label indexes of all namespaces, which are numbered by their place among the rows."""
+    """The label indexes of all namespaces, which are numbered by their place among the rows.
+
+    `of_chosen` has the numbers of the pairs that each chosen topic bears.
+    """
 
     def __init__(self, rows: TopicRows, places: _Places, pool: Executor) -> None:
         """Sort labels; the unions by key, which are needed last, in `pool`."""
@@ -146,13 +148,9 @@ class _Labels:
         self._pairs = grouped(pair, codes, topics)
         firsts = np.append(np.searchsorted(codes, np.arange(len(places.starts)) * (width * values)), 0)
         own = (pair - np.repeat(firsts.astype(pair.dtype)[places.of], counts)).astype(np.uint32, copy=False)
-        self._of_rows, ends = own.view(np.uint8).data, np.append(0, np.cumsum(counts * own.itemsize))
-        self._starts, self._ends = ends[rows.chosen], ends[rows.chosen + 1]
+        ends = np.append(0, np.cumsum(counts * own.itemsize))
+        self.of_chosen = _pieces(own.view(np.uint8).data, ends, rows.chosen)
         self._by_key = pool.submit(lambda: grouped(*ranked(key), topics))
-
-    def pieces(self, part: slice) -> Pieces:
-        """Return the numbers of the pairs of the chosen topics at these places."""
-        return Pieces(self._of_rows, self._starts[part].data, self._ends[part].data)
 
     def index(self, place: int) -> LabelIndex:
         """Return the index of the namespace at `place`."""
@@ -212,6 +210,11 @@ def _sum(hashes: np.ndarray[Any, Any]) -> int:
     # Each of the four by itself: one sum of the four takes twice as long.
     words = np.ascontiguousarray(hashes).view("<u4").byteswap().reshape(-1, 4)
     return sum(int(words[:, place].sum(dtype=np.uint64)) << 96 - 32 * place for place in range(4)) % (1 << 128)
+
+
+def _pieces(content: memoryview, ends: Numbers, chosen: Numbers) -> Pieces:
+    """Return those of the chosen rows; row n's bytes lie from `ends[n]` to `ends[n + 1]`."""
+    return Pieces(content, ends[chosen].data, ends[chosen + 1].data)
 
 
 def _objects(texts: pa.Array, chosen: Numbers) -> npt.NDArray[np.object_]:

@@ -17,6 +17,10 @@ class Pieces(NamedTuple):
     starts: memoryview
     ends: memoryview
 
+    def part(self, numbers: slice) -> Pieces:
+        """Return those of `numbers`, numbered from 0 on."""
+        return Pieces(self.content, self.starts[numbers], self.ends[numbers])
+
 
 class ByteColumn(list[bytes | None]):
     """The bytes of each topic, at its number; None stands for those that are as they were restored.
