@@ -46,6 +46,7 @@
         ├── LevelUnsupported   the log moved to a folding rule this version does not know
         ├── StateDiverged      a partition's state in memory is not what the log says
         ├── SnapshotDamaged    a snapshot's files are not what its commit says
+        ├── SnapshotUnreadable a snapshot's commits cannot be listed
         ├── SnapshotUnwritable a snapshot's files cannot be written
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
         ├── TrimRefused        the snapshot does not stand for the log's beginning yet, or not truly
@@ -423,6 +424,13 @@ class SnapshotDamaged(OperatorNeeded):
 
     code = "snapshot_damaged"
     default_hint = "Restore the file, or let `topicfold compact` make a new commit."
+
+
+class SnapshotUnreadable(OperatorNeeded):
+    """What commits a snapshot has cannot be seen, so none may be taken for the newest; `values` hold `path`."""
+
+    code = "snapshot_unreadable"
+    default_hint = "Name a directory that may be read, or change its owner or its mode."
 
 
 class SnapshotUnwritable(OperatorNeeded):

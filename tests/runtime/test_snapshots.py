@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 from pathlib import Path
 from threading import Semaphore
@@ -12,8 +11,16 @@ import pytest
 
 from tests.compaction.folding import Tables
 from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
-from tests.snapshot.making import compacted
-from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, SnapshotDamaged, UnsafeLog, WrongSnapshot
+from tests.snapshot.making import compacted, refused_at
+from topicfold.errors import (
+    LogGap,
+    LogUnavailable,
+    Overloaded,
+    SnapshotDamaged,
+    SnapshotUnreadable,
+    UnsafeLog,
+    WrongSnapshot,
+)
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
@@ -195,26 +202,28 @@ async def test_how_far_a_load_is_can_be_seen(store: MemoryStore, root: Path) -> 
 async def test_a_file_is_no_snapshot(tmp_path: Path) -> None:
     file = tmp_path / "snapshot"
     file.write_bytes(b"")
-    with pytest.raises(BadSetting, match="is no directory"):
+    with pytest.raises(SnapshotUnreadable, match="Not a directory"):
         await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=file))
 
 
-@pytest.mark.parametrize("place", [".", MANIFESTS])
 async def test_a_snapshot_that_may_not_be_read_is_told_and_not_taken_for_none(
-    root: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (root / MANIFESTS).mkdir(parents=True, exist_ok=True)
-    listed = os.listdir
-
-    def refused(path: Path) -> list[str]:
-        if path == root / place:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return listed(path)
-
-    monkeypatch.setattr(os, "listdir", refused)
-    with pytest.raises(BadSetting, match=rf"snapshot cannot be read: {root / place}: Permission denied") as told:
+    monkeypatch.setattr(os, "listdir", refused_at(root / MANIFESTS))
+    with pytest.raises(SnapshotUnreadable, match=f"{MANIFESTS}: Permission denied") as told:
         await Engine.start(WilfulLog(MemoryStore()), EngineOptions(snapshot=root))
     assert "owner" in told.value.hint
+
+
+async def test_a_base_that_may_not_be_read_is_none_and_the_node_goes_on(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await history(store, root)
+    async with running(store, snapshot=root) as node:
+        at = node.engine.states[0].position
+        assert await node.engine.snapshots.base(0, at) is not None
+        monkeypatch.setattr(os, "listdir", refused_at(root / MANIFESTS))
+        assert await node.engine.snapshots.base(0, at) is None
 
 
 async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,13 @@ import pytest
 
 from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.rest import RestNode, problem_in, rest_node
+from tests.snapshot.making import refused_at
 from tests.snapshot.test_commits import COMMIT
 from topicfold.errors import OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.runtime import agreement
-from topicfold.snapshot.commits import put_commit
+from topicfold.snapshot.commits import MANIFESTS, put_commit
 
 DOCTOR = "/api/v1/doctor"
 PARTITION = 3
@@ -151,3 +153,15 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         found = await rest.get(DOCTOR)
         assert (found["snapshot"]["sequence"], problems(found)) == (7, [])
         assert 60 <= found["snapshot"]["ageSeconds"] < 90
+
+
+async def test_a_snapshot_that_may_not_be_read_is_a_problem(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        monkeypatch.setattr(os, "listdir", refused_at(tmp_path / MANIFESTS))
+        found = await rest.get(DOCTOR)
+        assert problems(found) == [
+            f"the snapshot {tmp_path} cannot be read: {tmp_path / MANIFESTS}: Permission denied -> "
+            "Name a directory that may be read, or change its owner or its mode."
+        ]

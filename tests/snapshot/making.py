@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.compaction.folding import Placed, Tables, run_here
@@ -58,3 +60,15 @@ async def miscompacted(store: MemoryStore, root: Path, old: bytes, new: bytes) -
                 value = encode_event(event._replace(payload=event.payload.replace(old, new)))
             misread.append(partition, value)
     return await compacted_further(MemoryLog(misread), root)
+
+
+def refused_at(place: Path) -> Callable[[Path], list[str]]:
+    """Return what lists directories as `os.listdir` does, but for the one at `place`, which may not be read."""
+    listed = os.listdir
+
+    def refused(path: Path) -> list[str]:
+        if path == place:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return listed(path)
+
+    return refused

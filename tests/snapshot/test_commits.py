@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from tests.snapshot.making import refused_at
+from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import (
     MANIFESTS,
     Commit,
@@ -71,6 +72,13 @@ def test_the_newest_comes_first(tmp_path: Path) -> None:
     put(tmp_path, 9)
     put(tmp_path, 10)
     assert sequences(tmp_path) == [10, 9]
+
+
+def test_commits_that_cannot_be_listed_are_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path)
+    monkeypatch.setattr(os, "listdir", refused_at(tmp_path / MANIFESTS))
+    with pytest.raises(SnapshotUnreadable, match=f"{tmp_path} cannot be read: .*{MANIFESTS}: Permission denied"):
+        sequences(tmp_path)
 
 
 def test_any_byte_of_a_commit_that_changed_is_found(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class Compactor:
         Raises:
             WrongSnapshot: it is of another log, or of a newer version.
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
+            SnapshotUnreadable: they cannot be listed.
         """
         self._root = root
         self._identity = identity

@@ -90,7 +90,7 @@ def compact(
         WrongLog: it is no log of ours, or shorter than the snapshot.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, and none is whole.
-        SnapshotUnwritable: there is no room or right to write it.
+        SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write it, or no room.
         LogGap: the log holds other records than the snapshot is made of, or lacks some.
         LevelUnsupported: it holds what this version cannot pass; what lies below is in the snapshot.
         LogUnavailable, ClusterUnavailable: the log does not answer.

@@ -184,7 +184,8 @@ class Chain:
         """Return the event at `offset` as the snapshot's table of history has it; None where it has not.
 
         Raises:
-            SnapshotDamaged, WrongSnapshot, LevelUnsupported: the table cannot be read, or is of another log.
+            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
+            WrongSnapshot, LevelUnsupported: it is of another log, or of a newer version.
             LogUnavailable: it was not read by the deadline. Overloaded: too many ask.
         """
         if self._archive is not None and offset not in self._archived:

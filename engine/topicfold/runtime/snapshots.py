@@ -6,8 +6,6 @@ pyarrow is loaded when a snapshot is, and not otherwise.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
@@ -17,18 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import structlog
 
 from topicfold.errors import (
-    BadSetting,
     LevelUnsupported,
     LogGap,
     Overloaded,
     SnapshotDamaged,
+    SnapshotUnreadable,
     UnsafeLog,
     WrongSnapshot,
 )
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState
-from topicfold.snapshot.commits import MANIFESTS
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
 
@@ -96,7 +93,7 @@ class Snapshots:
 
         Raises:
             UnsafeLog, SnapshotDamaged: the log no longer has its beginning, and there is no snapshot in its place.
-            BadSetting: the snapshot is no directory, or may not be read.
+            SnapshotUnreadable: the snapshot is no directory, or may not be read.
             LogGap: the log does not go on where the snapshot ends, or holds other records than it was made of.
             WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
             LogUnavailable: the log did not answer in time.
@@ -152,7 +149,7 @@ class Snapshots:
                 load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state,
                 only=tuple(positions), not_above=positions, among=among,
             )  # fmt: skip
-        except (SnapshotDamaged, WrongSnapshot, LevelUnsupported) as error:
+        except (SnapshotDamaged, SnapshotUnreadable, WrongSnapshot, LevelUnsupported) as error:
             _log.error("snapshot_unusable", reason=error.reason)
             return {}
         return {} if found is None else found.states
@@ -162,7 +159,6 @@ class Snapshots:
             return None
         from topicfold.snapshot.loading import load
 
-        _require_readable(self._root)
         since = time.monotonic()
         found = await asyncio.to_thread(
             load, self._root, self._identity.incarnation, self._identity.partitions, self._new_state, tell=tell
@@ -194,20 +190,6 @@ class Snapshots:
                 f"partition {partition} of the log begins at offset {start}, not at 0, and {where}",
                 hint="Start from a snapshot: --snapshot DIR, where `topicfold compact` writes it.",
             )
-
-
-def _require_readable(root: Path) -> None:
-    """Return if the commits at `root` can be listed, or there are none yet."""
-    try:
-        if root.exists() and not root.is_dir():
-            raise BadSetting(f"the snapshot {root} is no directory")
-        for place in (root, root / MANIFESTS):
-            with contextlib.suppress(FileNotFoundError):
-                os.listdir(place)
-    except OSError as error:
-        raise BadSetting(
-            f"the snapshot cannot be read: {error.filename}: {error.strerror}", hint="Change its owner or its mode."
-        ) from error
 
 
 def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, int], ends: Mapping[int, int]) -> None:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import TopicfoldError
+from topicfold.errors import SnapshotUnreadable, TopicfoldError
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
@@ -47,8 +47,14 @@ class Doctor:
         """Answer how this node is, whether it is ready or not."""
         engine, settings = self.node.engine, self.node.settings
         partitions = [await self._partition(state) for state in engine.states.values()]
-        snapshot = None if settings.snapshot is None else await asyncio.to_thread(self._snapshot, settings.snapshot)
-        problems = [*self._problems(), *self._snapshot_problems(snapshot)]
+        problems = [*self._problems()]
+        snapshot = None
+        if settings.snapshot is not None:
+            try:
+                snapshot = await asyncio.to_thread(self._snapshot, settings.snapshot)
+                problems += self._snapshot_problems(snapshot)
+            except SnapshotUnreadable as error:
+                problems.append(_problem(error.reason, error.hint))
         scrub = engine.scrubber.report
         diagnosis = Diagnosis(
             healthy=not problems,
@@ -92,7 +98,11 @@ class Doctor:
         )
 
     def _snapshot(self, root: Path) -> SnapshotDiagnosis:
-        """Return the newest commit that can be read. Blocks on files."""
+        """Return the newest commit that can be read. Blocks on files.
+
+        Raises:
+            SnapshotUnreadable: its commits cannot be listed.
+        """
         from topicfold.snapshot.commits import read_commit, sequences
 
         for sequence in sequences(root):
@@ -144,8 +154,8 @@ class Doctor:
             what = f"node {name} has another digest of partition {partition} at {last.position}; {own}"
             yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
 
-    def _snapshot_problems(self, snapshot: SnapshotDiagnosis | None) -> Iterator[DiagnosedProblem]:
-        if snapshot is not None and snapshot.sequence is None:
+    def _snapshot_problems(self, snapshot: SnapshotDiagnosis) -> Iterator[DiagnosedProblem]:
+        if snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
             flag = "--log" if self.node.settings.kafka_bootstrap is None else "--kafka"
             yield _problem(what, f"topicfold compact --once {flag} {self._log_place()} --snapshot {snapshot.path}")

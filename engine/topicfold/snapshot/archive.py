@@ -98,7 +98,7 @@ class Archive:
         """Return the position after the newest event that was written at `time_ms` or before, 0 for none.
 
         Raises:
-            SnapshotDamaged: the table cannot be read.
+            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         highest = -1
         for rows in self._rows(["offset"], (pc.field("partition") == partition) & _says_time(time_ms)):
@@ -109,7 +109,7 @@ class Archive:
         """Return when the first event of a partition was written; None for none.
 
         Raises:
-            SnapshotDamaged: the table cannot be read.
+            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         wanted = (pc.field("partition") == partition) & _says_time(LAST_TIME_MS)
         times = [pc.min(rows["time"]).cast(pa.int64()).as_py() for rows in self._rows(["time"], wanted)]
@@ -119,7 +119,7 @@ class Archive:
         """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
 
         Raises:
-            SnapshotDamaged: the table cannot be read.
+            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
 
         Cost: O(rows of the namespace up to there), its topics' records in memory.
         """
@@ -146,7 +146,7 @@ class Archive:
         """Return the last `most` events of an aggregate up to the offset `up_to`, the newest first.
 
         Raises:
-            SnapshotDamaged: the table cannot be read.
+            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
         found: dict[int, ArchivedEvent] = {}

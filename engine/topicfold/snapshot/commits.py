@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 
 FORMAT = 1
 GENESIS_COMMIT = "genesis"
@@ -75,11 +75,19 @@ class Commit:
 
 
 def sequences(root: Path) -> list[int]:
-    """Return the numbers of the commits under `root`, the newest first; none where there is no snapshot."""
-    directory = root / MANIFESTS
-    if not directory.is_dir():
+    """Return the numbers of the commits under `root`, the newest first; none where there is no snapshot.
+
+    Raises:
+        SnapshotUnreadable: they cannot be listed; that is not to be taken for none.
+    """
+    try:
+        names = [Path(each) for each in os.listdir(root / MANIFESTS)]
+    except FileNotFoundError:
         return []
-    return sorted((int(each.stem) for each in directory.glob("*.json") if each.stem.isdecimal()), reverse=True)
+    except OSError as error:
+        reason = f"the snapshot {root} cannot be read: {error.filename}: {error.strerror}"
+        raise SnapshotUnreadable(reason, path=str(root)) from error
+    return sorted((int(each.stem) for each in names if each.suffix == ".json" and each.stem.isdecimal()), reverse=True)
 
 
 def read_commit(root: Path, sequence: int) -> Commit:

@@ -31,6 +31,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     Raises:
         WrongSnapshot: there is no commit, or a newer version wrote it.
         SnapshotDamaged: none is whole; says what is wrong with the newest.
+        SnapshotUnreadable: its commits cannot be listed.
 
     Cost: 1 µs a topic with five labels.
     """
