@@ -138,6 +138,13 @@ async def test_a_body_that_comes_behind_a_request_for_another_protocol_is_not_th
     writer.close()
 
 
+@pytest.mark.parametrize(
+    "head", [_UPGRADE + b"Connection: close\r\n", _UPGRADE.replace(b"HTTP/1.1", b"HTTP/1.0")], ids=["said", "old"]
+)
+async def test_the_last_request_of_a_connection_may_ask_for_another_protocol(port: int, head: bytes) -> None:
+    assert await status_of(port, head + b"Content-Length: 20\r\n\r\n" + _SET) == 204
+
+
 async def test_a_request_for_a_tunnel_is_400(port: int) -> None:
     assert await status_of(port, b"CONNECT else.where:80 HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
 

@@ -34,7 +34,7 @@ class Connection(HttpToolsProtocol):
     """One client's connection."""
 
     url = b""
-    parser: RequestParser
+    parser: RequestParser  # type: ignore[assignment]  # it is used as the library's
     _fruitless_bytes = 0
     _is_garbled = False
     _head_timer: asyncio.TimerHandle | None = None

@@ -20,14 +20,12 @@ class Upgradable(Protocol):
         """Return the head that was read last, without what asks for another protocol."""
 
 
-class RequestParser(httptools.HttpRequestParser):
+class RequestParser:
     """Reads the head of a request that asks for another protocol twice: the second time without asking."""
 
     def __init__(self, protocol: Upgradable) -> None:
-        super().__init__(protocol)
-        # As uvicorn has it: a client may send more behind its last request.
-        self.set_dangerous_leniencies(lenient_data_after_close=True)
         self._protocol = protocol
+        self._begin()
 
     @property
     def is_to_repeat(self) -> bool:
@@ -43,9 +41,22 @@ class RequestParser(httptools.HttpRequestParser):
         rest = memoryview(data)
         while True:
             try:
-                super().feed_data(rest)
+                self._feed_data(rest)
             except httptools.HttpParserUpgrade as upgrade:
                 rest = rest[upgrade.args[0] :]
-                super().feed_data(self._protocol.head_without_upgrade())
+                head = self._protocol.head_without_upgrade()
+                self._begin()
+                self._feed_data(head)
             else:
                 return
+
+    def _begin(self) -> None:
+        """Read on with a new parser of the library: where the head says "Connection: close", one reads nothing more."""
+        parser = httptools.HttpRequestParser(self._protocol)
+        # As uvicorn has it: a client may send more behind its last request.
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._feed_data = parser.feed_data
+        self.get_http_version = parser.get_http_version
+        self.get_method = parser.get_method
+        self.should_keep_alive = parser.should_keep_alive
+        self.should_upgrade = parser.should_upgrade
