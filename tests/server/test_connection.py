@@ -145,6 +145,13 @@ async def test_the_last_request_of_a_connection_may_ask_for_another_protocol(por
     assert await status_of(port, head + b"Content-Length: 20\r\n\r\n" + _SET) == 204
 
 
+async def test_a_request_for_a_tunnel_to_a_path_is_answered_once(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"CONNECT /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert (await reader.read()).count(b"HTTP/1.1 ") == 1
+    writer.close()
+
+
 async def test_a_request_for_a_tunnel_is_400(port: int) -> None:
     assert await status_of(port, b"CONNECT else.where:80 HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
 

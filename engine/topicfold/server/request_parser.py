@@ -36,13 +36,15 @@ class RequestParser:
         """Read on.
 
         Raises:
-            HttpParserError: it is not HTTP.
+            HttpParserError: it is not HTTP, or asks for a tunnel.
         """
         rest = memoryview(data)
         while True:
             try:
                 self._feed_data(rest)
             except httptools.HttpParserUpgrade as upgrade:
+                if not self.is_to_repeat:
+                    raise httptools.HttpParserError("a tunnel is asked for") from upgrade
                 rest = rest[upgrade.args[0] :]
                 head = self._protocol.head_without_upgrade()
                 self._begin()
