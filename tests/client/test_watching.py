@@ -144,6 +144,22 @@ def test_a_reset_of_the_servers_is_told_once_and_what_was_before_is_not_resumed(
     assert play.since == [None, "-"]
 
 
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        ([line("RESET", reason="too far behind"), CUT], "too far behind"),
+        ([line("ERROR", problem={"code": "gone", "status": 410})], "what happened since then can no longer be told"),
+    ],
+)
+def test_a_reset_that_answers_who_begins_anew_is_not_told_beside_its_reason(
+    ends: Sequence[bytes | NoAnswer], reason: str
+) -> None:
+    again = line("RESET", reason="what followed a reset was cut off")
+    play = Play([*START, *ends], [again, CUT], [again, *START])
+    assert names(play.run()) == ["a", "b", "complete", "reset", "a", "b", "complete"]
+    assert play.frames[3] == Reset(reason)
+
+
 def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
     with pytest.raises(Resync):
         Play(problem(410, "gone"), [*START]).run()

@@ -191,8 +191,10 @@ class Watching:
     def _told(self, frame: Frame) -> Iterator[Frame]:
         """Yield what is to be told of `frame`, nothing if it was told before; keep from where to go on."""
         if isinstance(frame, Reset):
-            self._begin_anew("")
-            yield frame
+            # With nothing to forget, it is the answer to who begins anew.
+            if not (self._begins_anew and self._is_starting and not self._told_start):
+                self._begin_anew("")
+                yield frame
         elif self._is_starting:
             if self._reset_reason:
                 yield Reset(self._reset_reason)
