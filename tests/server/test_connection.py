@@ -172,3 +172,23 @@ async def test_a_body_that_is_garbled_is_400_if_anybody_reads_it(
 ) -> None:
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     assert await status_of(port, head + b"14\r\n" + _SET + b"\r\nno chunk\r\n") == status
+
+
+async def test_a_body_that_is_garbled_while_it_is_waited_for_is_400(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(_POST.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n"))
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+    writer.write(b"no chunk\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+    writer.close()
+
+
+async def test_what_is_no_request_does_not_cut_an_answer_that_takes_longer_than_a_head_may(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.05)
+    async with listening(orders) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /api/v1/watch?timeoutSeconds=1 HTTP/1.1\r\nHost: localhost\r\n\r\nno request\r\n\r\n")
+        assert (await reader.read()).endswith(b"\r\n0\r\n\r\n")
+        writer.close()

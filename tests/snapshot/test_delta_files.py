@@ -60,6 +60,17 @@ def test_a_checkpoint_is_found_whatever_the_hint_at_it_says(tmp_path: Path, poin
     assert len(active_paths(tmp_path, "history")) == 6
 
 
+def test_a_checkpoint_that_lacks_a_part_is_none(tmp_path: Path) -> None:
+    log = tmp_path / "history" / "_delta_log"
+    for number in range(5):
+        append(tmp_path, number)
+        if number == 2:
+            DeltaTable(str(tmp_path / "history")).create_checkpoint()
+    whole = log / f"{2:020}.checkpoint.parquet"
+    (log / f"{3:020}.checkpoint.{1:010}.{2:010}.parquet").write_bytes(whole.read_bytes())
+    assert len(active_paths(tmp_path, "history")) == 5
+
+
 @pytest.mark.parametrize("lost", [0, 2])
 def test_a_log_that_lost_an_entry_is_told(tmp_path: Path, lost: int) -> None:
     for number in range(4):
