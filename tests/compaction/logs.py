@@ -34,9 +34,9 @@ def settings_of(**where: object) -> Settings:
     return Settings(partitions=PARTITIONS, **where)  # type: ignore[arg-type]
 
 
-def append(settings: Settings, values: Sequence[bytes]) -> None:
+def append(settings: Settings, values: Sequence[bytes], *, incarnation: bytes = b"L" * 16) -> None:
     """Append `values` to the log, in their order, and its header before them where it is new."""
-    asyncio.run(_append(settings, values))
+    asyncio.run(_append(settings, values, incarnation))
 
 
 def replayed(settings: Settings) -> list[PartitionState]:
@@ -44,9 +44,9 @@ def replayed(settings: Settings) -> list[PartitionState]:
     return asyncio.run(_replayed(settings))
 
 
-async def _append(settings: Settings, values: Sequence[bytes]) -> None:
+async def _append(settings: Settings, values: Sequence[bytes], incarnation: bytes) -> None:
     log = await open_log(settings)
-    await establish_identity(log, b"L" * 16)
+    await establish_identity(log, incarnation)
     failed: list[Exception] = []
     for value in values:
         log.append(PARTITION, value, failed.append)

@@ -110,6 +110,20 @@ def test_a_log_that_lost_its_end_and_grew_again_is_refused(tmp_path: Path, spark
     assert sequences(tmp_path / "snapshot") == [done.commit.sequence]
 
 
+def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: Path, spark: dict[str, str]) -> None:
+    log, other, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "other.db", tmp_path / "snapshot"
+    append(log, random_values(4, 60))
+    append(settings_of(log_file=other), random_values(5, 60), incarnation=b"M" * 16)
+
+    def replace_log(done: Done, facts: LogFacts) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            other.replace(tmp_path / "log.db")
+
+    with pytest.raises(WrongLog, match="another log"):
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), replace_log)
+    assert sequences(root) == [1]
+
+
 def test_a_checkpoint_that_is_behind_is_passed_over(log: Settings, tmp_path: Path, spark: dict[str, str]) -> None:
     root, values = tmp_path / "snapshot", random_values(3, 60)
     append(log, values[:20])

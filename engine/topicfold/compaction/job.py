@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import LogFacts, stream_of
@@ -24,6 +25,7 @@ from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
+from topicfold.log.port import LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -87,7 +89,7 @@ def compact(
 
     Raises:
         BadSetting: there is no such log.
-        WrongLog: it is no log of ours, or shorter than the snapshot.
+        WrongLog: it is no log of ours, or shorter than the snapshot, or was replaced by another one meanwhile.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, and none is whole.
         SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write it, or no room.
@@ -172,6 +174,25 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
             )
 
 
+def _require_same_log(settings: Settings, identity: LogIdentity) -> None:
+    """Return if the log still is the one with this `identity`: Spark goes on with whatever bears the name.
+
+    Raises:
+        BadSetting: there is none any more.
+        WrongLog: it is another one.
+        LogUnavailable, ClusterUnavailable: it does not answer.
+
+    Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
+    """
+    found = asyncio.run(log_facts(settings)).identity
+    if found != identity:
+        raise WrongLog(
+            f"the log is another log now, {found.incarnation.hex()}: it was {identity.incarnation.hex()} "
+            "when this job began",
+            hint="Restore the log. To compact the other one, name another directory for its snapshot.",
+        )
+
+
 async def _require_same_records(settings: Settings, root: Path, commit: Commit | None) -> None:
     if commit is None:
         return
@@ -237,7 +258,7 @@ class _Job:
     def _take(self, records: DataFrame, batch: int) -> None:
         """Take one batch; its number says nothing."""
         try:
-            done = self._compactor.take(partial(run_on_spark, records, self._keys), self._wait)
+            done = self._compactor.take(partial(self._fold, records), self._wait)
         except Exception as error:  # noqa: BLE001 -- `run` raises it
             if self._stop.is_said:
                 # A stream that is stopped takes the ground from under its batch.
@@ -251,6 +272,12 @@ class _Job:
             raise _BatchFailed from None
         if done is not None:
             self._report(done, self._facts)
+
+    def _fold(self, records: DataFrame, plan: Plan) -> list[SliceResult]:
+        """Fold one batch, if what was read is the log that the job began with: incarnations never come back."""
+        results = run_on_spark(records, self._keys, plan)
+        _require_same_log(self._settings, self._facts.identity)
+        return results
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""
