@@ -12,7 +12,8 @@ from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
 from topicfold.errors import KeysUnavailable, Unauthenticated
 from topicfold.log.memory import MemoryStore
-from topicfold.server.auth.key_sets import MAX_AGE_SECONDS, MAX_SET_BYTES, SELDOM_SECONDS, FetchedKeys, fetch
+from topicfold.server.auth.key_sets import MAX_AGE_SECONDS, MAX_SET_BYTES, SELDOM_SECONDS, FetchedKeys, FixedKeys, fetch
+from topicfold.server.auth.keys import keys_in_set
 from topicfold.server.auth.tokens import TokenVerifier
 
 OLD, NEW, STRANGE = issuer("RS256", "old"), issuer("ES256", "new"), issuer("EdDSA", "strange")
@@ -152,6 +153,28 @@ async def test_a_key_without_an_id_is_not_tried_for_tokens_that_name_another() -
     private_key = issuer("RS256").private_key
     assert await site.takes(Issuer(private_key, "RS256", thumbprint_of("RS256")))
     assert not await site.takes(Issuer(private_key, "RS256", "named"))
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "not-named"])
+async def test_a_token_of_a_key_from_a_file_needs_no_url(named: bool) -> None:
+    site = Site()
+    site.answer = None
+    verifier = TokenVerifier([FixedKeys(keys_in_set(key_set(OLD))), site.keys], lambda: 0.0)
+    signer = OLD if named else Issuer(OLD.private_key, OLD.algorithm)
+    assert (await verifier.verify(signer.token(exp=FAR))).principal.name == "alice"
+    assert site.fetches == 0
+
+
+@pytest.mark.parametrize("signer", [NEW, Issuer(NEW.private_key, "ES256", "old")], ids=["new-id", "id-in-file"])
+async def test_a_token_of_no_key_in_the_file_may_be_of_one_at_the_url(signer: Issuer) -> None:
+    site = Site(signer)
+    verifier = TokenVerifier([FixedKeys(keys_in_set(key_set(OLD))), site.keys], lambda: 0.0)
+    said, site.answer = site.answer, None
+    with pytest.raises(KeysUnavailable):
+        await verifier.verify(signer.token(exp=FAR))
+    site.answer = said
+    site.now += SELDOM_SECONDS
+    assert (await verifier.verify(signer.token(exp=FAR))).principal.name == "alice"
 
 
 async def test_a_node_without_its_keys_answers_503(store: MemoryStore) -> None:

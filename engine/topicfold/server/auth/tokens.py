@@ -14,7 +14,7 @@ from typing import Any
 import jwt
 from jwt.types import Options
 
-from topicfold.errors import Unauthenticated
+from topicfold.errors import KeysUnavailable, Unauthenticated
 from topicfold.server.auth.key_sets import KeySet
 from topicfold.server.auth.keys import ALGORITHMS, VerificationKey
 from topicfold.server.auth.principal import Credential, Principal, principal_with
@@ -61,16 +61,35 @@ class TokenVerifier:
             KeysUnavailable: that cannot be told now.
         """
         algorithm, key_id = _header(token)
-        keys = [key for key_set in self._key_sets for key in await key_set.keys(key_id)]
-        if key_id is not None:
-            keys = [key for key in keys if key.id == key_id]
-            if not keys:
-                raise Unauthenticated(f"the token names a key (kid {key_id[:80]!r}) that is not known here")
-        candidates = [key for key in keys if algorithm in key.algorithms]
-        claims = _signed_claims(token, algorithm, candidates)
+        claims = await self._signed_claims(token, algorithm, key_id)
         until = self._check_times(claims)
         self._check_meant_for_us(claims)
         return Credential(self._principal(claims), until)
+
+    async def _signed_claims(self, token: str, algorithm: str, key_id: str | None) -> dict[str, Any]:
+        """Return what `token` claims, signed by a key of the first set that has it: no other needs to be had for that.
+
+        Raises:
+            Unauthenticated: no key has signed it.
+            KeysUnavailable: none that can be had has.
+        """
+        missing: KeysUnavailable | None = None
+        is_known = False
+        for key_set in self._key_sets:
+            try:
+                keys = [key for key in await key_set.keys(key_id) if key_id in (None, key.id)]
+            except KeysUnavailable as error:
+                missing = error
+                continue
+            is_known = is_known or bool(keys)
+            claims = _claims_signed_by([key for key in keys if algorithm in key.algorithms], token, algorithm)
+            if claims is not None:
+                return claims
+        if missing is not None:
+            raise missing
+        if key_id is not None and not is_known:
+            raise Unauthenticated(f"the token names a key (kid {key_id[:80]!r}) that is not known here")
+        raise Unauthenticated("the token is not signed by a key that is known here")
 
     def _check_times(self, claims: dict[str, Any]) -> float:
         """Return when the token ends, by the latest clock that it may be held against."""
@@ -119,7 +138,8 @@ def _header(token: str) -> tuple[str, str | None]:
     return algorithm, key_id
 
 
-def _signed_claims(token: str, algorithm: str, keys: Sequence[VerificationKey]) -> dict[str, Any]:
+def _claims_signed_by(keys: Sequence[VerificationKey], token: str, algorithm: str) -> dict[str, Any] | None:
+    """Return what a token claims if one of `keys` has signed it."""
     for key in keys:
         try:
             claims: dict[str, Any] = jwt.decode(token, key.key, algorithms=[algorithm], options=_UNCHECKED)
@@ -128,7 +148,7 @@ def _signed_claims(token: str, algorithm: str, keys: Sequence[VerificationKey]) 
         except Exception:  # noqa: BLE001 -- as above: some bytes make the library raise anything
             raise Unauthenticated("the token is malformed") from None
         return claims
-    raise Unauthenticated("the token is not signed by a key that is known here")
+    return None
 
 
 def _time_in(claims: dict[str, Any], name: str) -> float | None:
