@@ -186,8 +186,13 @@ class Settings(BaseSettings):
 
     @property
     def served_hosts(self) -> tuple[str, ...]:
-        """Values of Host that are taken beside loopback's: those named, and the address itself if it is one."""
-        return self.allowed_hosts if self.host in _ALL_ADDRESSES else (*self.allowed_hosts, self.host)
+        """Values of Host that are taken beside loopback's: those named, the address if it is one, and what others use.
+
+        Another node's redirect leads to the advertised URL.
+        """
+        advertised = urlsplit(self.advertised_url or "").hostname
+        own = [host for host in (self.host, advertised) if host and host not in _ALL_ADDRESSES]
+        return (*self.allowed_hosts, *own)
 
     @property
     def has_authentication(self) -> bool:

@@ -145,6 +145,24 @@ async def test_a_client_that_follows_redirects_needs_to_know_nothing(store: Memo
         assert (answer.json(), answer.url.port) == ({"a": "b"}, port)
 
 
+@pytest.mark.parametrize(
+    ("advertised", "host"),
+    [
+        ("http://one:8080", "one:8080"),
+        ("https://One", "one"),
+        ("http://one:80", "one"),
+        ("http://[fd00::1]:8080", "[fd00::1]:8080"),
+    ],
+)
+async def test_a_node_answers_to_the_host_that_others_send_requests_to(
+    store: MemoryStore, advertised: str, host: str
+) -> None:
+    async with rest_node(store, advertised_url=advertised, allowed_hosts=("else.example",)) as rest:
+        for served in (host, "else.example", "localhost"):
+            assert (await rest.send("GET", "/admin/v2/tenants", host=served)).status_code == 200
+        assert await rest.problem("GET", "/admin/v2/tenants", host="two:8080") == (403, "forbidden")
+
+
 async def test_a_body_that_was_not_read_does_not_keep_the_redirect_back(owners: dict[str, RestNode]) -> None:
     async with listening(owners[ADDRESSES[0]]) as port:
         request = f"PUT {PAY}/orders HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n".encode()
