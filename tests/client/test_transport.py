@@ -180,6 +180,19 @@ def test_a_request_for_another_nodes_namespace_is_sent_on_whole() -> None:
         assert second.headers[header] == first.headers[header]
 
 
+@pytest.mark.parametrize("failure", [httpx2.ConnectError("refused"), httpx2.ReadError("reset")], ids=repr)
+def test_where_another_node_does_not_answer_that_one_is_named(failure: httpx2.TransportError) -> None:
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        if request.url.host == "node2":
+            raise failure
+        return httpx2.Response(307, headers={"Location": "http://node2:8080/admin/v2/tenants/acme?authoritative=true"})
+
+    with Tape(reply).client(url="http://node1") as client, pytest.raises(TopicfoldError) as failed:
+        client.create_tenant("acme")
+    assert str(failed.value).startswith(f"no answer from http://node2:8080: {failure}")
+    assert failed.value.values["url"] == "http://node2:8080"
+
+
 def test_nodes_that_send_a_request_round_and_round_are_an_error() -> None:
     tape = Tape(lambda request: httpx2.Response(307, headers={"Location": str(request.url)}))
     with tape.client() as client, pytest.raises(TopicfoldError):

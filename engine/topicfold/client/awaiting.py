@@ -73,11 +73,11 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
                 return None
 
     async def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
-        request = self._request(call, attempt)
+        request, onward = self._request(call, attempt), None
         try:
             response = await self._http.send(request)
             if onward := redirected(request, response):
                 response = await self._http.send(onward)
         except FAILURES as error:
-            return silence_of(error, attempt.timeout_seconds)
+            return silence_of(error, attempt.timeout_seconds, onward)
         return answer_of(response)

@@ -71,11 +71,11 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
                 return None
 
     def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
-        request = self._request(call, attempt)
+        request, onward = self._request(call, attempt), None
         try:
             response = self._http.send(request)
             if onward := redirected(request, response):
                 response = self._http.send(onward)
         except FAILURES as error:
-            return silence_of(error, attempt.timeout_seconds)
+            return silence_of(error, attempt.timeout_seconds, onward)
         return answer_of(response)

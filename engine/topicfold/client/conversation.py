@@ -58,10 +58,14 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """What became of an attempt without an answer; `was_sent` unless it surely never reached a server."""
+    """What became of an attempt without an answer; `was_sent` unless it surely never reached a server.
+
+    `url` is the node that gave none, "" for the one that was asked first.
+    """
 
     reason: str
     was_sent: bool
+    url: str = ""
 
 
 Outcome = Answer | NoAnswer | None
@@ -90,7 +94,7 @@ def conversation(
                 if error is None:
                     return answer
             case NoAnswer() as silence:
-                error, wait_seconds = _silence(call, url, silence), 0.0
+                error, wait_seconds = _silence(call, silence.url or url, silence), 0.0
             case None:
                 raise TypeError("an Attempt is answered with what came of it")
         if isinstance(error, OutcomeUnknown) and (unknown is None or error.values.get("operation")):

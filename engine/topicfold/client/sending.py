@@ -203,8 +203,11 @@ def answer_of(response: httpx2.Response) -> Answer:
     return Answer(response.status_code, headers_of(response), body)
 
 
-def silence_of(error: httpx2.TransportError | httpx2.DecodingError, timeout_seconds: float) -> NoAnswer:
-    """Return what the failure of an attempt says about it."""
+def silence_of(
+    error: httpx2.TransportError | httpx2.DecodingError, timeout_seconds: float, onward: httpx2.Request | None = None
+) -> NoAnswer:
+    """Return what the failure of an attempt says about it; `onward` is what was sent on to another node."""
     timed_out = isinstance(error, httpx2.TimeoutException)
     reason = f"timed out after {timeout_seconds:.3g} s" if timed_out else str(error) or type(error).__name__
-    return NoAnswer(reason, was_sent=not isinstance(error, _NEVER_SENT))
+    url = "" if onward is None else f"{onward.url.scheme}://{onward.url.netloc.decode()}"
+    return NoAnswer(reason, was_sent=not isinstance(error, _NEVER_SENT), url=url)
