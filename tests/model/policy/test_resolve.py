@@ -8,6 +8,7 @@ import pytest
 
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Origin, applied, broker_level, resolve, resolve_all
+from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.table import BY_NAME, POLICIES
 
 TTL = "messageTTLInSeconds"
@@ -143,3 +144,12 @@ def test_a_node_says_which_cluster_it_is_and_how_large_a_message_may_be() -> Non
     said = broker_level(Limits(local_cluster="east", max_message_bytes=7))
     assert (said["replicationClusters"], said["maxMessageSize"]) == (("east",), 7)
     assert "shadowTopics" not in said
+
+
+def test_a_node_that_speaks_of_one_type_of_quota_leaves_the_other_to_the_table() -> None:
+    policy = BY_NAME["backLogQuotaMap"]
+    for kind, other in (QUOTA_TYPES, reversed(QUOTA_TYPES)):
+        limits = Limits(defaults={policy.name: {kind: {"limitSize": 1}}})
+        both = {kind: {"limitSize": 1}, other: policy.default[other]}
+        assert applied(policy, {}, {}, limits) == both
+        assert resolve(policy, {Origin.BROKER: broker_level(limits)}).value == both

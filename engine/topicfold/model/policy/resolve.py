@@ -109,10 +109,13 @@ def applied(policy: Policy, own: Policies | None, namespace: Policies | None, li
 
 
 def broker_value(policy: Policy, limits: Limits) -> Value:
-    """Return what the node itself says of `policy`: its settings, else the table; None for nothing."""
+    """Return what the node itself says of `policy`: its settings, else the table; None for nothing.
+
+    Of a policy that is looked for part by part the table says what the settings leave out.
+    """
     said = limits.defaults.get(policy.name)
     if said is not None:
-        return said
+        return said if policy.merge is Merge.WHOLE else MappingProxyType({**(policy.default or {}), **said})
     match policy.name:
         case "replicationClusters":
             return (limits.local_cluster,)
