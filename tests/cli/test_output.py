@@ -11,7 +11,8 @@ import yaml
 
 from tests.cli.conftest import Run
 from topicfold.cli.config import ColorMode, OutputFormat
-from topicfold.cli.output import Output, is_colored_on, to_json
+from topicfold.cli.main import main
+from topicfold.cli.output import Output, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
 
 
@@ -111,3 +112,33 @@ def test_json_keeps_to_ascii_where_stdout_cannot_take_more(monkeypatch: pytest.M
     assert to_json("用").isascii()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="UTF-8"))
     assert to_json("用") == '"用"\n'
+
+
+def test_yaml_keeps_to_ascii_where_stdout_cannot_take_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    _latin_1(monkeypatch)
+    text = to_yaml({"name": "用→"})
+    assert text.isascii()
+    assert yaml.safe_load(text) == {"name": "用→"}
+
+
+def test_a_table_escapes_what_stdout_cannot_take(
+    monkeypatch: pytest.MonkeyPatch, server_url: str, client: Client
+) -> None:
+    client.create_topic("orders", labels={"name": "Zürich→用"})
+    monkeypatch.setenv("TOPICFOLD_URL", server_url)
+    stdout = _latin_1(monkeypatch)
+    assert main(["topics", "list"]) == 0
+    assert stdout.buffer.getvalue().endswith(b"name=Z\xfcrich\\u2192\\u7528\n")
+
+
+def test_a_help_is_shown_where_stdout_cannot_take_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdout = _latin_1(monkeypatch)
+    assert main(["serve", "--help"]) == 0
+    assert b"--superusers ROLE,\\u2026" in stdout.buffer.getvalue()
+
+
+def _latin_1(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper[io.BytesIO]:
+    """Put a stdout into place that takes the letters of Western Europe, and return it."""
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    return stdout

@@ -23,7 +23,7 @@ from topicfold.cli import compact, consume, doctor, enforce, explain, history, s
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.cli.output import Output
+from topicfold.cli.output import Output, escape_what_stdout_cannot_take
 
 PROGRAM = "topicfold"
 
@@ -64,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_closed_streams()
+    escape_what_stdout_cannot_take()
     try:
         code = get_command(app).main(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()

@@ -6,6 +6,7 @@ terminal by `tables`; characters that would steer a terminal are shown escaped.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -125,10 +126,10 @@ def data_of(value: Any) -> Any:
 
 
 def to_yaml(data: Any) -> str:
-    """Return `data` as YAML, its members in their order."""
+    """Return `data` as YAML, its members in their order, in ASCII where stdout cannot take more."""
     import yaml
 
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=_is_unicode())
     return text.removesuffix("...\n")
 
 
@@ -167,6 +168,12 @@ def value_text(value: Any) -> str:
 def counted(partitions: int) -> str:
     """Return a number of partitions in words."""
     return f"{partitions} partition{'' if partitions == 1 else 's'}"
+
+
+def escape_what_stdout_cannot_take() -> None:
+    """Have characters that stdout's encoding does not have written as escapes, rather than fail what prints them."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not _is_unicode():
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _is_unicode() -> bool:
