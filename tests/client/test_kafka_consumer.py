@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tests.brokers.process import KafkaProcess
 from topicfold.client.kafka_consumer import (
     KafkaLook,
     chooses_protocol,
@@ -104,3 +108,46 @@ def test_a_look_finds_topics_with_ids_of_their_own_and_makes_none(
         while look([name])[name]:
             pass
     assert ids[0] != ids[1]
+
+
+_ASKING = """
+import sys
+from topicfold.client import kafka_consumer
+
+kafka_consumer._ANSWER_SECONDS = 0.3
+looks = [kafka_consumer.KafkaLook({"bootstrap.servers": sys.argv[1], "log_level": 0}) for _ in range(6)]
+for _ in sys.stdin:
+    print([each.elsewhere("billing", "me") for each in looks], flush=True)
+"""
+
+
+@pytest.mark.kafka
+def test_questions_about_a_group_that_met_a_broker_that_was_away_are_survived(own_broker: KafkaProcess) -> None:
+    with asking(own_broker) as ask:
+        while None in ask():
+            pass
+        own_broker.stop()
+        assert set(map(str, ask() + ask())) == {"None"}
+        own_broker.restart()
+        while None in ask():
+            pass
+
+
+@contextmanager
+def asking(broker: KafkaProcess) -> Iterator[Callable[[], list[set[str] | None]]]:
+    """Have six clients ask, in a process of its own: librdkafka may abort it."""
+    words = [sys.executable, "-c", _ASKING, broker.bootstrap]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def ask() -> list[set[str] | None]:
+            assert process.stdin
+            assert process.stdout
+            print(file=process.stdin, flush=True)
+            line = process.stdout.readline()
+            assert line, f"ended with {process.wait()}"
+            return [None if each == "None" else set() for each in line.strip("[]\n").split(", ")]
+
+        try:
+            yield ask
+        finally:
+            process.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from topicfold.cluster.kafka_errors import text_of
@@ -91,15 +91,26 @@ class KafkaLook:
         # What is for consumers only it passes over, with a warning that is not printed.
         own = {name: value for name, value in conf.items() if name == "oauth_cb" or not callable(value)}
         own.pop("logger", None)
-        try:
-            self._admin = AdminClient({**own, "log_level": 0, "enable.metrics.push": False})
-        except (KafkaException, TypeError, ValueError) as error:
-            raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+        self._conf = {**own, "log_level": 0, "enable.metrics.push": False}
+        self._admin = self._open_admin()
+        self._probe: Consumer | None = None
 
     def elsewhere(self, group: str, member: str) -> set[str] | None:
-        """Return the topics that other members of a group read than `member`; None if that cannot be learnt."""
+        """Return the topics that other members of a group read than `member`; None if that cannot be learnt.
+
+        librdkafka aborts the process some time after it asked what a group looks like while the coordinator, or its
+        own connection to that, was away. So what is committed is asked for before, which is harmless, and then a
+        client is asked that has no connection yet.
+
+        Source: librdkafka's issue 4605.
+        """
         try:
-            described = self._admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
+            if self._probe is None:
+                self._probe = Consumer({**self._conf, "group.id": group})
+            self._probe.poll(0)  # for tokens that have to be renewed
+            self._probe.committed([TopicPartition("any", 0)], _ANSWER_SECONDS)
+            admin = self._open_admin()
+            described = admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
         except KafkaException:
             return None
         others = [each for each in described.members if each.member_id != member]
@@ -119,6 +130,12 @@ class KafkaLook:
                     if error.args[0].code() in _ABSENT:
                         found[name] = None
         return found
+
+    def _open_admin(self) -> AdminClient:
+        try:
+            return AdminClient(self._conf)
+        except (KafkaException, TypeError, ValueError) as error:
+            raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
 
 
 def _says(error: KafkaError, codes: Collection[int]) -> bool:
