@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 import uuid
@@ -130,6 +131,33 @@ def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Cl
     LabelConsumer(CONF, match="**", client=client).close()
     assert not threads()
     assert client.list_tenants()
+
+
+@pytest.mark.kafka
+def test_closing_ends_what_other_threads_ask_again_and_again(kafka_bootstrap: str, client: Client) -> None:
+    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
+    topics.make(name)
+    topics.produce(name, "first")
+    client.create_topic(name)
+    consumer = LabelConsumer(topics.conf(), match="**", client=client)
+    read_all(consumer, ["first"])
+    asking = threading.Barrier(4)
+
+    def ask() -> None:
+        consumer.list_topics(name, 10)
+        asking.wait()
+        with pytest.raises(RuntimeError, match="closed"):
+            all(consumer.list_topics(name, 10) for _ in itertools.count())
+
+    callers = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+    for each in callers:
+        each.start()
+    asking.wait()
+    closing = threading.Thread(target=consumer.close, daemon=True)
+    closing.start()
+    for each in [closing, *callers]:
+        each.join(30)
+        assert not each.is_alive()
 
 
 def test_it_does_not_start_where_the_listing_takes_no_notice_of_properties(client: Client) -> None:

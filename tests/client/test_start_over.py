@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from topicfold.client.gate import Gate
 from topicfold.client.start_over import StartOver
 from topicfold.client.subscription import Partition
 
@@ -77,7 +78,7 @@ def committed(kafka: Kafka, topic: str) -> None:
 
 
 def made(kafka: Kafka) -> StartOver:
-    return StartOver(cast(Any, kafka))
+    return StartOver(cast(Any, kafka), Gate())
 
 
 def test_nothing_is_delivered_before_the_groups_offset_is_at_the_start() -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -136,7 +136,7 @@ class LabelConsumer(PassedOn):
     def close(self) -> None:
         """Leave the group, and end everything; offsets are committed as `conf` says.
 
-        A `poll` or `consume` of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do.
+        A call of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do.
         """
         self._is_closed = True
         # Kafka's client hangs for good where one thread closes it while another polls.
@@ -234,8 +234,8 @@ class LabelConsumer(PassedOn):
             return self._turn_to(self._query.without_pattern(pattern))
 
     @property
-    def _kafka(self) -> Consumer:
-        return self._subscribed.kafka
+    def _kafka(self) -> AbstractContextManager[Consumer]:
+        return self._subscribed.in_use()
 
     def _turn_to(self, query: ConsumerQuery) -> NetChange:
         if query == self._query:

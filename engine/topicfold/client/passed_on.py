@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,57 +15,71 @@ class PassedOn(ABC):
 
     @property
     @abstractmethod
-    def _kafka(self) -> Consumer: ...
+    def _kafka(self) -> AbstractContextManager[Consumer]:
+        """The consumer, which is not closed before the context ends."""
 
     def commit(self, *args: Any, **kwargs: Any) -> list[TopicPartition] | None:
         """Commit the offsets of a message, of these partitions, or of all that was returned."""
-        committed: list[TopicPartition] | None = self._kafka.commit(*args, **kwargs)
+        with self._kafka as kafka:
+            committed: list[TopicPartition] | None = kafka.commit(*args, **kwargs)
         return committed
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """Store offsets to be committed, where `enable.auto.offset.store` is false."""
-        self._kafka.store_offsets(**({"message": message} if offsets is None else {"offsets": offsets}))
+        with self._kafka as kafka:
+            kafka.store_offsets(**({"message": message} if offsets is None else {"offsets": offsets}))
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return the offsets behind the last returned records."""
-        return self._kafka.position(partitions)
+        with self._kafka as kafka:
+            return kafka.position(partitions)
 
     def committed(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
         """Return the group's committed offsets."""
-        return self._kafka.committed(partitions, timeout)
+        with self._kafka as kafka:
+            return kafka.committed(partitions, timeout)
 
     def assignment(self) -> list[TopicPartition]:
         """Return the partitions that are this member's of the group."""
-        return self._kafka.assignment()
+        with self._kafka as kafka:
+            return kafka.assignment()
 
     def seek(self, partition: TopicPartition) -> None:
         """Go on from another offset."""
-        self._kafka.seek(partition)
+        with self._kafka as kafka:
+            kafka.seek(partition)
 
     def list_topics(self, *args: Any, **kwargs: Any) -> Any:
         """Return the metadata of the cluster, or of one topic."""
-        return self._kafka.list_topics(*args, **kwargs)
+        with self._kafka as kafka:
+            return kafka.list_topics(*args, **kwargs)
 
     def get_watermark_offsets(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         """Return the first offset of a partition and that behind its last."""
-        return self._kafka.get_watermark_offsets(*args, **kwargs)
+        with self._kafka as kafka:
+            return kafka.get_watermark_offsets(*args, **kwargs)
 
     def offsets_for_times(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
         """Return the first offsets that are not before these times."""
-        return self._kafka.offsets_for_times(partitions, timeout)
+        with self._kafka as kafka:
+            return kafka.offsets_for_times(partitions, timeout)
 
     def consumer_group_metadata(self) -> Any:
         """Return what a transactional producer needs to commit for the group."""
-        return self._kafka.consumer_group_metadata()
+        with self._kafka as kafka:
+            return kafka.consumer_group_metadata()
 
     def memberid(self) -> str:
         """Return the id of this member of the group."""
-        return self._kafka.memberid()
+        with self._kafka as kafka:
+            return kafka.memberid()
 
     def cluster_id(self, timeout: float = -1) -> str:
         """Return the id of the Kafka cluster."""
-        return self._kafka.cluster_id(timeout)
+        with self._kafka as kafka:
+            return kafka.cluster_id(timeout)
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Log in with these from the next connection on."""
-        self._kafka.set_sasl_credentials(username, password)
+        with self._kafka as kafka:
+            kafka.set_sasl_credentials(username, password)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
+from topicfold.client.gate import Gate
 from topicfold.client.subscription import Partition
 
 _log = logging.getLogger(__name__)
@@ -20,8 +21,10 @@ _log = logging.getLogger(__name__)
 class StartOver:
     """The partitions of one consumer that are to start over. One thread uses it."""
 
-    def __init__(self, kafka: Consumer) -> None:
+    def __init__(self, kafka: Consumer, gate: Gate) -> None:
+        """Take what keeps it open, too."""
         self._kafka = kafka
+        self._gate = gate
         self._paused: set[Partition] = set()
         self._paused_by_caller: set[Partition] = set()
         self._committing: threading.Thread | None = None
@@ -61,7 +64,9 @@ class StartOver:
 
     def _commit(self, partitions: Iterable[Partition]) -> None:
         try:
-            answers = self._kafka.commit(offsets=[TopicPartition(*each, 0) for each in partitions], asynchronous=False)
+            with self._gate:
+                starts = [TopicPartition(*each, 0) for each in partitions]
+                answers = self._kafka.commit(offsets=starts, asynchronous=False)
         except (KafkaException, RuntimeError) as error:
             _log.info("the offsets of topics that were made anew are not overwritten yet: %s", error)
             return

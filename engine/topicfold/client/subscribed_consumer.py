@@ -1,15 +1,17 @@
-"""Kafka's consumer, kept subscribed to the topics that there are; the I/O of `subscription`. One thread uses it."""
+"""Kafka's consumer, kept subscribed to the topics that there are; the I/O of `subscription`."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.client.assignment_check import AssignmentCheck, Elsewhere
+from topicfold.client.gate import Gate
 from topicfold.client.kafka_consumer import (
     chooses_protocol,
     is_about_missing_topic,
@@ -37,7 +39,8 @@ _NOTICE_SECONDS = 30.0
 class SubscribedConsumer:
     """A consumer with the settings `conf`. `on_missing` is called when Kafka says that a topic is gone.
 
-    One that died or got stuck is replaced: what was not committed is read again.
+    One that died or got stuck is replaced: what was not committed is read again. One thread tends and polls it; any may
+    pause, resume, and have it `in_use`.
     """
 
     def __init__(
@@ -56,8 +59,9 @@ class SubscribedConsumer:
         self._check = AssignmentCheck(elsewhere)
         self._ends: dict[str, Mapping[int, int]] = {}
         self._reopened = 0
-        self.kafka: Consumer = open_consumer(conf, newer=True)
-        self._start_over = StartOver(self.kafka)
+        self._gate = Gate()
+        self._kafka: Consumer = open_consumer(conf, newer=True)
+        self._start_over = StartOver(self._kafka, self._gate)
 
     def tend(self, there: Mapping[str, str]) -> None:
         """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others."""
@@ -72,30 +76,40 @@ class SubscribedConsumer:
         """Return whether `tend` would leave these partitions, of which records are held, as they are."""
         return self._subscription.keeps(held, there)
 
+    @contextmanager
+    def in_use(self) -> Iterator[Consumer]:
+        """Yield the consumer to any thread; it is not closed meanwhile."""
+        # Kafka's client hangs for good where one thread closes it while others go on calling.
+        with self._gate:
+            yield self._kafka
+
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`."""
-        self._start_over.pause({(each.topic, each.partition) for each in partitions})
+        with self._gate:
+            self._start_over.pause({(each.topic, each.partition) for each in partitions})
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Return records of these partitions again."""
-        self._start_over.resume({(each.topic, each.partition) for each in partitions})
+        with self._gate:
+            self._start_over.resume({(each.topic, each.partition) for each in partitions})
 
     def close(self) -> None:
         """Leave the group."""
         self._check.close()
-        self.kafka.close()
+        with self._gate.alone():
+            self._kafka.close()
 
     def _tend(self, there: Mapping[str, str]) -> None:
-        now, assigned = time.monotonic(), self.kafka.assignment()
+        now, assigned = time.monotonic(), self._kafka.assignment()
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
-            self.kafka.subscribe(sorted(target), **self._callbacks)
+            self._kafka.subscribe(sorted(target), **self._callbacks)
         elif target is not None:
-            self.kafka.unsubscribe()
+            self._kafka.unsubscribe()
         if target is not None:
             self._check.reset()
-        elif self._check.is_stuck(self._subscription.current, names, self.kafka.memberid() or "", now):
+        elif self._check.is_stuck(self._subscription.current, names, self._kafka.memberid() or "", now):
             _log.info("Kafka's client keeps an old assignment; the group is joined anew")
             self._reopen()
             return
@@ -106,11 +120,11 @@ class SubscribedConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
-        return next(iter(self._for_caller([message] if (message := self.kafka.poll(seconds)) else [])), None)
+        return next(iter(self._for_caller([message] if (message := self._kafka.poll(seconds)) else [])), None)
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
-        return self._for_caller(self.kafka.consume(count, seconds))
+        return self._for_caller(self._kafka.consume(count, seconds))
 
     def _for_caller(self, messages: Iterable[Message]) -> list[Message]:
         passed_on = []
@@ -132,12 +146,13 @@ class SubscribedConsumer:
 
     def _reopen(self) -> None:
         """Go on with another consumer."""
-        self.kafka.close()
-        self._subscription.forget()
-        self._check.reset()
-        self._ends = {}
-        self.kafka = open_consumer(self._conf, newer=self._is_newer)
-        self._start_over = StartOver(self.kafka)
+        with self._gate.alone():
+            self._kafka.close()
+            self._subscription.forget()
+            self._check.reset()
+            self._ends = {}
+            self._kafka = open_consumer(self._conf, newer=self._is_newer)
+            self._start_over = StartOver(self._kafka, self._gate)
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""
@@ -145,11 +160,13 @@ class SubscribedConsumer:
         self._ends = {topic: ends for topic, ends in self._ends.items() if topic in leaving}
         for topic in leaving - self._ends.keys():
             own = [each for each in assigned if each.topic == topic]
-            self._ends[topic] = {each.partition: self.kafka.get_watermark_offsets(each, cached=True)[1] for each in own}
+            self._ends[topic] = {
+                each.partition: self._kafka.get_watermark_offsets(each, cached=True)[1] for each in own
+            }
 
     def _in_flight(self, assigned: Iterable[TopicPartition]) -> set[str]:
         """Return the topics being left of which records that had arrived were not returned yet."""
-        own = self.kafka.position([each for each in assigned if each.topic in self._ends])
+        own = self._kafka.position([each for each in assigned if each.topic in self._ends])
         return {each.topic for each in own if each.offset < self._ends[each.topic].get(each.partition, 0)}
 
 

@@ -1,0 +1,72 @@
+"""Who is let in at the same time, and who waits for whom."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from topicfold.client.gate import Gate
+
+
+def started(do: Callable[[], None]) -> threading.Thread:
+    """Return a thread that does this."""
+    thread = threading.Thread(target=do, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_any_number_is_inside_at_the_same_time() -> None:
+    gate, both = Gate(), threading.Barrier(2, timeout=10)
+
+    def go_in() -> None:
+        with gate:
+            both.wait()
+
+    other = started(go_in)
+    go_in()
+    other.join(10)
+    assert not other.is_alive()
+
+
+def test_whoever_is_to_be_alone_waits_for_others_and_keeps_them_out() -> None:
+    gate, told = Gate(), list[str]()
+    inside, may_leave, alone, may_end = (threading.Event() for _ in range(4))
+
+    def go_in() -> None:
+        with gate:
+            inside.set()
+            may_leave.wait(10)
+            told.append("left")
+
+    def be_alone() -> None:
+        with gate.alone():
+            told.append("alone")
+            alone.set()
+            may_end.wait(10)
+            told.append("ended")
+
+    def come_later() -> None:
+        with gate:
+            told.append("came")
+
+    threads = [started(go_in)]
+    assert inside.wait(10)
+    threads.append(started(be_alone))
+    assert not alone.wait(0.05)
+    may_leave.set()
+    assert alone.wait(10)
+    threads.append(started(come_later))
+    threads[-1].join(0.05)
+    may_end.set()
+    for each in threads:
+        each.join(10)
+    assert told == ["left", "alone", "ended", "came"]
+
+
+def test_a_thread_never_waits_for_itself() -> None:
+    gate = Gate()
+    with gate, gate, gate.alone(), gate.alone(), gate:
+        pass
+    other = started(gate.__enter__)
+    other.join(10)
+    assert not other.is_alive()
