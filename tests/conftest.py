@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.prerequisites import needed
 
@@ -17,6 +18,8 @@ _SESSION = "TOPICFOLD_TEST_SESSION"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("untimed", settings.default, deadline=None)
+    settings.load_profile("untimed")
     if not hasattr(config, "workerinput"):
         os.environ[_SESSION] = tempfile.mkdtemp(prefix="topicfold-tests-")
 

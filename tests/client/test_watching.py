@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.client.scripted import CONFIRMED, added, line, topic
@@ -117,7 +117,6 @@ class Resuming(Play):
         return super()._opened([*(data[at : at + self._size] for at in range(0, len(data), self._size)), CUT])
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 700), max_size=12), st.integers(1, 200))
 def test_wherever_streams_are_cut_everything_is_told_once_and_in_order(cuts: list[int], size: int) -> None:
     told = " ".join(names(Resuming(cuts, size).run()))

@@ -15,7 +15,7 @@ from topicfold.log.payload import decode_indexed, decode_topic, encode_record, p
 from topicfold.model.events import Audit, AuditTrail
 from topicfold.model.records import TopicRecord, frozen
 
-many = settings(max_examples=400, deadline=None)
+many = settings(max_examples=400)
 texts = st.text(max_size=5) | st.sampled_from(["team", "a" * 70, "x" * 130, "ü" * 40])
 pairs = st.dictionaries(texts, texts, max_size=4).map(frozen)
 records = st.builds(

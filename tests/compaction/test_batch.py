@@ -26,7 +26,7 @@ from topicfold.model.names import topic_of_key
 from topicfold.state.change import Outcome
 from topicfold.state.fold import PartitionState
 
-many = settings(max_examples=40, deadline=None)
+many = settings(max_examples=40)
 cuts = st.lists(st.integers(0, 60), max_size=6)
 seeds = st.integers(0, 1_000_000)
 
@@ -142,7 +142,7 @@ def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice
 
 
 @given(logs, cuts, seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         tables = in_batches(log, cut, seed, Path(root))
@@ -158,7 +158,7 @@ def test_what_is_read_back_from_the_tables_is_what_the_job_had_in_hand(log: Log,
 
 
 @given(logs, cuts, seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         tables = in_batches(log, cut, seed, Path(root))

@@ -132,7 +132,7 @@ def test_no_request_that_the_document_suggests_makes_the_server_fail(server: Nod
     for operation in operations:
         make_what_is_known(server)
 
-        @settings(max_examples=examples, deadline=None, database=None, phases=(Phase.explicit, Phase.generate),
+        @settings(max_examples=examples, database=None, phases=(Phase.explicit, Phase.generate),
                   suppress_health_check=list(HealthCheck))  # fmt: skip
         @given(case=operation.as_strategy())
         def fuzz(case: schemathesis.Case) -> None:
@@ -166,7 +166,7 @@ def test_nobody_makes_a_closed_server_fail_and_who_was_granted_nothing_gets_noth
             grant = f"{closed_server.url}/admin/v2/namespaces/{namespace}/permissions/editor"
             httpx2.post(grant, json=["read-policies", "update-policies", "produce"], headers=as_role("root"))
 
-        @settings(max_examples=examples, deadline=None, database=None, phases=(Phase.explicit, Phase.generate),
+        @settings(max_examples=examples, database=None, phases=(Phase.explicit, Phase.generate),
                   suppress_health_check=list(HealthCheck))  # fmt: skip
         @given(case=operation.as_strategy())
         def fuzz(case: schemathesis.Case) -> None:

@@ -38,7 +38,7 @@ def test_every_public_case_holds(case: dict[str, Any]) -> None:
 
 
 @given(patterns, names)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_a_name_matches_where_the_plainest_matcher_says_so(pattern: str, name: str) -> None:
     assert parse_pattern(pattern).matches(name) is naive_matches(pattern, name)
 
@@ -102,7 +102,7 @@ def test_patterns_are_equal_by_text_and_separator() -> None:
 
 
 @given(st.lists(patterns, max_size=8))
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 def test_the_fewest_patterns_match_what_all_match_and_none_is_covered_by_another(texts: list[str]) -> None:
     kept = minimal(map(parse_pattern, texts))
     for name in SMALL_NAMES:

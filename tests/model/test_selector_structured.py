@@ -91,7 +91,7 @@ _json = st.recursive(
 
 
 @given(_json, _json | st.lists(st.dictionaries(_members, _json), max_size=3))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_whatever_json_holds_is_a_selector_or_refused(labels: Any, expressions: Any) -> None:
     refused = None
     try:

@@ -35,7 +35,7 @@ def test_every_public_case_holds(case: dict[str, Any]) -> None:
 
 
 @given(selectors | near_selectors, label_sets)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 def test_a_text_is_a_selector_and_matches_where_the_plainest_reader_says_so(text: str, labels: dict[str, str]) -> None:
     selector, tests = parsed(text), naive_tests(text)
     assert (selector is None) is (tests is None)

@@ -84,7 +84,7 @@ QUERIES = st.builds(
 
 
 @given(topics=TOPICS, query=QUERIES, among=st.permutations(NAMESPACES), limit=st.integers(1, 5))
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_finds_what_brute_force_finds_and_in_pages_the_same(
     topics: Mapping[tuple[str, str, str], dict[str, str]], query: TopicQuery, among: list[str], limit: int
 ) -> None:

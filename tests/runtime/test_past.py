@@ -95,7 +95,7 @@ def folded(log: Log, position: int) -> dict[str, object]:
 
 
 @given(logs, st.lists(st.integers(0, 60), max_size=3), st.randoms(use_true_random=False))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_past_is_the_fold_of_what_was_there_then(log: Log, cuts: list[int], chance: random.Random) -> None:
     async def looked() -> None:
         with tempfile.TemporaryDirectory() as directory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import an_id, topic_put
@@ -39,7 +39,6 @@ def inside(written: list[int | None], time_ms: int, position: int, start: int) -
 
 
 @given(times, st.integers(0, 51), st.integers(0, 80))
-@settings(deadline=None)
 def test_where_times_rise_the_position_parts_them(written: list[int | None], time_ms: int, start: int) -> None:
     start = min(start, len(written))
     rising = iter(sorted(time for time in written if time is not None))
@@ -50,7 +49,6 @@ def test_where_times_rise_the_position_parts_them(written: list[int | None], tim
 
 
 @given(times, st.integers(0, 51))
-@settings(deadline=None)
 def test_where_clocks_differ_it_is_one_of_those_that_may_be_meant(written: list[int | None], time_ms: int) -> None:
     assert inside(written, time_ms, found(written, time_ms), 0)
 

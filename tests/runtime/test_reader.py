@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NAMESPACE, an_id, empty_state, event, namespace_put, topic_put
@@ -40,7 +40,6 @@ LEVEL_2 = encode_event(event(3, Kind.LEVEL, AggregateKind.NONE, ""))
 
 
 @given(logs, st.data())
-@settings(deadline=None)
 def test_any_split_into_batches_and_any_repetition_gives_the_same_digest(log: Log, data: st.DataObject) -> None:
     values = [b"" if record is None else encode_event(record) for record in log]
     whole, split = (reader_of(started()) for _ in range(2))

@@ -66,7 +66,7 @@ async def checked(rest: RestNode, method: str, target: str, body: object, sent: 
         problem_in(answer.status_code, answer.headers, answer.content)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(methods, paths, queries, bodies, headers), min_size=20, max_size=20))
 def test_no_request_makes_the_server_fail(
     requests: list[tuple[str, str, str, object, dict[str, str]]],

@@ -31,7 +31,7 @@ def counts_in(log: Log) -> LabelCounts:
 
 
 @given(logs, cuts, seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counts_are_those_of_the_fold(log: Log, cut: list[int], seed: int) -> None:
     with tempfile.TemporaryDirectory() as root:
         snapshot_of(log, Path(root), cut, seed)
@@ -39,7 +39,7 @@ def test_counts_are_those_of_the_fold(log: Log, cut: list[int], seed: int) -> No
 
 
 @given(logs, st.sampled_from([*BOTH, "no/where"]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_namespaces_that_are_not_asked_for_do_not_count(log: Log, namespace: str) -> None:
     whole = counts_in(log)
     with tempfile.TemporaryDirectory() as root:

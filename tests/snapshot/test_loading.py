@@ -23,7 +23,7 @@ from topicfold.snapshot.loading import load
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
-many = settings(max_examples=60, deadline=None)
+many = settings(max_examples=60)
 cuts = st.lists(st.integers(0, 60), max_size=4)
 seeds = st.integers(0, 1_000_000)
 

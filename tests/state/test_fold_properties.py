@@ -17,7 +17,7 @@ from topicfold.state.change import Outcome
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
-many = settings(max_examples=400, deadline=None)
+many = settings(max_examples=400)
 
 
 def state_of(log: Log, *, client_ring: int = 100) -> PartitionState:

@@ -64,9 +64,7 @@ def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 every_way = pytest.mark.usefixtures("_way")
 # The fixture stays as it is for all examples of a test.
-random = settings(
-    max_examples=EXAMPLES // 10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+random = settings(max_examples=EXAMPLES // 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @every_way

@@ -27,7 +27,7 @@ def test_every_small_name_finds_the_small_patterns_that_it_matches() -> None:
 
 
 @given(st.lists(patterns, max_size=12), st.data(), names)
-@settings(max_examples=EXAMPLES // 5, deadline=None)
+@settings(max_examples=EXAMPLES // 5)
 def test_what_stays_registered_is_found_and_nothing_else(texts: list[str], data: st.DataObject, name: str) -> None:
     index = index_of(texts)
     gone = {text for text in texts if data.draw(st.booleans())}

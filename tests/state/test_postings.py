@@ -52,7 +52,7 @@ class PostingsAgainstASet(RuleBasedStateMachine):
         assert len(self.postings) == len(self.oracle)
 
 
-PostingsAgainstASet.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+PostingsAgainstASet.TestCase.settings = settings(max_examples=40, stateful_step_count=25)
 TestPostings = PostingsAgainstASet.TestCase
 
 

@@ -53,7 +53,7 @@ class RareAgainstBags(RuleBasedStateMachine):
 
 
 TestRareAgainstBags = RareAgainstBags.TestCase
-TestRareAgainstBags.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestRareAgainstBags.settings = settings(max_examples=150, stateful_step_count=40)
 
 
 def test_chunks_split_so_that_none_grows_beyond_its_limit() -> None:

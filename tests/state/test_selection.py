@@ -30,14 +30,14 @@ def selected(topics: Topics, selector: Selector) -> list[int]:
 
 
 @given(histories, selectors.map(parse_selector))
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 def test_what_is_selected_is_what_matches(history: list[tuple[int, dict[str, str]]], selector: Selector) -> None:
     topics = Topics(history)
     assert selected(topics, selector) == matching(topics, selector)
 
 
 @given(histories, histories, st.lists(selectors.map(parse_selector), min_size=1, max_size=3))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_selecting_between_changes_makes_no_difference(
     before: list[tuple[int, dict[str, str]]], after: list[tuple[int, dict[str, str]]], tried: list[Selector]
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_number_that_stands_for_another_pair_now_is_no_integer_value_any_more(
 
 
 @given(histories, histories, st.integers(1, 3))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_a_key_is_made_comparable_in_steps_whatever_changes_between_them(
     before: list[tuple[int, dict[str, str]]], after: list[tuple[int, dict[str, str]]], most: int
 ) -> None:
@@ -102,7 +102,7 @@ def many() -> Topics:
         max_size=4,
     )
 )  # fmt: skip
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_large_and_small_postings_are_selected_alike(many: Topics, requirements: list[str]) -> None:
     selector = parse_selector(",".join(requirements))
     assert selected(many, selector) == matching(many, selector)
