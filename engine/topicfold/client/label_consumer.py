@@ -190,7 +190,10 @@ class LabelConsumer(PassedOn):
         return messages
 
     def pause(self, partitions: list[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`, as `Consumer.pause`."""
+        """Return no records of these partitions until `resume`, as `Consumer.pause`.
+
+        Where the group has to be joined anew, for Kafka's client died or got stuck, this is over: `on_assign` tells.
+        """
         self._subscribed.pause(partitions)
 
     def resume(self, partitions: list[TopicPartition]) -> None:
