@@ -12,8 +12,10 @@ from tests.benchmarks.report import Goal, Row, row, spread
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
 from tests.model.naive_selector import naive_tests
-from topicfold.model.names import DEFAULT_NAMESPACE
+from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
 from topicfold.model.selector_text import parse_selector
+from topicfold.runtime.found import Found, sections_of
+from topicfold.state.name_order import NameOrder
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
 
@@ -26,9 +28,10 @@ _REPEATS = 200
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """The same topics in our table and in plain dictionaries."""
+    """The same topics in our table, whose names' order is known from earlier finding, and in plain dictionaries."""
 
     table: TopicTable
+    order: NameOrder
     plain: dict[str, dict[str, str]]
 
 
@@ -59,14 +62,16 @@ def run(site: Site) -> Iterator[Row]:
 async def both_of(count: int) -> AsyncIterator[Both]:
     """Give `count` topics, folded and plain."""
     plain = {key_of(number): labels_of(number) for number in range(count)}
-    yield Both(folded_topics(count).topics[DEFAULT_NAMESPACE], plain)
+    table = folded_topics(count).topics[DEFAULT_NAMESPACE]
+    order = NameOrder(table.keys)
+    order.catch_up(count)
+    yield Both(table, order, plain)
 
 
 async def hits_of(both: Both, text: str) -> int:
     """Return how many topics both find, which have to be the same."""
-    table = both.table
-    ours = table.sorted_keys(select(table.index, table.live, parse_selector(text)))
-    assert ours == sorted(_scan(both.plain, text))
+    ours = _names(both, text)
+    assert ours == sorted(topic_of_key(DEFAULT_NAMESPACE, key) for key in _scan(both.plain, text))
     return len(ours)
 
 
@@ -77,9 +82,8 @@ async def set_seconds(both: Both, text: str) -> float:
 
 
 async def names_seconds(both: Both, text: str) -> float:
-    """Return the median seconds of a query that ends with sorted names."""
-    table, selector = both.table, parse_selector(text)
-    return _median_seconds(lambda: table.sorted_keys(select(table.index, table.live, selector)))
+    """Return the median seconds of a query that ends with full names in their order, its text read each time."""
+    return _median_seconds(lambda: _names(both, text))
 
 
 async def scan_seconds(both: Both, text: str) -> float:
@@ -97,6 +101,14 @@ async def reading_seconds(_: Both, text: str) -> float:
 async def naive_reading_seconds(_: Both, text: str) -> float:
     """Return the median seconds of reading a text with one regular expression a form."""
     return _median_seconds(lambda: naive_tests(text))
+
+
+def _names(both: Both, text: str) -> list[str]:
+    """Return the full names of those who are meant, in order, as a node that is asked in process does."""
+    table = both.table
+    numbers = select(table.index, table.live, parse_selector(text))
+    found = Found([*sections_of(DEFAULT_NAMESPACE, table, numbers)], lambda _: both.order)
+    return [name for section, some in found.all_after(None) for name in section.names(some)]
 
 
 def _median_seconds(work: Callable[[], object]) -> float:

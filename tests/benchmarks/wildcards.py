@@ -15,10 +15,12 @@ from tests.benchmarks.memory import growth, no_topics
 from tests.benchmarks.report import Goal, Row, row, spread
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
-from topicfold.model.names import DEFAULT_NAMESPACE
+from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
 from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
+from topicfold.runtime.found import Found, sections_of
 from topicfold.state.aggregate import NO_ETAG, Aggregate
 from topicfold.state.name_index import NameIndex
+from topicfold.state.name_order import NameOrder
 from topicfold.state.pattern_index import PatternIndex
 from topicfold.state.topic_table import Indexed, TopicTable
 
@@ -33,9 +35,10 @@ _TOPIC = Aggregate(bytes(16), True, NO_ETAG, 1, b"", 0)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Topics in a table, and patterns in an index and in a list."""
+    """Topics in a table, their names' order, and patterns in an index and in a list."""
 
     table: TopicTable
+    order: NameOrder
     registered: list[str]
     index: PatternIndex[int] = field(default_factory=PatternIndex)
 
@@ -48,8 +51,8 @@ def run(site: Site) -> Iterator[Row]:
         worker.run(compare)
         timings: dict[Callable[..., object], list[float]] = defaultdict(list)
         for _ in range(site.sizes.pairs):
-            for measured in (set_seconds, large_seconds, names_seconds, scan_seconds, match_seconds,
-                             naive_match_seconds, find_seconds, try_each_seconds):  # fmt: skip
+            for measured in (set_seconds, large_seconds, names_seconds, order_seconds, sort_seconds, scan_seconds,
+                             match_seconds, naive_match_seconds, find_seconds, try_each_seconds):  # fmt: skip
                 timings[measured].append(worker.run(measured) * 1e6)
     scan = "scan over names", timings[scan_seconds]
     slowest = f"wildcards: as a set of {count:,}, slowest of {len(PATTERNS)} patterns"
@@ -58,6 +61,8 @@ def run(site: Site) -> Iterator[Row]:
     yield row(large, "µs", timings[large_seconds], *scan, Goal("ours", "≤", 10))
     everyone = f"wildcards: all {count:,} with names"
     yield row(everyone, "µs", timings[names_seconds], *scan, Goal("ours", "≤", 30_000))
+    in_order = f"wildcards: all {count:,} with full names in order"
+    yield row(in_order, "µs", timings[order_seconds], "sorting them", timings[sort_seconds])
     walk = "walk over segments", timings[naive_match_seconds]
     one = "wildcards: one name against one pattern"
     yield row(one, "µs", timings[match_seconds], *walk, Goal("ours", "≤", 0.5))
@@ -86,7 +91,9 @@ async def named_topics(count: int) -> AsyncIterator[Subject]:
     forms = ["team-{0}__**", "team-{0}__*__*", "team-{0}__r{1}__**", "team-{0}__*__svc-{2}", "*__r{1}__svc-{2}",
              "*__*__svc-{2}", "*__r{2}__**", "team-{0}__r{1}__svc-{2}"]  # fmt: skip
     registered = [forms[n % len(forms)].format(n, n % 5, f"{n:07d}") for n in range(REGISTERED)]
-    subject = Subject(table, registered)
+    order = NameOrder(table.keys)
+    order.catch_up(count)
+    subject = Subject(table, order, registered)
     for number, text in enumerate(registered):
         subject.index.add(parse_pattern(text), number)
     yield subject
@@ -115,6 +122,25 @@ async def names_seconds(subject: Subject) -> float:
     """Return the seconds of a pattern that everyone matches, until there are names."""
     start = time.perf_counter()
     subject.table.keys_of(subject.table.names.matching(parse_pattern("**")))
+    return time.perf_counter() - start
+
+
+async def order_seconds(subject: Subject) -> float:
+    """Return the seconds of the same until there are full names in their order, which is known from earlier finding."""
+    table = subject.table
+    start = time.perf_counter()
+    numbers = table.names.matching(parse_pattern("**"))
+    found = Found([*sections_of(DEFAULT_NAMESPACE, table, numbers)], lambda _: subject.order)
+    names = [name for section, some in found.all_after(None) for name in section.names(some)]
+    taken = time.perf_counter() - start
+    assert len(names) == len(table)
+    return taken
+
+
+async def sort_seconds(subject: Subject) -> float:
+    """Return the seconds of sorting the full names of all topics."""
+    start = time.perf_counter()
+    sorted(topic_of_key(DEFAULT_NAMESPACE, key) for key in subject.table.keys)
     return time.perf_counter() - start
 
 

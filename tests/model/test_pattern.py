@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.model.naive_pattern import CASES, EXAMPLES, naive_matches, names, patterns
 from topicfold.errors import InvalidPattern
-from topicfold.model.pattern import minimal, parse_pattern
+from topicfold.model.pattern import parse_pattern
 
 SMALL_PATTERNS = [
     "__".join(segments)
@@ -99,24 +99,3 @@ def test_patterns_are_equal_by_text_and_separator() -> None:
     assert parse_pattern("a__*") == parse_pattern("a__*") != parse_pattern("b__*")
     assert parse_pattern("a", ".") != parse_pattern("a")
     assert len({parse_pattern("a__*"), parse_pattern("a__*")}) == 1
-
-
-@given(st.lists(patterns, max_size=8))
-@settings(max_examples=1_000)
-def test_the_fewest_patterns_match_what_all_match_and_none_is_covered_by_another(texts: list[str]) -> None:
-    kept = minimal(map(parse_pattern, texts))
-    for name in SMALL_NAMES:
-        assert any(each.matches(name) for each in kept) == any(naive_matches(text, name) for text in texts)
-    assert [str(each) for each in kept] == [
-        text for text in dict.fromkeys(texts) if not any(covers(other, text) for other in texts if other != text)
-    ]
-
-
-def covers(q: str, p: str) -> bool:
-    """Return whether q makes p redundant, as rule 7 of the specification has it."""
-    mine, theirs = q.split("__"), p.split("__")
-    is_open = mine[-1] == "**"
-    fixed = mine[:-1] if is_open else mine
-    if (len(theirs) < len(mine)) if is_open else (len(theirs) != len(mine) or theirs[-1] == "**"):
-        return False
-    return all(one == "*" or one == other for one, other in zip(fixed, theirs, strict=False))

@@ -21,6 +21,7 @@ from topicfold.model.selector_text import parse_selector
 from topicfold.runtime import finding, found, tried_names
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.found import Found
+from topicfold.state import name_order
 
 NAMESPACES = ("public/default", "public/default-2", "public/a")
 EVERYTHING = TopicQuery()
@@ -35,7 +36,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
         monkeypatch.setattr(finding, "_STEP", 1)
         monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
-        monkeypatch.setattr(found, "CHUNK", 2)
+        monkeypatch.setattr(name_order, "BLOCK", 2)
 
 
 @pytest.fixture

@@ -89,10 +89,6 @@ def test_the_digest_sum_does_not_depend_on_the_order_in_which_topics_came() -> N
     assert one.digest_sum == other.digest_sum != table(("a", live(1)), ("b", live(2))).digest_sum
 
 
-def test_keys_are_sorted_by_text_not_by_number() -> None:
-    assert table(("b", live(1)), ("a", live(2))).sorted_keys([0, 1]) == ["a", "b"]
-
-
 @pytest.mark.parametrize("left_out", [set(), {0}, {99}, {3, 4, 50}, set(range(0, 100, 2)), set(range(100))])
 def test_keys_come_in_the_order_of_numbers_however_many_are_left_out(left_out: set[int]) -> None:
     topics = table(*((f"t{number}", live(1)) for number in range(100)))

@@ -53,8 +53,8 @@ class Wishes:
         """Yield the live topics of a namespace."""
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
         if table is not None:
-            for number in table.live:
-                yield recorded_topic(topic_of_key(namespace, table.keys[number]))
+            for key in table.keys_of(table.live):
+                yield recorded_topic(topic_of_key(namespace, key))
 
     def of(self, name: TopicName) -> Wish | Unmet | None:
         """Return what a topic wants, None where it is gone, or wants nothing and has no Kafka topic."""

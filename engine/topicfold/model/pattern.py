@@ -8,8 +8,7 @@ Source: RocketMQ #10559; NATS's subjects.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -98,33 +97,6 @@ def parse_pattern(text: str | None, separator: str = SEPARATOR) -> Pattern:
     positions = tuple(position for position, segment in enumerate(segments) if segment not in (ONE, REST))
     shape = Shape(len(segments), segments[-1] == REST, positions, _picker(positions))
     return Pattern(segments, separator, shape, shape.pick(segments))
-
-
-def minimal(patterns: Iterable[Pattern]) -> list[Pattern]:
-    """Return the patterns without those that others cover, each once, in their order; their union stays the same.
-
-    >>> [str(each) for each in minimal(map(parse_pattern, ["pay__*", "pay__**", "pay__x__y", "pay"]))]
-    ['pay__**', 'pay']
-
-    Cost: O(patterns × shapes).
-    """
-    given = list(dict.fromkeys(patterns))
-    by_shape: defaultdict[Shape, set[Hashable]] = defaultdict(set)
-    for pattern in given:
-        by_shape[pattern.shape].add(pattern.literals)
-    return [
-        pattern
-        for pattern in given
-        if not any(_covers(shape, pattern) and shape.pick(pattern.segments) in literals
-                   for shape, literals in by_shape.items())
-    ]  # fmt: skip
-
-
-def _covers(shape: Shape, pattern: Pattern) -> bool:
-    """Return whether another pattern of `shape` whose literals are in `pattern` matches all that `pattern` matches."""
-    if shape == pattern.shape:
-        return False
-    return shape.admits(pattern.shape.count) and (shape.is_open or not pattern.shape.is_open)
 
 
 def _violation(segment: str, is_last: bool) -> str | None:

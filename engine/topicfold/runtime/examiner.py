@@ -84,10 +84,6 @@ class Examiner:
         self._running: dict[int, asyncio.Task[None]] = {}
         self._disbelieved: dict[tuple[int, str], float] = {}
 
-    def is_examining(self, partition: int) -> bool:
-        """Return whether an examination of `partition` goes on."""
-        return partition in self._running
-
     def examine(self, doubt: Doubt) -> None:
         """Begin to find out about `doubt`.
 

@@ -8,18 +8,17 @@ picked from the order of the namespace's names.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyroaring import BitMap
 
-from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName
+from topicfold.model.names import NON_PERSISTENT, PERSISTENT, TopicName, local_of_key
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
 MAX_SORTED = 10_000
 """Topics up to which a set is sorted each time; beyond it the order of all names is walked through."""
-CHUNK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,13 @@ class Section:
     def place(self) -> str:
         """What the full names of its topics begin with, and by which sections are in order."""
         return f"{self.domain}://{self.namespace}/"
+
+    def names(self, numbers: Iterable[int]) -> list[str]:
+        """Return the full names of these of its topics."""
+        place, keys = self.place, self.table.keys
+        if self.domain == PERSISTENT:
+            return [place + keys[number] for number in numbers]
+        return [place + local_of_key(keys[number]) for number in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Found:
         page: list[tuple[Section, list[int]]] = []
         for section, key in self._starts(last):
             numbers: list[int] = []
-            for chunk in self._chunks(section, key, most):
+            for chunk in self._chunks(section, key):
                 numbers += chunk
                 if len(numbers) >= most:
                     break
@@ -86,10 +92,10 @@ class Found:
                 yield section, last.key if last and section.place == place else ""
 
     def _numbers(self, section: Section, key: str) -> Iterator[int]:
-        for chunk in self._chunks(section, key, CHUNK):
+        for chunk in self._chunks(section, key):
             yield from chunk
 
-    def _chunks(self, section: Section, key: str, size: int) -> Iterator[Sequence[int]]:
+    def _chunks(self, section: Section, key: str) -> Iterator[Sequence[int]]:
         """Yield a section's topics above `key` in order, some at a time."""
         keys = section.table.keys
         if len(section.numbers) <= MAX_SORTED:
@@ -97,7 +103,7 @@ class Found:
             yield in_order[bisect_right(in_order, key, key=keys.__getitem__) :] if key else in_order
             return
         order = self.order_of(section.table)
-        while chunk := order.after(key, section.numbers, size):
+        while chunk := order.after(key, section.numbers):
             yield chunk
             key = keys[chunk[-1]]
 

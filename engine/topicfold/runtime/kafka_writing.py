@@ -271,7 +271,7 @@ class KafkaWriting(Writing):
             OutcomeUnknown: only some.
         """
         table = self._engine.states[self._engine.partition(name)].topics[name]
-        names = [recorded_topic(topic_of_key(name, table.keys[number])) for number in table.live]
+        names = [recorded_topic(topic_of_key(name, key)) for key in table.keys_of(table.live)]
         gate = asyncio.Semaphore(_AT_ONCE)
 
         async def end(topic: TopicName) -> None:

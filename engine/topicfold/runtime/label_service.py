@@ -57,11 +57,7 @@ class LabelService:
             raise InvalidRequest("no labels to find topics by")
         places = [await self._ready(namespace) for namespace in dict.fromkeys(namespaces)]
         found = await self._finding.find(places, TopicQuery(selector_of_labels(labels)), _everything)
-        return [
-            topic_of_key(section.namespace, section.table.keys[number])
-            for section, numbers in found.all_after(None)
-            for number in numbers
-        ]
+        return [name for section, numbers in found.all_after(None) for name in section.names(numbers)]
 
     async def get_all_labels(self, namespace: str) -> dict[str, list[str]]:
         """Return every label key in use in a namespace with its values, sorted.

@@ -14,8 +14,8 @@ from pyroaring import BitMap
 from topicfold.model.names import is_transaction_topic, local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Equals, Selector
-from topicfold.runtime.found import CHUNK, Found
-from topicfold.runtime.slices import Slice
+from topicfold.runtime.found import Found
+from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.state.topic_table import TopicTable
 
 

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 SLICE_SECONDS = 0.001
 MAX_AT_ONCE = 64
+CHUNK = 256
+"""So many topics are gone through before anybody looks whether a slice is used up."""
 
 T = TypeVar("T")
 

@@ -157,7 +157,7 @@ class Watches:
                 numbers = BitMap([each for each in numbers if subject.may_see(namespace, table.grants[each])])
             if len(names) + len(numbers) > MAX_HASHED:
                 return None
-            names += [topic_of_key(namespace, table.keys[each]) for each in numbers]
+            names += [topic_of_key(namespace, key) for key in table.keys_of(numbers)]
         return topic_list_hash(names)
 
     def leave(self, watcher: Member) -> None:

@@ -16,11 +16,12 @@ import orjson
 from starlette.responses import Response
 
 from topicfold.errors import Overloaded
-from topicfold.model.names import parse_topic, topic_of_key
+from topicfold.model.names import parse_topic
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
-from topicfold.runtime.found import CHUNK, Found
+from topicfold.runtime.found import Found
+from topicfold.runtime.slices import CHUNK
 from topicfold.server.answers import JSON_TYPE, read_headers
 from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import LongAnswer
@@ -47,7 +48,7 @@ class FoundAnswer:
         if sum(len(numbers) for _, numbers in picked) > limit:
             picked[-1][1].pop()
             section, numbers = next(each for each in reversed(picked) if each[1])
-            last = parse_topic(topic_of_key(section.namespace, section.table.keys[numbers[-1]]))
+            last = parse_topic(section.names(numbers[-1:])[0])
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
         written = await self.items.page([(section.namespace, section.table, numbers) for section, numbers in picked])
         return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)
@@ -100,11 +101,7 @@ class FoundAnswer:
         """Return the hash of all names that were found, None where they are many."""
         if self.found.count > MAX_HASHED:
             return None
-        return topic_list_hash(
-            topic_of_key(section.namespace, section.table.keys[number])
-            for section in self.found.sections
-            for number in section.numbers
-        )
+        return topic_list_hash(name for section in self.found.sections for name in section.names(section.numbers))
 
 
 def _tail(end: dict[str, str]) -> bytes:

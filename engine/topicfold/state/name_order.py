@@ -7,8 +7,8 @@ where nobody does.
     >>> from pyroaring import BitMap
     >>> order = NameOrder(["pay", "billing", "orders"])
     >>> order.catch_up(10)
-    >>> order.after("", BitMap([0, 1, 2]), 2), order.after("orders", BitMap([0, 1, 2]), 2)
-    ([1, 2], [0])
+    >>> order.after("", BitMap([0, 1, 2])), order.after("billing", BitMap([0, 1]))
+    ([1, 2, 0], [0])
 
 Source: `sortedcontainers` (blocks behind a list of their last entries), with numbers in the place of names.
 """
@@ -48,20 +48,20 @@ class NameOrder:
             self._add(number)
         self._known = until
 
-    def after(self, key: str, among: BitMap, most: int) -> list[int]:
-        """Return up to `most` of `among`, in the order of their keys, of those in order whose key is above `key`.
+    def after(self, key: str, among: BitMap) -> list[int]:
+        """Return those `among` whose keys are next above `key`, in the order of their keys, as many as a block holds.
+
+        Only those in order are found; no more of them are left where none is.
 
         Cost: 50 ns for each key that is passed over or returned.
         """
-        found: list[int] = []
         first = bisect_right(self._lasts, key)
         for index in range(first, len(self._blocks)):
             block = self._block(index)
             start = bisect_right(block, key, key=self._keys.__getitem__) if index == first else 0
-            found += [number for number in (block[start:] if start else block) if number in among]
-            if len(found) >= most:
-                break
-        return found[:most]
+            if found := [number for number in (block[start:] if start else block) if number in among]:
+                return found
+        return []
 
     def _add(self, number: int) -> None:
         key = self._keys[number]

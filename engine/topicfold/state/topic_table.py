@@ -322,11 +322,6 @@ class TopicTable:
             start = number + 1
         return found + keys[start:]
 
-    def sorted_keys(self, numbers: Iterable[int]) -> list[str]:
-        """Return the keys of `numbers`, sorted."""
-        keys = self.keys
-        return sorted([keys[number] for number in numbers])
-
     def __len__(self) -> int:
         return len(self.live)
 
