@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import publish, published_sequence
+from topicfold.compaction.publishing import publish, published_sequence, require_usable
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -55,6 +55,7 @@ class Compactor:
         """Open the snapshot at `root`; there need not be one yet.
 
         Raises:
+            BadSetting: no snapshot can be there.
             WrongSnapshot: it is of another log, or of a newer version.
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
             SnapshotUnreadable: they cannot be listed.
@@ -64,6 +65,7 @@ class Compactor:
         self._slices = slices
         self._keep = keep
         self._claims = Claims(root, lease_seconds=lease_seconds)
+        require_usable(root)
         root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
         if self.base.commit:

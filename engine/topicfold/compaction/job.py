@@ -88,7 +88,7 @@ def compact(
     started, between two batches, or at once where it is sent again; `stops` is called when the first comes.
 
     Raises:
-        BadSetting: there is no such log.
+        BadSetting: there is no such log, or no snapshot can be where it is to be.
         WrongLog: it is no log of ours, or shorter than the snapshot, or was replaced by another one meanwhile.
         WrongSnapshot: the snapshot is of another log, or ends before the log begins.
         SnapshotDamaged: there are commits, and none is whole.

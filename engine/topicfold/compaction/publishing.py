@@ -9,6 +9,7 @@ of two writers of one such number Delta lets one through.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,13 +21,30 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from topicfold.errors import SnapshotDamaged
+from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile, read_commit
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
+_UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\[\]^|\ud800-\udfff]")
+"""What Delta takes for something else in a directory's name, or ends of: seen with deltalake 1.6.6."""
+
 APPLICATION = "topicfold"
 """What Delta knows us as; the version of our transactions is the commit's sequence."""
+
+
+def require_usable(root: Path) -> None:
+    """Return if Delta tables can lie in this directory.
+
+    Raises:
+        BadSetting: its name, or that of one it lies in, is not what Delta would write to.
+    """
+    path = str(root.absolute())
+    if found := _UNUSABLE.search(path):
+        raise BadSetting(
+            f"no Delta table can lie in {path!r}: its libraries take {found[0]!r} for something else",
+            hint="Name a directory without \\ [ ] ^ |, control characters, and % before two hexadecimal digits.",
+        )
 
 
 def publish(root: Path, newest: Commit) -> None:

@@ -1,0 +1,41 @@
+"""Where snapshots can be, as long as Delta's libraries are what they are."""
+
+from __future__ import annotations
+
+import os
+import string
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from tests.snapshot.making import compacted_further
+from topicfold.errors import BadSetting
+from topicfold.log.identity import establish_identity
+from topicfold.log.memory import MemoryLog, MemoryStore
+
+UNUSABLE = "\\[]^|"
+
+
+async def log() -> MemoryLog:
+    opened = MemoryLog(MemoryStore(2))
+    await establish_identity(opened, b"L" * 16)
+    return opened
+
+
+async def test_a_directory_with_any_other_character_in_its_name_holds_one(tmp_path: Path) -> None:
+    usable = "".join(sorted({*string.printable.strip(), " ", *"äю中😀"} - {*UNUSABLE, "/"})) + "%4"
+    root = tmp_path / usable
+    commit = await compacted_further(await log(), root)
+    assert pa.table(DeltaTable(str(root / "commits")).to_pyarrow_table())["sequence"].to_pylist() == [commit.sequence]
+    assert os.listdir(tmp_path) == [usable]
+
+
+@pytest.mark.parametrize("name", [*UNUSABLE, "%41", "%fF", "\n", "\x7f", "\udcff"])
+async def test_one_that_delta_would_take_for_another_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(BadSetting, match="no Delta table can lie in"):
+        await compacted_further(await log(), tmp_path / f"a{name}b" / "snapshot")
+    assert not os.listdir(tmp_path)
