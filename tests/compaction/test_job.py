@@ -31,7 +31,7 @@ from tests.prerequisites import CHECKOUT
 from topicfold.compaction import job as jobs
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
-from topicfold.compaction.job import _REFUSED, CompactOptions, compact
+from topicfold.compaction.job import _REFUSED, CompactOptions, compact, log_facts
 from topicfold.compaction.sources import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog, WrongSnapshot
@@ -122,6 +122,31 @@ def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: 
     with pytest.raises(WrongLog, match="another log"):
         compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), replace_log)
     assert sequences(root) == [1]
+
+
+def test_a_log_that_is_away_for_a_moment_behind_a_batch_is_waited_for(
+    tmp_path: Path, spark: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, asked = settings_of(log_file=tmp_path / "log.db"), []
+    append(log, random_values(6, 20))
+
+    async def facts(settings: Settings) -> LogFacts:
+        asked.append(settings)
+        if len(asked) in {2, 3}:
+            raise LogUnavailable("no answer")
+        return await log_facts(settings)
+
+    monkeypatch.setattr(jobs, "log_facts", facts)
+    monkeypatch.setattr(jobs, "_PAUSE_SECONDS", 0.0)
+    job(log, tmp_path / "snapshot", spark)
+    assert sequences(tmp_path / "snapshot") == [1]
+    assert len(asked) == 4
+    asked.clear()
+    append(log, random_values(7, 20))
+    monkeypatch.setattr(jobs, "_AWAY_SECONDS", -1.0)
+    with pytest.raises(LogUnavailable, match="no answer"):
+        job(log, tmp_path / "snapshot", spark)
+    assert sequences(tmp_path / "snapshot") == [1]
 
 
 def test_a_checkpoint_that_is_behind_is_passed_over(log: Settings, tmp_path: Path, spark: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,9 +24,8 @@ from topicfold.compaction.sources import LogFacts, stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
-from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
+from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
-from topicfold.log.port import LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -39,6 +39,9 @@ _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.E
 _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
 """What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
+_AWAY_SECONDS = 120.0
+"""So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
+_PAUSE_SECONDS = 1.0
 _CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): ")
 
 
@@ -174,25 +177,6 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
             )
 
 
-def _require_same_log(settings: Settings, identity: LogIdentity) -> None:
-    """Return if the log still is the one with this `identity`: Spark goes on with whatever bears the name.
-
-    Raises:
-        BadSetting: there is none any more.
-        WrongLog: it is another one.
-        LogUnavailable, ClusterUnavailable: it does not answer.
-
-    Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
-    """
-    found = asyncio.run(log_facts(settings)).identity
-    if found != identity:
-        raise WrongLog(
-            f"the log is another log now, {found.incarnation.hex()}: it was {identity.incarnation.hex()} "
-            "when this job began",
-            hint="Restore the log. To compact the other one, name another directory for its snapshot.",
-        )
-
-
 async def _require_same_records(settings: Settings, root: Path, commit: Commit | None) -> None:
     if commit is None:
         return
@@ -276,8 +260,34 @@ class _Job:
     def _fold(self, records: DataFrame, plan: Plan) -> list[SliceResult]:
         """Fold one batch, if what was read is the log that the job began with: incarnations never come back."""
         results = run_on_spark(records, self._keys, plan)
-        _require_same_log(self._settings, self._facts.identity)
+        self._require_same_log()
         return results
+
+    def _require_same_log(self) -> None:
+        """Return if the log still is the one that the job began with: Spark goes on with whatever bears the name.
+
+        Raises:
+            BadSetting: there is none any more.
+            WrongLog: it is another one.
+            LogUnavailable, ClusterUnavailable: it does not answer for as long as Spark waits for it, or until a stop.
+
+        Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
+        """
+        identity, until = self._facts.identity, time.monotonic() + _AWAY_SECONDS
+        while True:
+            try:
+                found = asyncio.run(log_facts(self._settings)).identity
+                break
+            except (LogUnavailable, ClusterUnavailable):
+                if self._stop.is_said or time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+        if found != identity:
+            raise WrongLog(
+                f"the log is another log now, {found.incarnation.hex()}: it was {identity.incarnation.hex()} "
+                "when this job began",
+                hint="Restore the log. To compact the other one, name another directory for its snapshot.",
+            )
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""
