@@ -70,3 +70,18 @@ def test_partitions_know_nothing_of_each_other() -> None:
     window = Window({0: 0, 1: 0})
     window.add(1, turn(3), b"")
     assert offsets(window, 0) == []
+
+
+def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() -> None:
+    window = Window({0: 10, 1: 0}, size=100)
+    for offset, is_live in ((10, True), (20, False), (21, True), (30, False)):
+        window.add(0, NamespaceTurn("a/b", is_live, offset), b"")
+    window.extend(0, 0, [(NamespaceTurn("a/c", False, 3), b""), (NamespaceTurn("a/b", False, 5), b"")])
+    assert [window.has_ended(0, "a/b", start) for start in (0, 30, 31)] == [True, True, False]
+    assert [window.has_ended(0, "a/c", start) for start in (3, 4)] == [True, False]
+    assert not window.has_ended(1, "a/b", 0)
+    window.add(0, turn(129), b"")
+    assert window.has_ended(0, "a/b", 30)
+    assert not window.has_ended(0, "a/c", 0)
+    window.add(0, turn(131), b"")
+    assert not window.has_ended(0, "a/b", 0)

@@ -1,6 +1,7 @@
 """The rest: what the window has for a subject after some positions, in parts, made once for all who ask the same.
 
-When a node goes away, all its watchers come to another one at once, and most have the same cursors.
+When a node goes away, all its watchers come to another one at once, and most have the same cursors. Of a namespace that
+has ended since nothing is told but that: who may watch the one that bears its name now may not have been let into it.
 """
 
 from __future__ import annotations
@@ -52,9 +53,12 @@ class Rest:
     def after(self, subject: Subject, positions: Positions) -> Part:
         """Return the next part after `positions`, none of which may be below the window's floor.
 
-        It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where a namespace
-        does, or time is up. Cost: O(`PART` frames), or nothing.
+        It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where time is up.
+        Cost: O(`PART` frames), or nothing.
         """
+        ended = self._ended(subject, positions)
+        if ended is not None:
+            return Part((), positions, None, Reset.of_end(ended))
         whole = subject, tuple(sorted(positions.items()))
         for_now = whole, tuple([self._states[partition].position for partition in sorted(positions)])
         part = self._parts.get(whole) or self._parts.get(for_now)
@@ -64,6 +68,13 @@ class Rest:
             if len(self._parts) > MAX_PARTS:
                 self._parts.popitem(last=False)
         return part
+
+    def _ended(self, subject: Subject, after: Positions) -> str | None:
+        """Return a namespace of the subject that has ended after these positions, None where none has."""
+        has_ended = self._window.has_ended
+        return next(
+            (each for each in subject.namespaces for at, start in after.items() if has_ended(at, each, start)), None
+        )
 
     def _made(self, subject: Subject, after: Positions) -> tuple[Part, bool]:
         """Return the part, and whether it is the same whatever comes."""
@@ -76,17 +87,14 @@ class Rest:
             end = (positions[partition] // PART + 1) * PART
             for effect, audit in self._window.between(partition, positions[partition], min(end, folded)):
                 positions[partition] = effect.offset + 1
-                if effect.namespace not in subject.namespaces:
+                if effect.namespace not in subject.namespaces or not isinstance(effect, TopicDelta):
                     continue
-                if isinstance(effect, TopicDelta):
-                    frame = self._frame(subject, effect, audit, positions)
-                    if frame is not None:
-                        frames.append(frame)
-                        said = positions.copy()
-                    if subject.query.regex and monotonic() > until:
-                        return Part(tuple(frames), positions, said, None), True
-                elif not effect.is_live:
-                    return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
+                frame = self._frame(subject, effect, audit, positions)
+                if frame is not None:
+                    frames.append(frame)
+                    said = positions.copy()
+                if subject.query.regex and monotonic() > until:
+                    return Part(tuple(frames), positions, said, None), True
             positions[partition] = min(end, folded)
             if end <= folded:
                 return Part(tuple(frames), positions, said, None), True

@@ -42,6 +42,8 @@ class Window:
         self._offsets = {partition: array("q") for partition in starts}
         self._seen: dict[int, list[bytes]] = {partition: [] for partition in starts}
         self._first = dict.fromkeys(starts, 0)
+        self._ends: dict[int, dict[str, int]] = {partition: {} for partition in starts}
+        """Where namespaces ended last, in the order of the log."""
 
     def start(self, partition: int) -> int:
         """Return from where on the window may hold events."""
@@ -57,13 +59,16 @@ class Window:
 
     def add(self, partition: int, effect: Effect, audit: bytes) -> None:
         """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
-        offsets, seen = self._offsets[partition], self._seen[partition]
+        offsets, seen, ends = self._offsets[partition], self._seen[partition], self._ends[partition]
+        _note_end(ends, effect)
         offsets.append(effect.offset)
         seen.append(_packed(effect, audit))
         first, oldest = self._first[partition], effect.offset + 1 - self._size
         while offsets[first] < oldest:
             seen[first] = b""
             first += 1
+        while ends and ends[next(iter(ends))] < oldest:
+            del ends[next(iter(ends))]
         if first > _KEPT_BEFORE_FIRST and first > len(seen) // 4:
             del offsets[:first], seen[:first]
             first = 0
@@ -80,6 +85,18 @@ class Window:
         self._seen[partition] = [_packed(effect, audit) for effect, audit in seen] + self._seen[partition][first:]
         self._first[partition] = 0
         self._starts[partition] = start
+        ends: dict[str, int] = {}
+        for effect, _ in seen:
+            _note_end(ends, effect)
+        later = self._ends[partition]
+        self._ends[partition] = {each: offset for each, offset in ends.items() if each not in later} | later
+
+    def has_ended(self, partition: int, namespace: str, start: int) -> bool:
+        """Return whether a namespace of the partition ended in an event from position `start` on.
+
+        Complete only where `start` is not below the floor. Cost: O(1).
+        """
+        return self._ends[partition].get(namespace, -1) >= start
 
     def between(self, partition: int, start: int, end: int) -> list[Seen]:
         """Return the effects of events from position `start` on that lie before `end`, in order.
@@ -89,6 +106,12 @@ class Window:
         offsets, first = self._offsets[partition], self._first[partition]
         places = slice(bisect_left(offsets, start, first), bisect_left(offsets, end, first))
         return [_unpacked(each) for each in self._seen[partition][places]]
+
+
+def _note_end(ends: dict[str, int], effect: Effect) -> None:
+    if isinstance(effect, NamespaceTurn) and not effect.is_live:
+        ends.pop(effect.namespace, None)
+        ends[effect.namespace] = effect.offset
 
 
 def _packed(effect: Effect, audit: bytes) -> bytes:

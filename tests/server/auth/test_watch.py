@@ -157,6 +157,21 @@ async def test_nobody_goes_on_from_the_cursor_of_somebody_who_sees_other_topics(
             assert await stream.rest() == []
 
 
+@pytest.mark.parametrize("form", [{}, LINES], ids=["events", "lines"])
+async def test_a_former_life_of_a_namespace_is_told_to_nobody_who_watches_the_present_one(
+    acme: RestNode, port: int, form: dict[str, str]
+) -> None:
+    before = (await acme.send("GET", f"/api/v1/topics?{QUERY}", authorization=ROOT)).json()["position"]
+    await label(acme, SECRET, k="1")
+    await root(acme, "DELETE", f"{NAMESPACE}?force=true")
+    await root(acme, "PUT", NAMESPACE)
+    await root(acme, "POST", f"{NAMESPACE}/permissions/ann", ["watch", "list-topics"])
+    query = f"{QUERY}&since={before}&timeoutSeconds=1"
+    async with opened(port, query, authorization=bearer("ann"), **form) as stream:
+        assert [frame.kind for frame in await stream.rest()] == ["RESET", "BOOKMARK"]
+        assert names(stream) == set()
+
+
 async def test_a_watch_ends_with_the_token(acme: RestNode, port: int) -> None:
     token = f"Bearer {issuer().token(sub='ann', exp=int(time.time()) - LEEWAY_SECONDS + 4)}"
     async with opened(port, QUERY, authorization=token) as stream:
