@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from tests.runtime.nodes import ORDERS, Node
+from tests.runtime.nodes import ORDERS, Node, turns
 from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
@@ -129,6 +129,31 @@ async def test_one_that_is_unregistered_hears_no_more(node: Node, service: Label
     await node.label(team="ops")
     await other.all(1)
     assert heard.calls == []
+
+
+async def test_one_that_unregisters_while_it_is_told_of_a_namespaces_end_hears_no_more(
+    node: Node, service: LabelService
+) -> None:
+    may_go_on, told = asyncio.Event(), Heard()
+
+    async def until_the_second(topic: str, labels: Labels | None) -> None:
+        await told(topic, labels)
+        if len(told.calls) > 1:
+            service.unregister_label_listener("public/pay", until_the_second)
+        await may_go_on.wait()
+
+    await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+    names = [parse_topic(f"public/pay/{local}") for local in "abc"]
+    for name in names:
+        await node.writing.create_topic(name, TopicRecord(), node.asked())
+    service.register_label_listener("public/pay", until_the_second)
+    for name in names:
+        await node.writing.delete_topic(name, node.asked())
+    await node.writing.delete_namespace("public/pay", node.asked(), force=True)
+    may_go_on.set()
+    await told.all(2)
+    await turns(10)
+    assert told.calls == [("a", None), ("b", None)]
 
 
 async def test_a_stopped_service_takes_no_listeners(service: LabelService, heard: Heard) -> None:
