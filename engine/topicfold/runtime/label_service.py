@@ -31,7 +31,10 @@ _log = structlog.get_logger(__name__)
 
 Labels = Mapping[str, str]
 LabelListener = Callable[[str, Labels | None], Awaitable[None] | None]
-"""Takes a topic's full name and all of its labels, None where it was deleted. A plain function runs in a thread."""
+"""Takes a topic's full name and all of its labels, None where it was deleted.
+
+A plain function runs in a thread, so it may wait; it must not touch what belongs to the loop, this service included.
+"""
 
 
 class LabelService:
