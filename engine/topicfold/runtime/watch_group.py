@@ -46,13 +46,15 @@ TOO_OLD = Reset("too_old", "the position is too far back")
 class Subject:
     """What is watched: the topics that `query` means in `namespaces`, as `encoding` writes them.
 
-    `viewer` None may see everything.
+    `viewer` None may see everything. Where not `tells_former_lives`, whoever goes on from before a namespace ended is
+    told of that and of nothing before: who may watch the one that bears its name now may not have been let into it.
     """
 
     query: TopicQuery
     namespaces: tuple[str, ...]
     encoding: Encoding
     viewer: Viewer | None = None
+    tells_former_lives: bool = True
 
     def may_see(self, namespace: str, grants: Grants) -> bool:
         """Return whether a topic with these grants of its own may be shown, whether it is watched or not."""

@@ -1,7 +1,6 @@
 """The rest: what the window has for a subject after some positions, in parts, made once for all who ask the same.
 
-When a node goes away, all its watchers come to another one at once, and most have the same cursors. Of a namespace that
-has ended since nothing is told but that: who may watch the one that bears its name now may not have been let into it.
+When a node goes away, all its watchers come to another one at once, and most have the same cursors.
 """
 
 from __future__ import annotations
@@ -53,11 +52,10 @@ class Rest:
     def after(self, subject: Subject, positions: Positions) -> Part:
         """Return the next part after `positions`, none of which may be below the window's floor.
 
-        It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where time is up.
-        Cost: O(`PART` frames), or nothing.
+        It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where a namespace
+        does, or time is up. Cost: O(`PART` frames), or nothing.
         """
-        ended = self._ended(subject, positions)
-        if ended is not None:
+        if not subject.tells_former_lives and (ended := self._ended(subject, positions)) is not None:
             return Part((), positions, None, Reset.of_end(ended))
         whole = subject, tuple(sorted(positions.items()))
         for_now = whole, tuple([self._states[partition].position for partition in sorted(positions)])
@@ -87,14 +85,17 @@ class Rest:
             end = (positions[partition] // PART + 1) * PART
             for effect, audit in self._window.between(partition, positions[partition], min(end, folded)):
                 positions[partition] = effect.offset + 1
-                if effect.namespace not in subject.namespaces or not isinstance(effect, TopicDelta):
+                if effect.namespace not in subject.namespaces:
                     continue
-                frame = self._frame(subject, effect, audit, positions)
-                if frame is not None:
-                    frames.append(frame)
-                    said = positions.copy()
-                if subject.query.regex and monotonic() > until:
-                    return Part(tuple(frames), positions, said, None), True
+                if isinstance(effect, TopicDelta):
+                    frame = self._frame(subject, effect, audit, positions)
+                    if frame is not None:
+                        frames.append(frame)
+                        said = positions.copy()
+                    if subject.query.regex and monotonic() > until:
+                        return Part(tuple(frames), positions, said, None), True
+                elif not effect.is_live:
+                    return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
             positions[partition] = min(end, folded)
             if end <= folded:
                 return Part(tuple(frames), positions, said, None), True

@@ -85,7 +85,7 @@ class Watching:
         self._refuse_too_many(actor_of(request.scope))
         await node.reading.settle(partitions, asked_to_read(request, node))
         viewer = self.viewer_of(request, wanted.namespaces)
-        subject = Subject(wanted.query, wanted.namespaces, encoding, viewer)
+        subject = Subject(wanted.query, wanted.namespaces, encoding, viewer, node.may_do_everything(request))
         start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
         if start.since is None:
             if start.reset is None:

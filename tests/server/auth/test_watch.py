@@ -170,6 +170,8 @@ async def test_a_former_life_of_a_namespace_is_told_to_nobody_who_watches_the_pr
     async with opened(port, query, authorization=bearer("ann"), **form) as stream:
         assert [frame.kind for frame in await stream.rest()] == ["RESET", "BOOKMARK"]
         assert names(stream) == set()
+    async with opened(port, query, authorization=ROOT, **form) as stream:
+        assert [frame.kind for frame in await stream.rest()] == ["MODIFIED", "RESET", "BOOKMARK"]
 
 
 async def test_a_watch_ends_with_the_token(acme: RestNode, port: int) -> None:
