@@ -1,7 +1,19 @@
-"""`python -m topicfold` is the command `topicfold`."""
+"""The command `topicfold`, also as `python -m topicfold`. An interrupt while it is loaded ends it as any other does."""
 
 import sys
 
-from topicfold.cli.main import main
+_INTERRUPTED = 130
+"""The exit code, whose table is not loaded yet."""
 
-sys.exit(main())
+
+def main() -> int:
+    """Load the command line and run one command; return its exit code."""
+    try:
+        from topicfold.cli.main import main as run
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

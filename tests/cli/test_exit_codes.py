@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -315,3 +316,18 @@ def test_a_disk_that_is_full_is_told_as_the_outputs_unless_it_is_a_files(
     ended = run("topics", "list")
     assert ended.code == 1
     assert says in ended.err
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -> None:
+    pressed = (
+        "import signal, sys, types\n"
+        "def find_spec(name, *_): return signal.raise_signal(signal.SIGINT) if name == 'typer' else None\n"
+        "sys.meta_path.insert(0, types.SimpleNamespace(find_spec=find_spec))\n"
+    )
+    scripts = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, function = scripts["topicfold"].partition(":")
+    by_script = f"from {module} import {function}; sys.exit({function}())"
+    by_module = "import runpy; runpy.run_module('topicfold', run_name='__main__')"
+    for way in (by_script, by_module):
+        ended = subprocess.run([sys.executable, "-c", pressed + way], capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
