@@ -15,7 +15,7 @@ from topicfold.errors import BadSetting
 from topicfold.log.identity import establish_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 
-UNUSABLE = "\\[]^|"
+UNUSABLE = "\\"
 
 
 async def log() -> MemoryLog:
@@ -39,3 +39,12 @@ async def test_one_that_delta_would_take_for_another_is_refused_before_anything_
     with pytest.raises(BadSetting, match="no Delta table can lie in"):
         await compacted_further(await log(), tmp_path / f"a{name}b" / "snapshot")
     assert not os.listdir(tmp_path)
+
+
+async def test_one_that_a_link_leads_to_counts_as_well(tmp_path: Path) -> None:
+    link, directory = tmp_path / "link", tmp_path / "a%41b"
+    directory.mkdir()
+    link.symlink_to(directory)
+    with pytest.raises(BadSetting, match="a%41b"):
+        await compacted_further(await log(), link / "snapshot")
+    assert not os.listdir(directory)

@@ -26,7 +26,7 @@ from topicfold.snapshot.commits import Commit, DataFile, read_commit
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
-_UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\[\]^|\ud800-\udfff]")
+_UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
 """What Delta takes for something else in a directory's name, or ends of: seen with deltalake 1.6.6."""
 
 APPLICATION = "topicfold"
@@ -37,13 +37,13 @@ def require_usable(root: Path) -> None:
     """Return if Delta tables can lie in this directory.
 
     Raises:
-        BadSetting: its name, or that of one it lies in, is not what Delta would write to.
+        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to.
     """
-    path = str(root.absolute())
+    path = str(root.resolve())
     if found := _UNUSABLE.search(path):
         raise BadSetting(
             f"no Delta table can lie in {path!r}: its libraries take {found[0]!r} for something else",
-            hint="Name a directory without \\ [ ] ^ |, control characters, and % before two hexadecimal digits.",
+            hint="Name a directory without \\, control characters, and % before two hexadecimal digits.",
         )
 
 
