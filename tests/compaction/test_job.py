@@ -382,6 +382,35 @@ def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path, spark: dic
         compact(log, options, print)
 
 
+def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, spark: dict[str, str]) -> None:
+    log, checkpoint = settings_of(log_file=tmp_path / "log.db"), tmp_path / "checkpoint"
+    append(log, random_values(10, 60))
+
+    def put_in_the_way(done: Done, facts: LogFacts) -> None:
+        (taken,) = (each for each in checkpoint.iterdir() if each.is_dir())
+        shutil.rmtree(taken)
+        taken.touch()
+
+    options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, checkpoint=checkpoint, spark=spark)
+    with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/checkpoint cannot be written: "):
+        compact(log, options, put_in_the_way)
+
+
+@pytest.mark.parametrize(
+    ("says", "is_of_checkpoint"),
+    [
+        ("java.io.IOException: No space left on device SQLSTATE: XXKST", True),
+        ("File file:/snapshot/checkpoint/sqlite-00/offsets does not exist SQLSTATE: XXKST", True),
+        ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node", False),
+        ("java.io.FileNotFoundException: /etc/ca.pem (Permission denied)", False),
+    ],
+)
+def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_it_says_so(
+    says: str, is_of_checkpoint: bool
+) -> None:
+    assert is_of_checkpoint is jobs._is_of_checkpoint(says, Path("/snapshot/checkpoint"))
+
+
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:
     """Return what compacts `log`, to be run with `ENVIRONMENT`."""
     places = ["--log", str(log.log_file), "--snapshot", str(root)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.E
                  errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip
 _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
 """What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
+_NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _AWAY_SECONDS = 120.0
 """So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
@@ -235,7 +237,10 @@ class _Job:
                 query.awaitTermination()
         except StreamingQueryException as error:
             if self._error is None:
-                raise self._translated(error) from error
+                ended = self._translated(error)
+                if isinstance(ended, LogUnavailable) and _is_of_checkpoint(ended.reason, root):
+                    raise unwritable(root, ended.reason, "checkpoint") from error
+                raise ended from error
         if self._error is not None and not isinstance(self._error, _Stopped):
             raise self._error
 
@@ -322,3 +327,8 @@ class _Job:
         if given_up := self._compactor.base.given_up:
             name += f"-without-{given_up}"
         return name
+
+
+def _is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
+    """Return whether a stream that ended between two batches, for this `reason`, could not keep its plans."""
+    return str(checkpoint.absolute()) in reason or _NO_ROOM.search(reason) is not None
