@@ -110,6 +110,15 @@ def test_a_log_that_lost_its_end_and_grew_again_is_refused(tmp_path: Path, spark
     assert sequences(tmp_path / "snapshot") == [done.commit.sequence]
 
 
+def test_a_log_that_is_moved_away_while_the_job_runs_is_said_to_be_gone(tmp_path: Path, spark: dict[str, str]) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(4, 60))
+    options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, slices=2, spark=spark)
+    with pytest.raises(LogUnavailable, match=r"there is no log .*/log\.db any more"):
+        compact(log, options, lambda done, facts: log.log_file.rename(tmp_path / "moved.db"))
+    assert not log.log_file.exists()
+
+
 def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: Path, spark: dict[str, str]) -> None:
     log, other, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "other.db", tmp_path / "snapshot"
     append(log, random_values(4, 60))

@@ -44,7 +44,7 @@ _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentMod
 _AWAY_SECONDS = 120.0
 """So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
 _PAUSE_SECONDS = 1.0
-_CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): ")
+_CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): |topicfold\.errors\.\w+: ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from topicfold.errors import LogUnavailable
 from topicfold.log.sqlite_file import SqliteFile
 
 NAME = "topicfold_sqlite"
@@ -70,7 +71,11 @@ class SqliteReader(DataSourceStreamReader):
         return _offsets(self._start)
 
     def latestOffset(self) -> Offsets:  # noqa: N802 - Spark's name
-        """Return where the next batch ends."""
+        """Return where the next batch ends.
+
+        Raises:
+            LogUnavailable: the file is gone.
+        """
         ends = self._end or [bound.end for bound in self._open().bounds()]
         left = self._rows
         for partition, end in enumerate(ends):
@@ -86,7 +91,11 @@ class SqliteReader(DataSourceStreamReader):
         return [Range(int(each), start.get(each, 0), to) for each, to in end.items() if to > start.get(each, 0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the records of one range. Runs on an executor."""
+        """Yield the records of one range. Runs on an executor.
+
+        Raises:
+            LogUnavailable: the file is gone.
+        """
         assert isinstance(partition, Range)  # noqa: S101 - Spark gives back what `partitions` made
         file = self._open()
         try:
@@ -104,7 +113,11 @@ class SqliteReader(DataSourceStreamReader):
             file.close()
 
     def _open(self) -> SqliteFile:
-        return SqliteFile(Path(self._path), partitions=len(self._said))
+        path = Path(self._path)
+        if not path.exists():
+            # To open it would make an empty one.
+            raise LogUnavailable(f"there is no log {path} any more")
+        return SqliteFile(path, partitions=len(self._said))
 
 
 def _numbers(text: str) -> list[int]:

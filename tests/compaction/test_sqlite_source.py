@@ -1,0 +1,19 @@
+"""What the embedded log is to Spark where the job's own tests do not look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicfold.compaction.sqlite_source import Range, SqliteReader
+from topicfold.errors import LogUnavailable
+
+
+def test_a_log_that_was_moved_away_is_said_to_be_gone_and_none_is_made_in_its_place(tmp_path: Path) -> None:
+    reader = SqliteReader(str(tmp_path / "log.db"), [0, 0], 10, None)
+    with pytest.raises(LogUnavailable, match=r"there is no log .*/log\.db any more"):
+        reader.latestOffset()
+    with pytest.raises(LogUnavailable, match=r"there is no log .*/log\.db any more"):
+        next(reader.read(Range(0, 0, 1)))
+    assert not list(tmp_path.iterdir())
