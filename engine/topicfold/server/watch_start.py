@@ -71,8 +71,8 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
 def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Revision:
     """Return where a cursor is in the partitions of the watched namespaces; `name` is what errors call it.
 
-    Which topics were watched when it was received does not matter. A revision is taken as it is: who gives one says
-    that nothing before it is wanted.
+    Which topics were watched when it was received does not matter. A revision is taken as it is, whoever read it: who
+    gives one says that nothing before it is wanted.
 
     Raises:
         InvalidRequest: it is none, or says nothing of a namespace.
@@ -83,7 +83,7 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
         since = parse_revision(cursor.revision, identity.incarnation, identity.partitions)
     except InvalidRequest as error:
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
-    if cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
+    if cursor.namespaces and cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
         raise Resync("what may be shown of these namespaces is not what it was")
     partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
     lacking = cursor.lacking(subject.namespaces)

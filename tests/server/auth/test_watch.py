@@ -158,14 +158,27 @@ async def test_nobody_goes_on_from_the_cursor_of_somebody_who_sees_other_topics(
 
 
 @pytest.mark.parametrize("form", [{}, LINES], ids=["events", "lines"])
-async def test_a_former_life_of_a_namespace_is_told_to_nobody_who_watches_the_present_one(
+async def test_who_may_list_some_topics_goes_on_from_the_position_of_a_finding(
     acme: RestNode, port: int, form: dict[str, str]
+) -> None:
+    found = (await acme.send("GET", f"/api/v1/topics?{QUERY}", authorization=bearer("ann"))).json()
+    await label(acme, SECRET, k="1")
+    await label(acme, SHOWN, k="2")
+    async with opened(port, f"{QUERY}&since={found['position']}", authorization=bearer("ann"), **form) as stream:
+        assert (await stream.frame()).members["topic"]["labels"] == {"of": "shown", "k": "2"}
+        assert names(stream) == {b"shown"}
+
+
+@pytest.mark.parametrize("rights", [["watch", "list-topics"], ["watch"]], ids=["all", "one"])
+@pytest.mark.parametrize("form", [{}, LINES], ids=["events", "lines"])
+async def test_a_former_life_of_a_namespace_is_told_to_nobody_who_watches_the_present_one(
+    acme: RestNode, port: int, form: dict[str, str], rights: list[str]
 ) -> None:
     before = (await acme.send("GET", f"/api/v1/topics?{QUERY}", authorization=ROOT)).json()["position"]
     await label(acme, SECRET, k="1")
     await root(acme, "DELETE", f"{NAMESPACE}?force=true")
     await root(acme, "PUT", NAMESPACE)
-    await root(acme, "POST", f"{NAMESPACE}/permissions/ann", ["watch", "list-topics"])
+    await root(acme, "POST", f"{NAMESPACE}/permissions/ann", rights)
     query = f"{QUERY}&since={before}&timeoutSeconds=1"
     async with opened(port, query, authorization=bearer("ann"), **form) as stream:
         assert [frame.kind for frame in await stream.rest()] == ["RESET", "BOOKMARK"]
