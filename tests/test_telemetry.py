@@ -53,6 +53,24 @@ def test_lines_on_a_terminal_are_text() -> None:
     assert "{" not in stream.getvalue()
 
 
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "lines"])
+def test_a_failure_is_told_with_its_place_and_without_what_was_at_hand_there(stream: io.StringIO) -> None:
+    configure_logging(stream)
+    ours, theirs = structlog.get_logger("test"), logging.getLogger("uvicorn.error")
+    try:
+        _fail("Bearer " + "at hand")
+    except ValueError:
+        ours.exception("request_failed")
+        theirs.exception("failed")
+    assert "Bearer at hand" not in stream.getvalue()
+    assert stream.getvalue().count("in _fail") == 2
+    assert stream.getvalue().count("ValueError: 14") == 2
+
+
+def _fail(authorization: str) -> None:
+    raise ValueError(len(authorization))
+
+
 def test_single_events_are_not_logged() -> None:
     stream = io.StringIO()
     configure_logging(stream)

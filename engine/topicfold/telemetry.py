@@ -29,7 +29,7 @@ _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
     """Send all log lines from `level` on to `stream` (stderr by default): JSON, text on a terminal.
 
-    Those of other libraries too, from warnings on.
+    Those of other libraries too, from warnings on. Tracebacks are plain: variables of a frame hold tokens and labels.
     """
     stream = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
@@ -38,7 +38,7 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
     ]
     rendering: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(timestamp_key="ts")]
+        [structlog.dev.ConsoleRenderer(timestamp_key="ts", exception_formatter=structlog.dev.plain_traceback)]
         if stream.isatty()
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )
