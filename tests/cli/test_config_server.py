@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from topicfold.cli.config import resolve_config
+from topicfold.cli.server_settings import server_settings
 from topicfold.settings import Settings
 
 
@@ -36,6 +38,25 @@ def test_a_variable_goes_before_the_file_and_each_is_told_as_the_origin(
     found = told(bare_run)
     assert (found["port"]["value"], found["port"]["origin"]) == ("2", "TOPICFOLD_PORT")
     assert (found["partitions"]["value"], found["partitions"]["origin"]) == (16, str(config_file))
+
+
+@pytest.mark.parametrize(
+    ("whole", "expected"),
+    [
+        (None, {"client.id": "mine", "acks": "all", "debug": "broker"}),
+        ('{"retries": "1", "client.id": "x"}', {"client.id": "mine", "acks": "all", "retries": "1"}),
+    ],
+)
+def test_an_entry_in_a_variable_goes_before_the_one_in_the_table_and_what_is_shown_is_in_force(
+    bare_run: Run, config_file: Path, monkeypatch: pytest.MonkeyPatch, whole: str | None, expected: dict[str, str]
+) -> None:
+    config_file.write_text('[server.kafka_settings]\n"client.id" = "file"\ndebug = "broker"')
+    monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS__client.id", "mine")
+    monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS__ACKS", "all")
+    if whole:
+        monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS", whole)
+    assert told(bare_run)["kafka_settings"]["value"] == expected
+    assert server_settings(Settings, resolve_config({}), {}, "serving").kafka_settings == expected
 
 
 @pytest.mark.parametrize(

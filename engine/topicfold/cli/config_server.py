@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, SERVER_SETTINGS, check_keys
 from topicfold.cli.masking import masked
 from topicfold.cli.output import value_text
-from topicfold.cli.server_settings import needed_packages
+from topicfold.cli.server_settings import entries_in_variables, needed_packages
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ def server(session: Session) -> None:
 def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
     """Return the value of a setting, masked where it is secret, and where it is from."""
     variable = ENVIRONMENT_PREFIX + name.upper()
+    value, origin = default, DEFAULT
     if text := os.environ.get(variable):
-        return {"value": masked(name, _table_in(text)), "origin": variable}
-    if entries := _entries(variable):
-        return {"value": masked(name, entries), "origin": f"{variable}__…"}
-    if name in config.server:
-        return {"value": masked(name, config.server[name]), "origin": str(config.file)}
-    return {"value": masked(name, default), "origin": DEFAULT}
+        value, origin = _table_in(text), variable
+    elif name in config.server:
+        value, origin = config.server[name], str(config.file)
+    if (entries := entries_in_variables(name)) and isinstance(value, dict):
+        value = {**value, **entries}
+        origin = f"{variable}__…" if origin == DEFAULT else f"{origin}, {variable}__…"
+    return {"value": masked(name, value), "origin": origin}
 
 
 def _table_in(text: str) -> Any:
@@ -63,11 +65,3 @@ def _table_in(text: str) -> Any:
     except ValueError:
         return text
     return found if isinstance(found, dict) else text
-
-
-def _entries(variable: str) -> dict[str, str]:
-    """Return the entries of a table that have variables of their own: TOPICFOLD_KAFKA_SETTINGS__security.protocol."""
-    start = f"{variable}__"
-    return {
-        name[len(start) :]: text for name, text in sorted(os.environ.items()) if name.upper().startswith(start) and text
-    }

@@ -91,6 +91,22 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
     return settings
 
 
+def entries_in_variables(name: str) -> dict[str, str]:
+    """Return the entries of a table that have variables of their own: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
+
+    They are put among the entries of the table, as a variable or else the file has it, and go before these.
+    """
+    start = f"{ENVIRONMENT_PREFIX}{name.upper()}__"
+    said = {each.upper(): text for each, text in sorted(os.environ.items()) if text}
+    return {each[len(start) :].lower(): text for each, text in said.items() if each.startswith(start)}
+
+
+def _without(value: Any, entries: Mapping[str, str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: each for key, each in value.items() if key not in entries}
+
+
 def _validated(settings_class: type[Settings], config: Config, given: Mapping[str, Any]) -> Settings:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
@@ -98,7 +114,7 @@ def _validated(settings_class: type[Settings], config: Config, given: Mapping[st
     check_keys(config.server, SERVER_SETTINGS, config.file)
     # The class itself looks at the environment, but takes what it is called with first: so the file must give way.
     names = {name for name in config.server if not os.environ.get(ENVIRONMENT_PREFIX + name.upper())}
-    from_file = {name: config.server[name] for name in names}
+    from_file = {name: _without(config.server[name], entries_in_variables(name)) for name in names}
     try:
         return settings_class(**{**from_file, **given})
     except ValidationError as error:
