@@ -43,6 +43,8 @@ def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monk
         ("colour = 1", "Did you mean 'color'?"),
         ("zzz = 1", "Known keys: url, "),
         ("url = http", "need quotes"),
+        ("url = 5", "url = 5 (from "),
+        ("tls_ca_file = 5", "expected text, in quotes"),
         ('output = "xml"', "expected one of table, json, yaml, name"),
         ("timeout_seconds = -1", "above 0"),
         ("server = 3", "[server]"),

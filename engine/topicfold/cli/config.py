@@ -82,6 +82,8 @@ def _seconds(value: Any) -> float:
 
 
 def _place(value: Any) -> str:
+    if not isinstance(value, str | Path):
+        raise ValueError("expected text, in quotes")
     if not str(value).strip():
         raise ValueError("it must not be empty")
     return str(value)
