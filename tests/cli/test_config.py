@@ -65,6 +65,8 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
     [
         ("TOPICFOLD_ULR", "warning: TOPICFOLD_ULR is no setting; did you mean TOPICFOLD_URL?\n"),
         ("TOPICFOLD_KAFKA_BOOSTRAP", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
+        ("TOPICFOLD_LOG", "did you mean TOPICFOLD_LOG_FILE?\n"),
+        ("TOPICFOLD_KAFKA", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
         ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is no setting\n"),
         ("TOPICFOLD_PORT", ""),
         ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),

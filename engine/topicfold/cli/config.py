@@ -161,6 +161,13 @@ SERVER_SETTINGS = (
     "digest_within_seconds",
     "scrub_every_seconds",
 )
+SERVER_FLAGS: Mapping[str, str] = {
+    "log_file": "--log",
+    "kafka_bootstrap": "--kafka",
+    "kafka_settings": "--kafka-setting",
+    "cluster_settings": "--cluster-setting",
+}
+"""Flags that are not called like their settings."""
 # Other people's: the tests' and the simulator's.
 _NO_SETTINGS = ("TOPICFOLD_TEST_", "TOPICFOLD_SIM_")
 
@@ -214,15 +221,20 @@ def token_of(config: Config) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is no setting, neither ours nor the server's."""
-    known = [ENVIRONMENT_PREFIX + name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    known = [_variable(name) for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    meant = {_variable(flag): _variable(name) for name, flag in SERVER_FLAGS.items()}
     sentences = []
     for variable in sorted(environment):
         # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
         name = variable.upper().partition("__")[0]
         if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and name not in known:
-            close = get_close_matches(name, known, n=1, cutoff=0.8)
-            sentences.append(f"{variable} is no setting" + (f"; did you mean {close[0]}?" if close else ""))
+            close = meant.get(name) or next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
+            sentences.append(f"{variable} is no setting" + (f"; did you mean {close}?" if close else ""))
     return sentences
+
+
+def _variable(flag_or_name: str) -> str:
+    return ENVIRONMENT_PREFIX + flag_or_name.lstrip("-").replace("-", "_").upper()
 
 
 def check_keys(table: Mapping[str, Any], known: Collection[str], file: Path) -> None:

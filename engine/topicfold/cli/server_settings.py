@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.arguments import read_settings
-from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_SETTINGS, Config, check_keys
+from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_FLAGS, SERVER_SETTINGS, Config, check_keys
 from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from topicfold.settings import Settings
 
 
-_FLAGS: Mapping[str, str] = {
-    "log_file": "--log",
-    "kafka_bootstrap": "--kafka",
-    "kafka_settings": "--kafka-setting",
-    "cluster_settings": "--cluster-setting",
-}
-"""Flags that are not called like their settings."""
 _EXAMPLES: Mapping[str, str] = {
     "POLICY_DEFAULTS": '{"messageTTLInSeconds": 3600}',
     "OWNERS": '{"public/default": "http://node1:8080"}',
@@ -129,7 +122,7 @@ def _validated(settings_class: type[Settings], config: Config, given: Mapping[st
 def _spoken(name: str, config: Config, given: Mapping[str, Any]) -> str:
     """Return what a setting is called where its value is said: by a flag, a variable or the file."""
     if name in given:
-        return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+        return SERVER_FLAGS.get(name, f"--{name.replace('_', '-')}")
     variable = ENVIRONMENT_PREFIX + name.upper()
     if os.environ.get(variable):
         return variable
