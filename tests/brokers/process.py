@@ -31,7 +31,7 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 controller.listener.names=CONTROLLER
 log.dirs={data}
 auto.create.topics.enable=false
-broker.session.timeout.ms=2000
+broker.session.timeout.ms={session_ms}
 broker.heartbeat.interval.ms=500
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -46,9 +46,14 @@ group.initial.rebalance.delay.ms=0
 class KafkaProcess:
     """A broker on 127.0.0.1; a context manager that starts and stops it."""
 
-    def __init__(self, directory: Path) -> None:
-        """Choose ports and make the data directory; nothing runs yet."""
+    def __init__(self, directory: Path, session_seconds: int = 2) -> None:
+        """Choose ports and make the data directory; nothing runs yet.
+
+        For so long the controller, which is the same process, waits for a sign of the broker. After a kill that is how
+        long a restart takes; where a busy machine halts the process for longer, no partition has a leader.
+        """
         self._directory = directory
+        self._session_seconds = session_seconds
         self._port, self._controller_port = free_ports(2)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -60,7 +65,12 @@ class KafkaProcess:
     @property
     def properties(self) -> str:
         """What the broker is told; of a property that is given twice the last counts."""
-        return _PROPERTIES.format(port=self._port, controller_port=self._controller_port, data=self._directory / "data")
+        return _PROPERTIES.format(
+            port=self._port,
+            controller_port=self._controller_port,
+            data=self._directory / "data",
+            session_ms=1000 * self._session_seconds,
+        )
 
     @property
     def pid(self) -> int:

@@ -66,7 +66,7 @@ def _kill(pid: int) -> None:
 
 
 def _process(directory: Path) -> dict[str, str | int]:
-    broker = KafkaProcess(directory / "broker")
+    broker = KafkaProcess(directory / "broker", session_seconds=120)
     broker.start()
     _started.append(broker)
     return {"bootstrap": broker.bootstrap, "pid": broker.pid}

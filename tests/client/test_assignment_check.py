@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from topicfold.client.assignment_check import PATIENCE_SECONDS, AssignmentCheck
+from topicfold.client.assignment_check import LONGEST_PATIENCE_SECONDS, PATIENCE_SECONDS, AssignmentCheck
 
 LATE = PATIENCE_SECONDS + 0.1
 
@@ -59,3 +59,20 @@ def test_what_differs_for_a_moment_is_no_sign() -> None:
         assert not each.is_stuck("ab", "az", "me", 0.0)
         assert not each.is_stuck("ab", "ab", "me", 1.0)
         assert not each.is_stuck("ab", "az", "me", LATE)
+
+
+def test_patience_grows_as_long_as_joining_anew_does_not_help() -> None:
+    with check(()) as each:
+        assert patience(each) == [3, 6, 12, 24, 24]
+        assert not each.is_stuck("ab", "ab", "me", 0.0)
+        assert patience(each)[:2] == [3, 6]
+    assert LONGEST_PATIENCE_SECONDS == 24
+
+
+def patience(check: AssignmentCheck) -> list[int]:
+    """Return after how many seconds each a consumer is found stuck that joins anew in vain, five times."""
+    seconds = []
+    for _ in range(5):
+        check.reset()
+        seconds.append(next(now for now in range(100) if check.is_stuck("ab", "az", "me", float(now))))
+    return seconds

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from tests.brokers.process import KafkaProcess
 from tests.integration.consuming import PROTOCOLS, place_on, read_all, read_for, read_until
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
+from topicfold.client.assignment_check import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.kafka
 
@@ -83,3 +85,22 @@ def test_a_broker_without_the_newer_protocol_is_joined_with_the_classic_one(
         values = place.make("orders", 5, team="pay")
         assert set(read_all(consumer, values)) == set(values)
         assert {each.topic for each in assigned} == {place.kafka("orders")}
+
+
+def test_a_group_that_gathers_its_members_is_waited_for(kafka_bootstrap: str, tmp_path: Path) -> None:
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, kafka_bootstrap) as place,
+    ):
+        values = place.make("orders", 20, team="pay")
+        conf = place.topics.conf(**PROTOCOLS["classic"])
+        slow = Consumer({**conf, "enable.auto.commit": False})
+        slow.subscribe([place.kafka("orders")])
+        while not slow.assignment():
+            slow.poll(0.1)
+        with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+            read = read_for(consumer, 2 * PATIENCE_SECONDS)
+            member = consumer.memberid()
+            slow.close()
+            read_all(consumer, set(values) - read.keys())
+            assert consumer.memberid() == member

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,12 +29,11 @@ def protocol(request: pytest.FixtureRequest) -> dict[str, Any]:
     return PROTOCOLS[request.param]
 
 
-@pytest.fixture(scope="module")
-def place(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+@pytest.fixture
+def place(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Place]:
     """A namespace on a server that makes and deletes topics in Kafka."""
-    directory = tmp_path_factory.mktemp("node")
-    options = ["--log", str(directory / "log.db"), "--cluster-bootstrap", kafka_bootstrap]
-    with running(options, directory) as (node,), place_on(node.url, kafka_bootstrap) as place:
+    options = ["--log", str(tmp_path / "log.db"), "--cluster-bootstrap", kafka_bootstrap]
+    with running(options, tmp_path) as (node,), place_on(node.url, kafka_bootstrap) as place:
         yield place
 
 
@@ -110,7 +110,7 @@ def test_every_record_of_what_matches_is_read_and_none_of_what_never_matched(
         world.join()
         assert world.error is None
         wanted = {value for life in world.living.values() if life.team == "pay" for value in life.produced}
-        read += read_until(consumer, lambda more: wanted <= (read + more).keys())
+        read += read_until(consumer, lambda more: wanted <= (read + more).keys(), seconds=180.0)
     for name in world.living:
         place.client.delete_topic(place.full(name))
     assert world.never

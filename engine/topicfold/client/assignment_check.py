@@ -11,6 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 PATIENCE_SECONDS = 3.0
 """So long an assignment may differ from what is subscribed to before anybody asks why, and between questions."""
+LONGEST_PATIENCE_SECONDS = 24.0
+"""So long, where joining anew again and again did not help: a slow cluster takes its time to assign something."""
 
 Elsewhere = Callable[[str], Collection[str] | None]
 """Takes a member's id; returns the topics that other members of its group read, None if that cannot be learnt."""
@@ -25,6 +27,7 @@ class AssignmentCheck:
     def __init__(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="topicfold-assignment")
+        self._patience = PATIENCE_SECONDS
         self._differs_since: float | None = None
         self._asked: Future[Collection[str] | None] | None = None
 
@@ -32,25 +35,35 @@ class AssignmentCheck:
         """Return whether to join the group anew."""
         stale, unread = set(assigned) - set(subscribed), set(subscribed) - set(assigned)
         if not (stale or unread):
+            self._patience = PATIENCE_SECONDS
             self.reset()
             return False
         if self._differs_since is None:
             self._differs_since = now
-        if now < self._differs_since + PATIENCE_SECONDS:
+        if now < self._differs_since + self._patience:
             return False
         if stale:
-            return True
+            return self._found_stuck()
         if self._asked is None:
             self._asked = self._worker.submit(self._elsewhere, member)
         if not self._asked.done():
             return False
         others = self._asked.result()
         self._asked, self._differs_since = None, now
-        return others is not None and not unread <= set(others)
+        if others is None:
+            return False
+        if not unread <= set(others):
+            return self._found_stuck()
+        self._patience = PATIENCE_SECONDS
+        return False
 
     def reset(self) -> None:
         """Take it that the assignment may differ from now on, for another while."""
         self._differs_since = self._asked = None
+
+    def _found_stuck(self) -> bool:
+        self._patience = min(2 * self._patience, LONGEST_PATIENCE_SECONDS)
+        return True
 
     def close(self) -> None:
         """Ask nothing any more."""

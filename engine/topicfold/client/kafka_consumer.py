@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupState,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from topicfold.cluster.kafka_errors import text_of
@@ -29,6 +36,7 @@ _FENCED = (KafkaError.FENCED_INSTANCE_ID, KafkaError.UNRELEASED_INSTANCE_ID)
 _PROTOCOL_REFUSALS = (KafkaError.UNSUPPORTED_VERSION, KafkaError.GROUP_ID_NOT_FOUND, KafkaError._UNSUPPORTED_FEATURE)
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 _ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED})
+_REBALANCING = (ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING)
 _NAMES_A_QUESTION = 500
 _ANSWER_SECONDS = 5.0
 
@@ -98,6 +106,9 @@ class KafkaLook:
     def elsewhere(self, group: str, member: str) -> set[str] | None:
         """Return the topics that other members of a group read than `member`; None if that cannot be learnt.
 
+        By the classic protocol nobody reads anything, as far as Kafka says, while the members gather: as long as the
+        slowest of them takes between two polls.
+
         librdkafka aborts the process some time after it asked what a group looks like while the coordinator, or its
         own connection to that, was away. So what is committed is asked for before, which is harmless, and then a
         client is asked that has no connection yet.
@@ -112,6 +123,8 @@ class KafkaLook:
             admin = self._open_admin()
             described = admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
         except KafkaException:
+            return None
+        if described.state in _REBALANCING:
             return None
         others = [each for each in described.members if each.member_id != member]
         return {partition.topic for each in others for partition in each.assignment.topic_partitions}
