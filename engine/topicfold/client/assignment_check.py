@@ -21,7 +21,8 @@ Elsewhere = Callable[[str], Collection[str] | None]
 class AssignmentCheck:
     """Compares what is subscribed to with what is assigned; asks Kafka, in a thread, only where they differ for long.
 
-    A topic may well be read by another member. One that is assigned and not subscribed to is never right.
+    A topic may well be read by another member. One that is assigned and not subscribed to is never right. The patience
+    doubles with each time that it is stuck, until what is subscribed to is read by somebody.
     """
 
     def __init__(self, elsewhere: Elsewhere) -> None:
