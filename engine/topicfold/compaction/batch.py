@@ -17,7 +17,7 @@ import pyarrow as pa
 from topicfold.compaction.census import Census, census_of
 from topicfold.compaction.folded import Folded, PartitionFolded, namespace_rows, owner_table, with_owners, with_topics
 from topicfold.compaction.plan import Plan, SliceResult
-from topicfold.compaction.records import require_whole
+from topicfold.compaction.records import log_places, require_whole
 from topicfold.compaction.rings import CAPACITIES, OPERATIONS, PASSED, ring_rows
 from topicfold.compaction.spans import Bytes
 from topicfold.errors import LevelUnsupported
@@ -167,14 +167,17 @@ def _with_operations(folded: Folded, results: Sequence[SliceResult]) -> tuple[Fo
     None where some came twice, and slices have not told all of them.
     """
     rows = np.frombuffer(b"".join(each.operations for each in results), OPERATIONS)
-    rows = rows[np.lexsort((rows["place"], rows["offset"], rows["partition"]))]
+    # A slice has them in the log's order, those of owners behind all others: a few long runs, soon merged.
+    order = np.argsort(log_places(rows["partition"].astype(np.int64), rows["offset"]), kind="stable")
     passed = np.frombuffer(b"".join(each.passed for each in results), PASSED)
     after: list[PartitionFolded] = list(folded)
     fresh: Fresh = {}
-    for partition in np.unique(rows["partition"]).tolist():
-        rings = dict(folded[partition].rings)
+    partitions, firsts = np.unique(rows["partition"][order], return_index=True)
+    for partition, first, end in zip(partitions.tolist(), firsts, [*firsts[1:], len(order)], strict=False):
+        rings, here = dict(folded[partition].rings), order[first:end]
+        by_client = rows["by_client"][here]
         for kind, capacity in CAPACITIES.items():
-            chosen = rows[(rows["partition"] == partition) & (rows["by_client"] == (kind == "client"))]["entry"]
+            chosen = rows["entry"][here[by_client == (kind == "client")]]
             before = passed[(passed["partition"] == partition) & (passed["by_client"] == (kind == "client"))]["half"]
             if not len(chosen):
                 continue

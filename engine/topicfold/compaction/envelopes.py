@@ -68,10 +68,10 @@ def take_apart(values: pa.BinaryArray) -> Envelopes:
     audits_at = payloads_at + _number(head, _PAYLOAD, 4)
     good = (head[:, :4] == np.frombuffer(MAGIC, np.uint8)).all(axis=1)
     good &= audits_at + _number(head, _AUDIT, 4) == ends
-    check, content, sums = google_crc32c.value, memoryview(raw.data), _number(head, 4, 4).tolist()
+    check, content, sums = google_crc32c.value, raw.tobytes(), _number(head, 4, 4).tolist()
     froms, tos = (starts[rows] + 8).tolist(), ends.tolist()
     for row in np.flatnonzero(good).tolist():
-        if check(bytes(content[froms[row] : tos[row]])) != sums[row]:
+        if check(content[froms[row] : tos[row]]) != sums[row]:
             good[row] = False
     names, is_text = texts_of(Spans(pieces.data, names_at, operations_at - names_at).at(good).cut())
     if not is_text.all():

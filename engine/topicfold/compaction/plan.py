@@ -59,9 +59,10 @@ class SliceResult:
 
     With `asked` nothing was written: the batch must be folded again with a census of these namespaces, and `counts` are
     the slice's part in it. `owners` are changed tenants and namespaces, as an Arrow stream of `topics`; all slices know
-    them, the first one says. `operations` are those of accepted events that the slice answers for, in the log's order,
-    as many as fit in the rings: an array of `rings.OPERATIONS` as bytes. `passed` are those before them, as
-    `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition ends.
+    them, the first one says. `operations` are those of accepted events that the slice answers for, as many as fit
+    in the rings, topics' in the log's order and behind them owners': an array of `rings.OPERATIONS` as bytes. `passed`
+    are those before them, as `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition
+    ends.
     """
 
     seen: Mapping[int, Seen]

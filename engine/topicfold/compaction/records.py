@@ -157,9 +157,12 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
 
 
 def _runs(page: Page) -> list[Page]:
-    """Return the parts of a page that are in order; the page sorted where these are many and short."""
-    places = _places(page)
-    breaks = np.flatnonzero(places[1:] < places[:-1]) + 1
+    """Return the parts of a page that are in order, each of one partition; the page sorted where these are many.
+
+    A part of several partitions might reach over other pages' records, and all would have to be sorted for it.
+    """
+    places = log_places(page.partitions, page.offsets)
+    breaks = np.flatnonzero((places[1:] < places[:-1]) | (page.partitions[1:] != page.partitions[:-1])) + 1
     if not len(breaks):
         return [page] if len(page) else []
     if len(breaks) > _FEW_RUNS:
@@ -170,17 +173,17 @@ def _runs(page: Page) -> list[Page]:
 
 def _in_order(runs: Sequence[Page]) -> list[Page]:
     """Return the same records as pages in the order of the log."""
-    by_first = sorted(runs, key=lambda run: int(_places(run)[0]))
-    if not any(int(_places(a)[-1]) > int(_places(b)[0]) for a, b in pairwise(by_first)):
+    by_first = sorted(runs, key=lambda run: (run.partitions[0], run.offsets[0]))
+    if not any((a.partitions[-1], a.offsets[-1]) > (b.partitions[0], b.offsets[0]) for a, b in pairwise(by_first)):
         return by_first
     whole = _joined(runs)
-    order = np.argsort(_places(whole), kind="stable")
+    order = np.argsort(log_places(whole.partitions, whole.offsets), kind="stable")
     return [whole.at(order[first : first + _PAGE_ROWS]) for first in range(0, len(order), _PAGE_ROWS)]
 
 
-def _places(page: Page) -> Numbers:
+def log_places(partitions: Numbers, offsets: Numbers) -> Numbers:
     """Return numbers that sort records by partition and offset."""
-    return (page.partitions << _OFFSET_BITS) + page.offsets
+    return (partitions << _OFFSET_BITS) + offsets
 
 
 def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> list[int]:

@@ -17,10 +17,8 @@ from topicfold.compaction.spans import Bytes, Flags, Numbers
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.snapshot.tables import RINGS
 
-OPERATIONS = np.dtype(
-    [("partition", "<i4"), ("offset", "<i8"), ("place", "<i4"), ("by_client", "?"), ("entry", "u1", (43,))]
-)
-"""An operation of an accepted event, where it stands in the log, and as a ring keeps it."""
+OPERATIONS = np.dtype([("partition", "<i4"), ("offset", "<i8"), ("by_client", "?"), ("entry", "u1", (43,))])
+"""An operation of an accepted event, where that stands in the log, and as a ring keeps it."""
 
 _NO_HALVES = np.zeros(0, np.uint64)
 

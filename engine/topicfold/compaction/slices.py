@@ -136,7 +136,7 @@ def _topic_operations(records: Records, fold: TopicFold, *, whole: bool) -> tupl
     changes = place > 0
     etag_ids[changes], etag_places[changes] = fold.event_ids[event[changes]], place[changes]
     rows = np.zeros(len(chosen), OPERATIONS)
-    rows["partition"], rows["offset"], rows["place"] = partitions[chosen], offsets[chosen], found.place[chosen]
+    rows["partition"], rows["offset"] = partitions[chosen], offsets[chosen]
     rows["by_client"] = found.by_client[chosen]
     rows["entry"] = entries(
         found.ids[chosen], found.verdicts[chosen], etag_ids, etag_places, found.body_hashes[chosen]
@@ -148,10 +148,9 @@ def _owner_operations(records: Records, owners: Sequence[OwnerChange]) -> bytes:
     """Return the operations of these accepted events, as `rings.OPERATIONS`."""
     rows = []
     for row, event, change, _ in owners:
-        of = zip(event.operations, change.settled, strict=True)
-        for place, (operation, (_, (verdict, etag, body_hash))) in enumerate(of, 1):
+        for operation, (_, (verdict, etag, body_hash)) in zip(event.operations, change.settled, strict=True):
             entry = operation.id + bytes([verdict]) + etag.event_id + etag.place.to_bytes(2, "big") + body_hash
-            at = (int(records.partitions[row]), int(records.offsets[row]), place, operation.by_client)
+            at = (int(records.partitions[row]), int(records.offsets[row]), operation.by_client)
             rows.append((*at, np.frombuffer(entry, np.uint8)))
     return np.array(rows, OPERATIONS).tobytes()
 
