@@ -93,7 +93,7 @@ def test_completion_shows_the_token_that_commands_would_show(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("secret")
-    shown: list[str | None] = []
-    monkeypatch.setattr("topicfold.client.Client.__init__", lambda self, url, **told: shown.append(told["token"]))
+    shown: list[str] = []
+    monkeypatch.setattr("topicfold.client.Client.__init__", lambda self, url, **told: shown.append(told["token"]()))
     offered(run, monkeypatch, f"tenants get --token-file {file} p")
     assert shown == ["secret"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from tests.client.served import serving
 from tests.server.auth.authority import LOOPBACK, Authority
-from topicfold.client import Client, ServerUnreachable
-from topicfold.errors import BadSetting, Forbidden, Unauthenticated
+from tests.server.auth.issuer import issuer
+from topicfold.client import Added, Client, ServerUnreachable
+from topicfold.errors import BadSetting, Forbidden, InvalidRequest, Unauthenticated
+from topicfold.server.auth.tokens import LEEWAY_SECONDS
+
+_TOKEN_SECONDS = 3
 
 
 @pytest.fixture
@@ -35,6 +40,41 @@ def test_a_token_says_who_asks(closed_url: str, authority: Authority) -> None:
     with Client(closed_url, tls_ca_file=authority.file, token="s3cret") as client:
         client.create_topic("orders")
         assert client.list_tenants() == ("public",)
+
+
+def test_a_function_is_asked_for_the_token_of_each_request(closed_url: str, authority: Authority) -> None:
+    tokens = iter(["s3cret", "other", "", "a\nb"])
+    with Client(closed_url, tls_ca_file=authority.file, token=lambda: next(tokens)) as client:
+        client.create_topic("orders")
+        for error in (Forbidden, Unauthenticated, InvalidRequest):
+            with pytest.raises(error):
+                client.create_topic("refunds")
+        with pytest.raises(BadSetting, match="the token cannot be had: StopIteration"):
+            client.list_tenants()
+
+
+@pytest.fixture
+def signed_url(tmp_path: Path) -> Iterator[str]:
+    """The URL of a server that wants tokens which expire."""
+    key_file = tmp_path / "key.pem"
+    key_file.write_text(issuer().pem)
+    with serving(auth_jwt_key_file=key_file, superusers=("root",)) as (url,):
+        yield url
+
+
+def test_a_watch_outlives_a_token_that_is_renewed_and_no_other(signed_url: str) -> None:
+    def token() -> str:
+        return issuer().token(sub="root", exp=int(time.time()) - LEEWAY_SECONDS + _TOKEN_SECONDS)
+
+    with Client(signed_url, token=token) as renewing, Client(signed_url, token=token()) as fixed:
+        outliving, ending = renewing.watch("team=pay"), fixed.watch("team=pay")
+        for watch in (outliving, ending):
+            next(watch)
+        with pytest.raises(Unauthenticated):
+            list(ending)
+        renewing.create_topic("orders", labels={"team": "pay"})
+        told = next(frame for frame in outliving if isinstance(frame, Added))
+        assert told.topic.name == "persistent://public/default/orders"
 
 
 def test_a_certificate_says_who_asks(closed_url: str, authority: Authority) -> None:

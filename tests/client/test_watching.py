@@ -169,11 +169,18 @@ def test_an_error_in_the_stream_is_healed_by_trying_again_or_raised() -> None:
         line("ERROR", problem={"code": code, "status": status, "detail": "because"})
         for code, status in (("overloaded", 503), ("gone", 410), ("unauthenticated", 401))
     )
-    play = Play([*START, busy], [gone], [*START, expired])
+    play = Play([*START, busy], [gone], [*START, expired], problem(401, "unauthenticated"))
     with pytest.raises(Unauthenticated):
         play.run()
-    assert play.since == [None, "c0", "-"]
+    assert play.since == [None, "c0", "-", "c0"]
     assert names(play.frames) == ["a", "b", "complete", "reset", "a", "b", "complete"]
+
+
+def test_who_is_let_in_again_after_a_token_has_expired_goes_on() -> None:
+    expired = line("ERROR", problem={"code": "unauthenticated", "status": 401, "detail": "because"})
+    play = Play([*START, CHANGES[0], expired], [CHANGES[1]])
+    assert names(play.run()) == ["a", "b", "complete", "t1", "t2"]
+    assert play.since[1] == "c1"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import EnumType, StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,23 +201,27 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
     return Config(settings, server, file)
 
 
-def token_of(config: Config) -> str:
-    """Return the token that says who asks, "" where there is none.
+def token_of(config: Config) -> str | Callable[[], str]:
+    """Return the token that says who asks, "" where there is none, or what reads it from its file again and again.
 
     It stands in a setting or in a file that a setting names; the one that is said closer to the command holds.
 
     Raises:
-        BadSetting: both are said in the same place, or the file cannot be read.
+        BadSetting: both are said in the same place; when it is read, that the file cannot be.
     """
     token, file = config.settings["token"], config.settings["token_file"]
     if file.value is None or (token.value and token.rank < file.rank):
         return str(token.value)
     if token.value and token.rank == file.rank:
         raise BadSetting("a token and a file that holds one are both given", hint="Leave one of them out.")
+    return partial(_token_in, file.value)
+
+
+def _token_in(file: Path) -> str:
     try:
-        return str(file.value.expanduser().read_text(encoding="utf-8").strip())
+        return file.expanduser().read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadSetting(f"token_file {file.value}: cannot be read: {error}") from None
+        raise BadSetting(f"token_file {file}: cannot be read: {error}") from None
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:

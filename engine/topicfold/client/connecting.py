@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TypedDict
 
 import httpx2
 
 from topicfold import __version__
-from topicfold.errors import BadSetting, InvalidRequest
+from topicfold.errors import BadSetting, InvalidRequest, TopicfoldError
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 _MAX_PORT = 65535
 _KEPT_CONNECTIONS = 20
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+Token = str | Callable[[], str]
+"""A token, or what returns the one that is valid now: called before each request, it must not wait."""
 
 
 class Identity(TypedDict, total=False):
@@ -25,7 +30,7 @@ class Identity(TypedDict, total=False):
     trusted that the system trusts, or those that `tls_ca_file` vouches for.
     """
 
-    token: str | None
+    token: Token | None
     tls_ca_file: str | Path | None
     client_cert_file: str | Path | None
     client_key_file: str | Path | None
@@ -36,6 +41,7 @@ class HttpOptions(TypedDict):
 
     base_url: httpx2.URL
     headers: dict[str, str]
+    auth: httpx2.Auth | None
     verify: ssl.SSLContext | bool
     trust_env: bool
     limits: httpx2.Limits
@@ -51,10 +57,11 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
     base_url = _base_url(url)
     is_here = base_url.host in _LOOPBACK
     is_plain = base_url.scheme == "http"
-    agent = {"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"}
+    token = identity.get("token")
     return HttpOptions(
         base_url=base_url,
-        headers={**agent, **_authorization(identity.get("token"))},
+        headers={"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"},
+        auth=_Bearer(token) if token else None,
         # To load all authorities takes longer than most commands. Who trusts none of them is as safe.
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_here and is_plain else _tls(identity),
         # A proxy of the environment is never meant for this machine itself.
@@ -64,17 +71,47 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
     )
 
 
-def _authorization(token: str | None) -> dict[str, str]:
-    """Return the header that says who asks.
+class _Bearer(httpx2.Auth):
+    """Has each request say who asks."""
+
+    def __init__(self, token: Token) -> None:
+        """Raises InvalidRequest: no header can carry `token`."""
+        self._token = token
+        if isinstance(token, str):
+            _require_sendable(token)
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """Put the token, as it is now, on the request.
+
+        Raises:
+            InvalidRequest: no header can carry it.
+            BadSetting: what returns it raised something else than our own errors.
+        """
+        if token := self._now():
+            request.headers["Authorization"] = f"Bearer {token}"
+        yield request
+
+    def _now(self) -> str:
+        if isinstance(self._token, str):
+            return self._token
+        try:
+            token = self._token()
+        except TopicfoldError:
+            raise
+        except Exception as error:
+            raise BadSetting(f"the token cannot be had: {type(error).__name__}: {error}") from error
+        _require_sendable(token)
+        return token
+
+
+def _require_sendable(token: str) -> None:
+    """Return if a header can carry `token`.
 
     Raises:
-        InvalidRequest: no header can carry `token`.
+        InvalidRequest: none can.
     """
-    if not token:
-        return {}
     if not (token.isascii() and token.isprintable()):
         raise InvalidRequest("the token holds characters that no header can carry")
-    return {"Authorization": f"Bearer {token}"}
 
 
 def _tls(identity: Identity) -> ssl.SSLContext | bool:

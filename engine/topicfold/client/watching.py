@@ -19,7 +19,7 @@ from topicfold.client.conversation import NoAnswer, Pause, RetryRule, refusal_of
 from topicfold.client.errors import ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
-from topicfold.errors import NewerSchema, Resync, TopicfoldError, Wait
+from topicfold.errors import NewerSchema, Resync, TopicfoldError, Unauthenticated, Wait
 from topicfold.wire import headers
 from topicfold.wire.positions import NOWHERE
 from topicfold.wire.problems import error_of
@@ -145,7 +145,7 @@ class Watching:
                 case bytes(chunk) if chunk:
                     for frame in self._frames(lines, chunk):
                         if isinstance(frame, Failed):
-                            return _End(error_of(frame.problem, _status_in(frame.problem)))
+                            return _ended_by(error_of(frame.problem, _status_in(frame.problem)))
                         yield from self._told(frame)
                 case NoAnswer(reason):
                     return _End(self._unreachable(reason))
@@ -236,6 +236,14 @@ class Watching:
 def _may_pass(error: TopicfoldError | None) -> bool:
     """Return whether the same request may do better in a moment. A cursor that a node does not know yet, it will."""
     return error is None or (isinstance(error, Wait) and not isinstance(error, NewerSchema))
+
+
+def _ended_by(error: TopicfoldError) -> _End:
+    """Return how an error ends a stream that was open.
+
+    A token that has expired ends it politely: who has a newer one is let in again, and all others are told then.
+    """
+    return _End(None if isinstance(error, Unauthenticated) else error)
 
 
 def _status_in(problem: Mapping[str, Any]) -> int:
