@@ -39,6 +39,8 @@ class NodeThread(threading.Thread):
         self._late_seconds = late_seconds
         self._settings = Settings(port=0, kafka_bootstrap=None, **settings)
         self._listener = listen(self._settings)
+        # Else whoever asks before the server listens is refused, and only some ask again.
+        self._listener.listen()
         self._server: Server | None = None
         self._is_up = threading.Event()
         host, port = self._listener.getsockname()
