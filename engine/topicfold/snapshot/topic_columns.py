@@ -79,7 +79,7 @@ class _InOrder:
         chosen = rows.chosen
         self._keys = _objects(rows.keys, chosen)
         self._payloads = _pieces(rows.payloads, rows.payload_ends, chosen)
-        self._packed = rows.packed.take(chosen)
+        self._chosen, self._packed = chosen, rows.packed
         self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
         self._is_system = are_system_topics(rows.keys)[chosen]
         self._is_special = rows.is_special[chosen]
@@ -91,9 +91,14 @@ class _InOrder:
         """Return those of `Columns` for the topics at these places."""
         named = slice(*np.searchsorted(self._named, (part.start, part.stop)).tolist())
         numbers = (self._named[named] - part.start).tolist()
+        packed = bytearray((part.stop - part.start) * PACKED.itemsize)
+        rows = np.frombuffer(packed, PACKED)
+        # Straight to where they stay: that much memory for all topics at once costs more than taking them. No number
+        # is out of bounds, and where numpy has to look it first takes them elsewhere.
+        self._packed.take(self._chosen[part], out=rows, mode="clip")
         return {
             "keys": self._keys[part].tolist(),
-            "rows": bytearray(self._packed[part]),
+            "rows": packed,
             "payloads": self._payloads.part(part),
             "live": _bitmap(self._is_live[part]),
             "undecodable": _bitmap(self._is_unreadable[part]),
@@ -101,7 +106,7 @@ class _InOrder:
             "partitions": _found(self._partition_counts[part], self._partition_counts[part] > 0),
             "kafka_names": dict(zip(numbers, self._kafka_names[named].tolist(), strict=True)),
             "decoded": np.flatnonzero(self._is_special[part]).tolist(),
-            "digest_sum": _sum(self._packed["hash"][part]),
+            "digest_sum": _sum(rows["hash"]),
         }
 
 
