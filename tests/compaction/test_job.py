@@ -56,10 +56,12 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
 
 
-def job(log: Settings, root: Path, spark: dict[str, str], *, batch_rows: int = ROWS) -> list[Done]:
+def job(
+    log: Settings, root: Path, spark: dict[str, str], *, batch_rows: int = ROWS, checkpoint: Path | None = None
+) -> list[Done]:
     """Run the job once and return its batches."""
     done: list[Done] = []
-    options = CompactOptions(root, once=True, batch_rows=batch_rows, slices=2, spark=spark)
+    options = CompactOptions(root, once=True, batch_rows=batch_rows, slices=2, checkpoint=checkpoint, spark=spark)
     compact(log, options, lambda each, facts: done.append(each))
     return done
 
@@ -185,6 +187,17 @@ def test_a_commit_that_was_given_up_is_read_again_whatever_the_checkpoint_says(
     assert sum(each.events for each in job(log, root, spark)) == 40
     append(log, values[:10])
     assert sum(each.events for each in job(log, root, spark)) == 10
+    require_equal(root, replayed(log))
+
+
+def test_a_snapshot_that_was_removed_is_made_anew_whatever_the_checkpoint_says(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, elsewhere = tmp_path / "snapshot", tmp_path / "checkpoint"
+    append(log, random_values(3, 20))
+    first = sum(each.events for each in job(log, root, spark, checkpoint=elsewhere))
+    shutil.rmtree(root)
+    assert sum(each.events for each in job(log, root, spark, checkpoint=elsewhere)) == first >= 20
     require_equal(root, replayed(log))
 
 

@@ -55,12 +55,6 @@ class Base:
         return self.commit.sha256 if self.commit else GENESIS_COMMIT
 
     @property
-    def given_up(self) -> int:
-        """The number of the newest commit, if that is not gone on from: it is damaged or was removed. Else 0."""
-        before = self.sequence - 1
-        return before if before > (self.commit.sequence if self.commit else 0) else 0
-
-    @property
     def start(self) -> tuple[int, ...]:
         """The positions that it left."""
         return tuple(each.position for each in self.folded)

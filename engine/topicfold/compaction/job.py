@@ -315,18 +315,9 @@ class _Job:
             self._waits(sequence)
 
     def _checkpoint_name(self) -> str:
-        """Return how Spark's plans are called: apart for each log, for they are no use to another.
-
-        Apart for each beginning of the log, too: what it planned before a trim may not be there any more. And apart
-        where commits were given up: it went on from these, and would never read again what they held.
-        """
+        """Return how Spark's plans are called: apart for each log, as jobs of several may share a directory."""
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
-        name = f"{kind}-{self._facts.identity.incarnation.hex()}"
-        if trimmed := sum(self._facts.start):
-            name += f"-from-{trimmed}"
-        if given_up := self._compactor.base.given_up:
-            name += f"-without-{given_up}"
-        return name
+        return f"{kind}-{self._facts.identity.incarnation.hex()}"
 
 
 def _is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
