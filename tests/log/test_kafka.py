@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
@@ -14,6 +15,7 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
+from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.port import Entry, SettingProblem
 
@@ -60,7 +62,6 @@ def test_the_clients_are_given_the_pinned_settings() -> None:
         "acks": "all",
         "linger.ms": 0,
         "delivery.timeout.ms": 10_000,
-        "delivery.report.only.error": True,
     }
     consumer = {
         "auto.offset.reset": "error",
@@ -314,6 +315,52 @@ async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None
     assert isinstance(await failures.get(), LogUnavailable)
     log.append(0, b"kept", never)
     assert [entry.value for entry in await Following(log).seen(1)] == [b"kept"]
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Nothing that was read goes any further while this is not set."""
+    may_go_on, read = threading.Event(), KafkaArrivals.read
+
+    def read_later(self: KafkaArrivals, entries: Sequence[Entry], taken: Callable[[], None]) -> bool:
+        assert may_go_on.wait(PATIENCE_SECONDS)
+        return read(self, entries, taken)
+
+    monkeypatch.setattr(KafkaArrivals, "read", read_later)
+    return may_go_on
+
+
+async def test_our_own_append_comes_when_kafka_has_it_and_not_when_it_is_read(
+    log: KafkaLog, reads: threading.Event
+) -> None:
+    following = Following(log)
+    for value in (b"first", b"told"):
+        log.append(0, value, never)
+    assert [entry.value for entry in await following.seen(2)] == [b"first", b"told"]
+    reads.set()
+    log.append(0, b"after", never)
+    assert await following.seen(3) == [Entry(0, 0, b"first"), Entry(0, 1, b"told"), Entry(0, 2, b"after")]
+    assert following.faults == []
+
+
+async def test_our_own_append_behind_a_stranger_s_waits_until_that_is_read(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, reads: threading.Event
+) -> None:
+    following = Following(log)
+    log.append(0, b"first", never)
+    await following.seen(1)
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
+    stranger.produce(topic, b"theirs", partition=0)
+    stranger.flush()
+    log.append(0, b"ours", never)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        end = 0
+        while end < 3:
+            end = (await log.end_offsets())[0]
+    assert following.values(0) == [b"first"]
+    reads.set()
+    await following.seen(3)
+    assert following.values(0) == [b"first", b"theirs", b"ours"]
 
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:

@@ -6,6 +6,7 @@ import asyncio
 
 from tests.log.following import PATIENCE_SECONDS
 from topicfold.errors import OperatorNeeded, TopicfoldError
+from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_follower import KafkaFollower
 
 
@@ -25,7 +26,8 @@ class BrokenConsumer:
 async def test_whatever_ends_the_thread_is_a_fault_of_all_partitions() -> None:
     faults = asyncio.Queue[tuple[TopicfoldError, int | None]]()
     settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "none"}
-    follower = KafkaFollower(settings, "topic", lambda _: None, lambda *fault: faults.put_nowait(fault))
+    arrivals = KafkaArrivals(lambda _: None, lambda *_: None)
+    follower = KafkaFollower(settings, "topic", arrivals, lambda *fault: faults.put_nowait(fault))
     follower._consumer.close()
     follower._consumer = BrokenConsumer()  # type: ignore[assignment]
     follower.start({0: 0})

@@ -1,7 +1,8 @@
 """The log on a Kafka topic: explicit partitions and offsets, no consumer group, no transactions.
 
-One thread follows (`kafka_follower`), one asks for end offsets, one does all else that waits for Kafka. Appends are
-handed to librdkafka by the loop itself (`kafka_appender`).
+One thread follows (`kafka_follower`), one waits for what becomes of appends, which the loop itself hands to librdkafka
+(`kafka_appender`), one asks for end offsets, and one does all else that waits for Kafka. What comes of the first two
+is brought together by `kafka_arrivals`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from confluent_kafka import KafkaException
 
 from topicfold.errors import BadSetting, LogUnavailable
 from topicfold.log.kafka_appender import KafkaAppender
+from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_errors import error_in
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
@@ -67,7 +69,8 @@ class KafkaLog:
         self._topic = topic
         self._loop = asyncio.get_running_loop()
         self._consumer_settings = {**settings, **CONSUMER}
-        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes)
+        self._arrivals: KafkaArrivals | None = None
+        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes, self._written)
         self._pages_thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
         self._pages = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
@@ -113,6 +116,8 @@ class KafkaLog:
         Raises:
             LogUnavailable: closed, or Kafka did not answer within a second.
         """
+        if self._arrivals:
+            self._arrivals.hurry()
         return await self._ask(self._offsets_thread, self._offsets.end_offsets)
 
     async def delete_before(self, partition: int, offset: int) -> None:
@@ -133,7 +138,8 @@ class KafkaLog:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, deliver, fault)
+        self._arrivals = KafkaArrivals(deliver, fault)
+        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, self._arrivals, fault)
         self._follower.start(positions)
 
     async def check_settings(self) -> Sequence[SettingProblem]:
@@ -152,6 +158,11 @@ class KafkaLog:
         await self._appender.close()
         await self._loop.run_in_executor(self._pages_thread, self._close_clients)
         self._pages_thread.shutdown()
+
+    def _written(self, entries: Sequence[Entry]) -> None:
+        """Take what Kafka has put where; on the appender's thread."""
+        if self._arrivals:
+            self._arrivals.told(entries)
 
     def _close_clients(self) -> None:
         if self._follower:

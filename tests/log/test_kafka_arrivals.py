@@ -1,0 +1,136 @@
+"""What is told of our appends and what is read, brought together: each record once, in order, and the same."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicfold.errors import TopicfoldError, WrongLog
+from topicfold.log import kafka_arrivals
+from topicfold.log.kafka_arrivals import KafkaArrivals
+from topicfold.log.port import Entry
+
+
+class World:
+    """Arrivals of two partitions, and what came of them."""
+
+    def __init__(self, positions: dict[int, int] | None = None) -> None:
+        self.entries: list[Entry] = []
+        self.faults: list[tuple[TopicfoldError, int | None]] = []
+        self.taken = 0
+        self.arrivals = KafkaArrivals(self.entries.extend, lambda *fault: self.faults.append(fault))
+        self.arrivals.begin(positions or {0: 0, 1: 0})
+
+    async def told(self, *entries: Entry) -> list[Entry]:
+        """Tell of appends, and return all that is delivered then."""
+        self.arrivals.told(entries)
+        await asyncio.sleep(0)
+        return self.entries
+
+    async def read(self, *entries: Entry) -> list[Entry]:
+        """Read records, and return all that is delivered then."""
+        self.is_new = self.arrivals.read(entries, self._count)
+        await asyncio.sleep(0)
+        return self.entries
+
+    def _count(self) -> None:
+        self.taken += 1
+
+
+def entries(partition: int, *offsets: int) -> list[Entry]:
+    return [Entry(partition, offset, b"%d-%d" % (partition, offset)) for offset in offsets]
+
+
+async def test_what_is_told_to_come_next_is_delivered_before_it_is_read_and_not_again() -> None:
+    world = World()
+    assert await world.told(*entries(0, 0, 1)) == entries(0, 0, 1)
+    assert await world.read(*entries(0, 0, 1)) == entries(0, 0, 1)
+    assert (world.is_new, world.taken, world.faults) == (False, 0, [])
+
+
+async def test_what_is_told_before_somebody_else_s_record_was_read_waits_for_that() -> None:
+    world = World()
+    assert await world.told(*entries(0, 1)) == []
+    assert await world.read(*entries(0, 0, 1)) == entries(0, 0, 1)
+    assert (world.is_new, world.taken) == (True, 1)
+    assert await world.told(*entries(0, 2)) == entries(0, 0, 1, 2)
+
+
+async def test_what_is_told_after_it_was_read_is_known() -> None:
+    world = World()
+    await world.read(*entries(0, 0))
+    assert await world.told(*entries(0, 0)) == entries(0, 0)
+
+
+async def test_an_append_that_kafka_has_had_before_has_no_offset_and_waits_to_be_read() -> None:
+    world = World()
+    assert await world.told(Entry(0, -1001, b"twice")) == []
+
+
+async def test_another_record_than_was_told_ends_its_partition_and_no_other() -> None:
+    world = World()
+    await world.told(*entries(0, 0))
+    await world.read(Entry(0, 0, b"another"), *entries(1, 0))
+    [(fault, partition)] = world.faults
+    assert isinstance(fault, WrongLog)
+    assert partition == 0
+    assert await world.read(*entries(0, 1), *entries(1, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
+    assert await world.told(*entries(0, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
+
+
+async def test_nothing_is_delivered_of_what_ended() -> None:
+    world = World()
+    world.arrivals.end(0)
+    assert await world.told(*entries(0, 0), *entries(1, 0)) == entries(1, 0)
+    world.arrivals.told(entries(1, 1))
+    world.arrivals.end()
+    assert await world.read(*entries(1, 1, 2)) == entries(1, 0)
+
+
+async def test_what_is_not_read_for_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_arrivals, "MAX_AHEAD", 2)
+    world = World()
+    assert await world.told(*entries(0, 0, 1, 2, 3)) == entries(0, 0, 1)
+    assert await world.read(*entries(0, 0, 1)) == entries(0, 0, 1)
+    assert await world.told(*entries(0, 2)) == entries(0, 0, 1, 2)
+
+
+async def test_a_rest_ends_when_somebody_waits_for_what_is_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", 60)
+    world = World()
+    for awaits in (world.arrivals.hurry, lambda: world.arrivals.told(entries(0, 5))):
+        resting = threading.Thread(target=world.arrivals.rest, daemon=True)
+        resting.start()
+        awaits()
+        await asyncio.to_thread(resting.join, 30)
+        assert not resting.is_alive()
+
+
+@given(
+    ours=st.lists(st.booleans(), max_size=30),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(1, 5)), max_size=40),
+)
+async def test_however_told_and_read_interleave_each_offset_comes_once_and_in_order(
+    ours: list[bool], steps: Sequence[tuple[bool, int]]
+) -> None:
+    world = World()
+    log = entries(0, *range(len(ours)))
+    appended = [entry for entry, is_ours in zip(log, ours, strict=True) if is_ours]
+    read = told = 0
+    for is_told, count in steps:
+        if is_told:
+            await world.told(*appended[told : told + count])
+            told += count
+        else:
+            await world.read(*log[read : read + count])
+            read += count
+        assert world.entries == log[: len(world.entries)]
+        assert len(world.entries) >= min(read, len(log))
+    await world.read(*log[read:])
+    assert world.entries == log
+    assert world.faults == []
