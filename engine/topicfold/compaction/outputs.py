@@ -23,17 +23,21 @@ from topicfold.snapshot.commits import DataFile
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import LABEL_INDEX
 
+_ORDER = [("namespace", "ascending"), ("route", "ascending")]
+"""Of topics in a file: whoever asks for one namespace reads little beside it, and a node has one after another to load,
+which takes a fifth less than picking each namespace's out of everywhere."""
+
 
 def write_topics(plan: Plan, routes: tuple[int, int], changed: pa.Table) -> Iterator[DataFile]:
     """Write the changed topics to the tail; or all topics of the slice anew, and the label index with them."""
     if not plan.rewrites:
         if changed.num_rows:
-            yield write_rows(plan.root, "topics_tail", plan.label, changed.sort_by("route"))
+            yield write_rows(plan.root, "topics_tail", plan.label, changed.sort_by(_ORDER))
         return
     before = all_rows(plan.root, plan.files, routes)
     is_changed = pc.is_in(before["name"], value_set=changed["name"].combine_chunks())
     kept = [before.filter(pc.invert(is_changed)), changed.filter(pc.invert(changed["gone"]))]
-    after = pa.concat_tables(kept).sort_by("route")
+    after = pa.concat_tables(kept).sort_by(_ORDER)
     if after.num_rows:
         yield write_rows(plan.root, "topics", plan.label, after)
     index = label_index(after)

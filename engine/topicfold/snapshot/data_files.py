@@ -15,7 +15,7 @@ from topicfold.snapshot.commits import DataFile, sync_directory, write_durably
 from topicfold.snapshot.tables import SCHEMAS
 
 ROW_GROUP = 16_384
-"""Rows of a group: small enough that a range of routes reads little beside itself."""
+"""Rows of a group: small enough that one namespace's are read with little beside them."""
 
 _REPEATING = {
     "kind", "namespace", "partition", "gone", "live", "labels.key_value.key", "labels.key_value.value",

@@ -15,6 +15,7 @@ from topicfold.snapshot.topic_rows import Numbers
 Codes = Numbers | npt.NDArray[np.int32]
 
 _SIZE = array("I").itemsize
+_ROUND_BITS = 16
 _DENSE = 2
 """Up to so many possible codes for each that there is, a table of all of them is faster than hashing."""
 
@@ -53,11 +54,17 @@ def ranked(codes: Codes) -> tuple[Codes, Numbers]:
 
 
 def grouped(ranks: Codes, codes: Numbers, numbers: npt.NDArray[np.uint32]) -> Groups:
-    """Return `numbers` by their ranks among `codes`."""
-    # As one number each, sorted in place, in a tenth of the time that it takes to find an order.
-    both = ranks.astype(np.uint64)
-    both <<= np.uint64(32)
-    both |= numbers
-    both.sort()
-    ends = np.searchsorted(both, np.arange(1, len(codes) + 1, dtype=np.uint64) << np.uint64(32))
-    return Groups(codes, ends, both.astype(np.uint32))
+    """Return `numbers` by their ranks among `codes`. Those of one rank have to rise already: they keep their order."""
+    ends = np.cumsum(np.bincount(ranks, minlength=len(codes)))
+    return Groups(codes, ends, numbers[_order(ranks, len(codes))])
+
+
+def _order(ranks: Codes, count: int) -> Numbers:
+    """Return where ranks below `count` are, lowest first, and equal ones as they come.
+
+    numpy sorts 16 bits in linear time: two rounds of that take 0.7, and one 0.4 of sorting (rank, number) as integers.
+    """
+    order = np.argsort(ranks.astype(np.uint16), kind="stable")
+    for shift in range(_ROUND_BITS, (count - 1).bit_length(), _ROUND_BITS):
+        order = order[np.argsort((ranks >> shift).astype(np.uint16)[order], kind="stable")]
+    return order

@@ -49,7 +49,7 @@ TOPICS = pa.schema(
         "policies": pa.string(),
     }
 )
-"""`topics` and `topics_tail`. Sorted by `kind` and `route`."""
+"""`topics` and `topics_tail`. A file holds topics sorted by `namespace` and `route`, or tenants and namespaces."""
 
 NAMESPACES = pa.schema(
     {

@@ -43,7 +43,7 @@ def columns_of(rows: TopicRows, separator: str) -> Iterator[Owned]:
     if not len(rows.chosen):
         return
     places = _places_of(rows)
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         # Sorting labels hardly needs the interpreter, and making objects needs nothing else.
         sorting = pool.submit(_Labels, rows, places, pool)
         names = _Names(rows, places, separator)
@@ -138,7 +138,7 @@ class _Labels:
     """
 
     def __init__(self, rows: TopicRows, places: _Places, pool: Executor) -> None:
-        """Sort labels; the unions by key, which are needed last, in `pool`."""
+        """Sort labels; the unions by key in `pool`, beside the rest."""
         self._keys, self._values = rows.label_keys.values, rows.label_values.values
         width, values = self._width = max(len(self._keys), 1), max(len(self._values), 1)
         counts, key, value = rows.counts, rows.label_keys.codes, rows.label_values.codes
@@ -149,13 +149,13 @@ class _Labels:
         of = places.of.astype(np.int32 if len(places.starts) * width * values < 1 << 31 else np.int64)
         key = key + np.repeat(of * width, counts)
         topics = np.repeat(places.numbers, counts)
+        self._by_key = pool.submit(lambda: grouped(*ranked(key), topics))
         pair, codes = ranked(key * values + value)
         self._pairs = grouped(pair, codes, topics)
         firsts = np.append(np.searchsorted(codes, np.arange(len(places.starts)) * (width * values)), 0)
         own = (pair - np.repeat(firsts.astype(pair.dtype)[places.of], counts)).astype(np.uint32, copy=False)
         ends = np.append(0, np.cumsum(counts * own.itemsize))
         self.of_chosen = _pieces(own.view(np.uint8).data, ends, rows.chosen)
-        self._by_key = pool.submit(lambda: grouped(*ranked(key), topics))
 
     def index(self, place: int) -> LabelIndex:
         """Return the index of the namespace at `place`."""

@@ -173,17 +173,20 @@ class _Gathered:
     def rows(self) -> TopicRows:
         """Return all rows; none is chosen."""
         flags = {f"is_{name}": each[: self._length] for name, each in self._flags.items()}
+        with ThreadPoolExecutor(1) as pool:
+            label_values = pool.submit(_texts, self._label_values)
+            keys, label_keys = _joined_texts(self._column("key")), _texts(self._label_keys)
         return TopicRows(
             chosen=np.zeros(0, np.int64),
             namespaces=_texts(self._texts["namespace"]),
             partitions=self._partitions[: self._length],
             packed=self._packed[: self._length],
-            keys=_joined_texts(self._column("key")),
+            keys=keys,
             payloads=memoryview(self._payloads),
             payload_ends=self._payload_ends[: self._length + 1],
             counts=self._counts[: self._length],
-            label_keys=_texts(self._label_keys),
-            label_values=_texts(self._label_values),
+            label_keys=label_keys,
+            label_values=label_values.result(),
             partition_counts=self._partition_counts[: self._length],
             kafka_names=_joined_texts(self._column("kafka_name")),
             **flags,
