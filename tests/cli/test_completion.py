@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -15,8 +16,9 @@ from topicfold.client import Client
 
 def offered(run: Run, monkeypatch: pytest.MonkeyPatch, words: str) -> list[str]:
     monkeypatch.setenv("_TOPICFOLD_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", f"topicfold {words}")
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" "))))
+    parted = [part for word in words.split(" ") for part in re.split("([:=]+)", word) if part or not word]
+    monkeypatch.setenv("COMP_WORDS", "\n".join(["topicfold", *parted]))
+    monkeypatch.setenv("COMP_CWORD", str(len(parted)))
     result = run()
     assert result.err == ""
     return result.out.split()
@@ -51,7 +53,12 @@ def names(client: Client) -> None:
         ("topicPolicies get-retention or", ["orders"]),
         ("topics list --custom-labels te", ["team:pay"]),
         ("topics list acme/pay --custom-labels t", ["team:ops", "tier:gold"]),
-        ("topics list acme/pay --custom-labels team:ops,ti", ["team:ops,tier:gold"]),
+        ("topics list acme/pay --custom-labels team:ops,ti", ["ops,tier:gold"]),
+        ("topics list acme/pay --custom-labels team:", ["ops"]),
+        ("topics list acme/pay --custom-labels=ti", ["tier:gold"]),
+        ("topics list acme/pay --custom-labels=tier:g", ["gold"]),
+        ("topics get persistent://acme/pay/o", ["//acme/pay/orders"]),
+        ("topics set-custom-labels other --labels team=", ["pay"]),
         ("topics set-custom-labels other --labels t", ["team=pay"]),
         ("topics remove-custom-labels acme/pay/orders --labels tier,te", ["tier,team"]),
         ("topi", ["topics", "topicPolicies"]),

@@ -20,6 +20,7 @@ from typer.main import get_command
 
 from topicfold import __version__
 from topicfold.cli import compact, consume, doctor, enforce, explain, history, serve, trim, version, watch
+from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     escape_what_stdout_cannot_take()
     try:
-        code = get_command(app).main(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+        with whole_words():
+            code = get_command(app).main(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _usage(error)
