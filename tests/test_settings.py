@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -86,3 +87,20 @@ def test_what_parts_the_segments_of_names_can_be_chosen(separator: str) -> None:
 def test_what_could_not_part_them_is_refused(separator: str) -> None:
     with pytest.raises(ValidationError, match="wildcard_separator"):
         Settings(wildcard_separator=separator)
+
+
+def test_a_default_may_have_a_variable_of_its_own_though_that_has_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", '{"maxMessageSize": 9}')
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__messageTTLInSeconds", "5")
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__BACKLOGQUOTAMAP", json.dumps(QUOTA))
+    assert Settings().policy_limits.defaults == {
+        "maxMessageSize": 9,
+        "messageTTLInSeconds": 5,
+        "backLogQuotaMap": QUOTA,
+    }
+
+
+def test_a_default_in_a_variable_that_is_broken_off_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__RETENTIONPOLICIES", '{"retentionTimeInMinutes": 5')
+    with pytest.raises(ValidationError, match="is no JSON"):
+        Settings()

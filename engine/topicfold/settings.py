@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -19,6 +21,7 @@ from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
 from topicfold.model.policy.resolve import broker_level
 from topicfold.model.policy.retention import RETENTION_BELOW
+from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.whole import check_changed, read_policies
 from topicfold.model.records import EMPTY
 
@@ -26,6 +29,29 @@ MAX_WAIT_SECONDS = 30.0
 """The longest that a request may wait in a queue: whether it may do what it asks was looked at before, and once."""
 
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
+
+
+def _policies(given: Any) -> Any:
+    """Return policies under their own names and in their own shapes: a variable has no case, and its value is text."""
+    if not isinstance(given, Mapping):
+        return given
+    names = {name.lower(): name for name in BY_NAME}
+    return {names.get(str(name).lower(), name): _from_json(value) for name, value in given.items()}
+
+
+def _from_json(value: Any) -> Any:
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is no JSON") from None
+
+
+def _separator(text: str) -> str:
+    if not re.fullmatch(r"[!-)+-.0-\[\]-~]{1,8}", text):
+        raise ValueError("must be 1 to 8 visible ASCII characters, none of them * / or a backslash, such as __")
+    return text
 
 
 def _words(value: Any) -> Any:
@@ -103,9 +129,8 @@ class Settings(BaseSettings):
     max_custom_label_value_length: int = Field(
         default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH, description="Characters that a label's value may have."
     )
-    wildcard_separator: str = Field(
+    wildcard_separator: Annotated[str, AfterValidator(_separator)] = Field(
         default=SEPARATOR,
-        pattern=r"^[!-)+-.0-\[\]-~]{1,8}$",
         description="What parts the segments of topics' names for wildcards; not * / or a backslash.",
     )
     topic_listing: str = Field(
@@ -119,7 +144,7 @@ class Settings(BaseSettings):
         default=50, ge=1, le=256, description="Characters that `topics_pattern` may have."
     )
     topic_level_policies_enabled: bool = Field(default=True, description="Whether topics have policies of their own.")
-    policy_defaults: dict[str, Any] = Field(
+    policy_defaults: Annotated[dict[str, Any], BeforeValidator(_policies)] = Field(
         default_factory=dict, description="Policies by name that hold where no topic and no namespace says anything."
     )
     http_requests_fail_on_unknown_properties_enabled: bool = Field(

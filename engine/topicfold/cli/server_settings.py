@@ -97,7 +97,7 @@ def entries_in_variables(name: str) -> dict[str, str]:
 def _without(value: Any, entries: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: each for key, each in value.items() if key not in entries}
+    return {key: each for key, each in value.items() if key.lower() not in entries}
 
 
 def _validated(settings_class: type[Settings], config: Config, given: Mapping[str, Any]) -> Settings:
