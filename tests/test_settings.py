@@ -104,3 +104,9 @@ def test_a_default_in_a_variable_that_is_broken_off_is_refused(monkeypatch: pyte
     monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__RETENTIONPOLICIES", '{"retentionTimeInMinutes": 5')
     with pytest.raises(ValidationError, match="is no JSON"):
         Settings()
+
+
+def test_a_key_that_no_label_can_have_is_not_allowed_in_vain() -> None:
+    assert Settings(allowed_custom_label_keys="team,acme.io/tier").allowed_custom_label_keys == ("team", "acme.io/tier")
+    with pytest.raises(ValidationError, match="ti er"):
+        Settings(allowed_custom_label_keys="team,ti er")

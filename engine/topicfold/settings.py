@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from topicfold.errors import InvalidName, TopicfoldError
-from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules
+from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules, broken_key_rule
 from topicfold.model.names import check_cluster, check_tenant, parse_namespace
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
@@ -46,6 +46,13 @@ def _from_json(value: Any) -> Any:
         return json.loads(value)
     except ValueError:
         raise ValueError(f"{value!r} is no JSON") from None
+
+
+def _label_keys(keys: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    for key in keys or ():
+        if broken := broken_key_rule(key):
+            raise ValueError(f"{key!r}: {broken}")
+    return keys
 
 
 def _separator(text: str) -> str:
@@ -123,9 +130,9 @@ class Settings(BaseSettings):
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         default=(), description="Values of Host to take beside loopback's."
     )
-    allowed_custom_label_keys: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_words)] = Field(
-        default=None, description="Label keys; absent = any."
-    )
+    allowed_custom_label_keys: Annotated[
+        tuple[str, ...] | None, NoDecode, BeforeValidator(_words), AfterValidator(_label_keys)
+    ] = Field(default=None, description="Label keys; absent = any.")
     max_custom_label_value_length: int = Field(
         default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH, description="Characters that a label's value may have."
     )

@@ -110,6 +110,19 @@ def test_a_rollback_that_was_agreed_to_does_not_undo_what_came_meanwhile(
     assert client.get_labels("orders")["tier"] == "new"
 
 
+def test_who_interrupts_the_question_is_told_that_nothing_was_changed(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Terminal):
+        def readline(self, *_: object) -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    refused = run("rollback", "orders", "--to", orders[0])
+    assert refused.err.endswith("\nerror: not confirmed; nothing was changed\n")
+    assert client.get_labels("orders") == {"tier": "iron", "team": "pay"}
+
+
 def test_without_a_terminal_and_without_yes_nothing_is_rolled_back(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

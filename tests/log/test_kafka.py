@@ -306,6 +306,9 @@ async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None
         def purge(self) -> None:
             pass
 
+        def flush(self, _: float) -> int:
+            return 0
+
         def poll(self, _: float) -> int:
             raise KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "broken", fatal=True))
 

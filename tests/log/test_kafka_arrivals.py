@@ -67,11 +67,6 @@ async def test_what_is_told_after_it_was_read_is_known() -> None:
     assert await world.told(*entries(0, 0)) == entries(0, 0)
 
 
-async def test_an_append_that_kafka_has_had_before_has_no_offset_and_waits_to_be_read() -> None:
-    world = World()
-    assert await world.told(Entry(0, -1001, b"twice")) == []
-
-
 async def test_another_record_than_was_told_ends_its_partition_and_no_other() -> None:
     world = World()
     await world.told(*entries(0, 0))
@@ -87,9 +82,27 @@ async def test_nothing_is_delivered_of_what_ended() -> None:
     world = World()
     world.arrivals.end(0)
     assert await world.told(*entries(0, 0), *entries(1, 0)) == entries(1, 0)
-    world.arrivals.told(entries(1, 1))
-    world.arrivals.end()
-    assert await world.read(*entries(1, 1, 2)) == entries(1, 0)
+    world.arrivals.end(None)
+    assert await world.told(*entries(1, 1)) == entries(1, 0)
+
+
+async def test_what_was_taken_before_the_end_is_delivered_but_not_before_the_stop() -> None:
+    world = World()
+    world.arrivals.told(entries(0, 0))
+    world.arrivals.end(None)
+    assert await world.told() == entries(0, 0)
+    stopped = World()
+    stopped.arrivals.told(entries(0, 0))
+    stopped.arrivals.stop()
+    assert await stopped.read(*entries(0, 0, 1)) == []
+
+
+async def test_a_partition_that_ended_takes_no_room_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_arrivals, "MAX_AHEAD", 1)
+    world = World()
+    await world.told(*entries(0, 0))
+    world.arrivals.end(0)
+    assert await world.told(*entries(1, 0)) == [*entries(0, 0), *entries(1, 0)]
 
 
 async def test_what_is_not_read_for_long_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

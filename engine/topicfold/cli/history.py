@@ -100,9 +100,17 @@ def _confirm(session: Session, topic: str, to: str) -> str:
     count = f"{len(undone)} change{'' if len(undone) == 1 else 's'} of" if undone else "whatever changed on"
     sys.stderr.write(f"This undoes {count} {topic}; partitions and grants stay. Go on? [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not _says_yes():
         raise InvalidRequest("not confirmed; nothing was changed")
     return entries[0].etag if entries else ""
+
+
+def _says_yes() -> bool:
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return False
 
 
 def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:

@@ -57,7 +57,8 @@ def watch(
     """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
 
     It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. -o json
-    prints an object a line, each with a cursor, which is empty for the topics that match at the beginning.
+    prints an object a line, each with a cursor, which is empty for the topics that match at the beginning. DELETED says
+    that a topic matches no longer, be it gone or labelled otherwise, and shows the labels with which it matched.
 
     \b
     Examples:

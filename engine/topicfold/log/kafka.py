@@ -69,14 +69,15 @@ class KafkaLog:
         self._topic = topic
         self._loop = asyncio.get_running_loop()
         self._consumer_settings = {**settings, **CONSUMER}
-        self._arrivals: KafkaArrivals | None = None
-        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes, self._written)
         self._pages_thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
         self._pages = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets_thread = ThreadPoolExecutor(1, "topicfold-kafka-offsets")
+        self._arrivals: KafkaArrivals | None = None
         self._follower: KafkaFollower | None = None
         self._is_closed = False
+        # Last, for it starts a thread: what is refused above leaves none.
+        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes, self._written)
 
     @property
     def partitions(self) -> int:

@@ -31,7 +31,6 @@ _POLL_SECONDS = 0.1
 _PAUSE_SECONDS = 0.02
 _FLUSH_SECONDS = 1.0
 _MAX_WAITING = 10_000
-_POLLS = 10
 
 
 class _Append(NamedTuple):
@@ -43,7 +42,7 @@ class _Outcome(NamedTuple):
     append: _Append
     error: KafkaError | None
     partition: int
-    offset: int
+    offset: int | None
 
 
 class KafkaAppender:
@@ -71,6 +70,8 @@ class KafkaAppender:
         self._loop = asyncio.get_running_loop()
         self._turn: defaultdict[int, list[_Append]] = defaultdict(list)
         self._outcomes: deque[_Outcome] = deque()
+        self._broken: deque[Producer] = deque()
+        self._unplaced: set[int] = set()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-appends", daemon=True)
         self._thread.start()
@@ -93,13 +94,11 @@ class KafkaAppender:
     async def close(self) -> None:
         """Give what waits one second, then fail it; end the thread."""
         self._send()
-        await asyncio.to_thread(_flush, self._producer)
-        self._producer.purge()
-        # What was on its way is told to have failed by another thread, a moment later.
-        await asyncio.to_thread(_flush, self._producer)
-        self._is_closed = True
+        try:
+            await asyncio.to_thread(_end, [self._producer, *self._broken])
+        finally:
+            self._is_closed = True
         await asyncio.to_thread(self._thread.join)
-        self._tell()
 
     def _send(self) -> None:
         turn, self._turn = self._turn, defaultdict(list)
@@ -141,39 +140,52 @@ class KafkaAppender:
             return
         self._producer = Producer(self._settings)
         broken.purge()
-        for _ in range(_POLLS):
-            if _poll(broken):
-                break
-        self._tell()
+        self._broken.append(broken)
 
     def _run(self) -> None:
         """Wait for what becomes of appends, and tell, until the appender is closed."""
         while not self._is_closed:
-            producer = self._producer
             try:
-                if not _poll(producer, _POLL_SECONDS):
-                    self._loop.call_soon_threadsafe(self._replace, producer)
-                    time.sleep(_PAUSE_SECONDS)
+                self._wait()
                 self._tell()
             except Exception:  # noqa: BLE001 -- the boundary of the thread: without it no append would ever fail
                 if self._loop.is_closed():
                     return
                 _log.exception("append_thread_failed")
                 time.sleep(_PAUSE_SECONDS)
+        self._tell()
+
+    def _wait(self) -> None:
+        """Have outcomes noted, once there are some; those of broken producers, too, which come a moment later."""
+        producer = self._producer
+        if not _poll(producer, _POLL_SECONDS):
+            self._loop.call_soon_threadsafe(self._replace, producer)
+            time.sleep(_PAUSE_SECONDS)
+        for broken in list(self._broken):
+            _poll(broken)
+            if not len(broken):
+                self._broken.remove(broken)
 
     def _note(self, append: _Append, error: KafkaError | None, message: Message) -> None:
         """Note what became of an append; called within `poll`, once for each."""
-        self._outcomes.append(_Outcome(append, error, message.partition() or 0, message.offset() or 0))
+        self._outcomes.append(_Outcome(append, error, message.partition() or 0, message.offset()))
 
     def _tell(self) -> None:
-        """Tell what was noted; on any thread."""
+        """Tell what was noted.
+
+        Where Kafka has had a batch before, librdkafka may not know its place, and counts from −1: none, 0, 1 and so
+        on. So behind one without a place no small offset is believed; what is not told is read.
+        """
         written: list[Entry] = []
         while self._outcomes:
             append, error, partition, offset = self._outcomes.popleft()
-            if error is None:
-                written.append(Entry(partition, offset, append.value))
-            else:
+            if error is not None:
                 self._loop.call_soon_threadsafe(append.failed, translated(error))
+            elif offset is None:
+                self._unplaced.add(partition)
+            elif partition not in self._unplaced or offset >= _MAX_WAITING:
+                self._unplaced.discard(partition)
+                written.append(Entry(partition, offset, append.value))
         if written:
             self._written(written)
 
@@ -187,10 +199,15 @@ def _poll(producer: Producer, seconds: float = 0.0) -> bool:
     return True
 
 
-def _flush(producer: Producer) -> None:
-    """Return when it is known what became of everything, after one second at most."""
-    with suppress(KafkaException):
-        producer.flush(_FLUSH_SECONDS)
+def _end(producers: Sequence[Producer]) -> None:
+    """Have it known of everything what became of it; what is not known after a second, failed."""
+    for producer in producers:
+        with suppress(KafkaException):
+            producer.flush(_FLUSH_SECONDS)
+        producer.purge()
+        # What was on its way is told to have failed by another thread, a moment later.
+        with suppress(KafkaException):
+            producer.flush(_FLUSH_SECONDS)
 
 
 def _fail(appends: list[_Append], error: TopicfoldError) -> None:

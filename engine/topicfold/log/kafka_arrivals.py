@@ -18,7 +18,7 @@ from topicfold.errors import WrongLog
 from topicfold.log.port import Deliver, Entry, Fault
 
 MAX_AHEAD = 10_000
-"""Records that may be delivered before they are read; behind them what is told waits until it is."""
+"""Records of a partition that may be delivered before they are read; behind them what is told waits until it is."""
 
 
 _REST_SECONDS = 0.002
@@ -34,22 +34,26 @@ class KafkaArrivals:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._next: dict[int, int] = {}
-        self._ahead: dict[tuple[int, int], int] = {}
+        self._ahead: dict[int, dict[int, int]] = {}
         self._is_awaited = threading.Event()
-        self._is_ended = False
+        self._is_stopped = False
 
     def begin(self, positions: Mapping[int, int]) -> None:
         """Deliver from `positions` on."""
         self._next = dict(positions)
+        self._ahead = {partition: {} for partition in positions}
 
-    def end(self, partition: int | None = None) -> None:
-        """Deliver nothing more of `partition`, or of all for None."""
+    def end(self, partition: int | None) -> None:
+        """Take nothing more of `partition`, or of any for None; what was taken is delivered still."""
         with self._lock:
-            if partition is None:
-                self._is_ended = True
-                self._next.clear()
-            else:
-                self._next.pop(partition, None)
+            for each in list(self._next) if partition is None else [partition]:
+                self._next.pop(each, None)
+                self._ahead.pop(each, None)
+
+    def stop(self) -> None:
+        """Deliver nothing more."""
+        self._is_stopped = True
+        self.end(None)
 
     def told(self, entries: Sequence[Entry]) -> None:
         """Take records of ours at the offsets that Kafka says they have; those that do not come next wait to be read.
@@ -60,9 +64,9 @@ class KafkaArrivals:
             fresh = []
             for entry in entries:
                 partition, offset, value = entry
-                if self._next.get(partition) == offset and len(self._ahead) < MAX_AHEAD:
+                if self._next.get(partition) == offset and len(self._ahead[partition]) < MAX_AHEAD:
                     self._next[partition] = offset + 1
-                    self._ahead[partition, offset] = hash(value)
+                    self._ahead[partition][offset] = hash(value)
                     fresh.append(entry)
             if fresh:
                 self._loop.call_soon_threadsafe(self._hand_over, fresh, None)
@@ -85,8 +89,8 @@ class KafkaArrivals:
                 if offset >= position:
                     self._next[partition] = offset + 1
                     fresh.append(entry)
-                elif self._ahead.pop((partition, offset), None) not in (hash(value), None):
-                    del self._next[partition]
+                elif self._ahead[partition].pop(offset, None) not in (hash(value), None):
+                    del self._next[partition], self._ahead[partition]
                     self._loop.call_soon_threadsafe(self._fault, _another(partition, offset), partition)
             if fresh:
                 self._loop.call_soon_threadsafe(self._hand_over, fresh, taken)
@@ -108,7 +112,7 @@ class KafkaArrivals:
     def _hand_over(self, entries: list[Entry], taken: Callable[[], None] | None) -> None:
         """Deliver on the loop."""
         try:
-            if not self._is_ended:
+            if not self._is_stopped:
                 self._deliver(entries)
         finally:
             if taken:

@@ -58,7 +58,7 @@ class KafkaFollower:
     def stop(self) -> None:
         """Return once the thread has ended. Blocks up to 0.1 s; nothing is delivered after the call."""
         self._is_stopping = True
-        self._arrivals.end()
+        self._arrivals.stop()
         self._thread.join()
         self._consumer.close()
 
@@ -73,6 +73,7 @@ class KafkaFollower:
         except Exception as error:  # noqa: BLE001 -- the boundary of the thread: nobody else would hear of it
             if not self._loop.is_closed():
                 fault = OperatorNeeded(f"reading the log failed: {error!r}", hint="Restart this node.")
+                self._arrivals.end(None)
                 self._loop.call_soon_threadsafe(self._fault, fault, None)
                 _log.exception("log_thread_failed")
 
@@ -134,6 +135,7 @@ class KafkaFollower:
             return
         if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._positions.clear()
+            self._arrivals.end(None)
             self._loop.call_soon_threadsafe(self._fault, translated(error), None)
 
 

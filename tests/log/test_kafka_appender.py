@@ -1,0 +1,164 @@
+"""What becomes of appends, without a broker: what is told where they lie, and what of those that broke."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from tests.log.following import PATIENCE_SECONDS, never
+from topicfold.errors import LogUnavailable, TopicfoldError
+from topicfold.log import kafka_appender
+from topicfold.log.kafka_appender import KafkaAppender
+from topicfold.log.port import Entry
+
+Report = Callable[[KafkaError | None, Any], None]
+
+
+class Message:
+    """Where Kafka's client says that an append lies."""
+
+    def __init__(self, offset: int | None) -> None:
+        self._offset = offset
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int | None:
+        return self._offset
+
+
+class Producer:
+    """Kafka's client, in a test's hands: what it is given it reports when it is told to."""
+
+    made: list[Producer]
+
+    def __init__(self, _: object) -> None:
+        self.reports: list[Report] = []
+        self.due: list[tuple[Report, KafkaError | None, int | None]] = []
+        self.is_purged = self.is_broken = False
+        self._is_due = threading.Event()
+        self.made.append(self)
+
+    def __len__(self) -> int:
+        return len(self.reports) + len(self.due)
+
+    def produce(self, _topic: str, _value: bytes, _key: bytes, _partition: int, on_delivery: Report) -> None:
+        if self.is_broken:
+            raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
+        self.reports.append(on_delivery)
+
+    def report(self, offset: int | None, error: KafkaError | None = None) -> None:
+        """Have the oldest append reported."""
+        self.due.append((self.reports.pop(0), error, offset))
+        self._is_due.set()
+
+    def poll(self, seconds: float) -> None:
+        self._is_due.wait(min(seconds, 0.01))
+        self._is_due.clear()
+        while self.due:
+            report, error, offset = self.due.pop(0)
+            report(error, Message(offset))
+
+    def purge(self) -> None:
+        self.is_purged = True
+
+    def flush(self, _: float) -> None:
+        """Report what was purged, which Kafka's client does a moment later."""
+        if self.is_purged:
+            while self.reports:
+                self.report(None, KafkaError(KafkaError._PURGE_INFLIGHT))
+            self.poll(0)
+
+
+class World:
+    """An appender and what it tells."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[int] = asyncio.Queue()
+        self.failures: asyncio.Queue[TopicfoldError] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def written(entries: list[Entry]) -> None:
+            for entry in entries:
+                loop.call_soon_threadsafe(self.told.put_nowait, entry.offset)
+
+        self.appender = KafkaAppender({}, "topic", 1_000, written)  # type: ignore[arg-type]
+
+    async def append(self, count: int = 1) -> Producer:
+        """Append in as many turns of the loop; return the producer that took them."""
+        for number in range(count):
+            self.appender.append(0, b"%d" % number, self.failures.put_nowait)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        return Producer.made[-1]
+
+    async def next_told(self) -> int:
+        return await asyncio.wait_for(self.told.get(), PATIENCE_SECONDS)
+
+
+@pytest.fixture
+async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    Producer.made = []
+    monkeypatch.setattr(kafka_appender, "Producer", Producer)
+    world = World()
+    yield world
+    await world.appender.close()
+
+
+async def test_where_an_append_lies_is_told(world: World) -> None:
+    producer = await world.append(2)
+    producer.report(7)
+    producer.report(8)
+    assert [await world.next_told(), await world.next_told()] == [7, 8]
+
+
+async def test_places_counted_from_one_that_kafka_s_client_does_not_know_are_not_told(world: World) -> None:
+    producer = await world.append(5)
+    for offset in (None, 0, 1):
+        producer.report(offset)
+    producer.report(kafka_appender._MAX_WAITING)
+    producer.report(3)
+    assert [await world.next_told(), await world.next_told()] == [kafka_appender._MAX_WAITING, 3]
+
+
+async def test_what_waits_in_a_producer_that_broke_fails_though_that_is_reported_a_moment_later(world: World) -> None:
+    broken = await world.append(2)
+    broken.is_broken = True
+    await world.append()
+    assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    assert broken.is_purged
+    await asyncio.sleep(0.05)
+    assert world.failures.empty()
+    while broken.reports:
+        broken.report(None, KafkaError(KafkaError._PURGE_INFLIGHT))
+    for _ in range(2):
+        assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    replaced = await world.append()
+    assert replaced is not broken
+    replaced.report(0)
+    assert await world.next_told() == 0
+
+
+async def test_closing_fails_what_waits_in_every_producer(world: World) -> None:
+    broken = await world.append()
+    broken.is_broken = True
+    await world.append(2)
+    await world.appender.close()
+    await asyncio.sleep(0)
+    assert world.failures.qsize() == 3
+    assert not world.appender._thread.is_alive()
+
+
+async def test_nothing_is_told_of_an_append_that_kafka_refused(world: World) -> None:
+    producer = await world.append()
+    producer.report(None, KafkaError(KafkaError.NOT_ENOUGH_REPLICAS))
+    assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    world.appender.append(0, b"next", never)
+    await asyncio.sleep(0.01)
+    producer.report(0)
+    assert await world.next_told() == 0
