@@ -204,6 +204,7 @@ async def test_following_from_before_the_trimmed_beginning_is_a_gap(
     writer = await KafkaLog.open(kafka_bootstrap, topic)
     for _ in range(5):
         writer.append(0, b"x", never)
+    await Following(writer).seen(5)
     await writer.close()
     below = TopicPartition(topic, 0, 3)
     admin.delete_records([below])[below].result()
