@@ -62,6 +62,7 @@ def test_the_clients_are_given_the_pinned_settings() -> None:
         "acks": "all",
         "linger.ms": 0,
         "delivery.timeout.ms": 10_000,
+        "delivery.report.only.error": False,
     }
     consumer = {
         "auto.offset.reset": "error",
@@ -84,7 +85,9 @@ def test_a_new_topic_has_as_many_copies_as_the_brokers_allow_up_to_three(brokers
     assert configuration["min.insync.replicas"] == str(max(1, replicas - 1))
 
 
-@pytest.mark.parametrize("name", ["acks", "isolation.level", "bootstrap.servers", "message.max.bytes"])
+@pytest.mark.parametrize(
+    "name", ["acks", "delivery.report.only.error", "isolation.level", "bootstrap.servers", "message.max.bytes"]
+)
 async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
     with pytest.raises(BadSetting, match=name.replace(".", r"\.")):
         await KafkaLog.open("127.0.0.1:1", kafka_settings={name: "x"})

@@ -27,6 +27,7 @@ PRODUCER: Mapping[str, str | int | bool] = {
     "acks": "all",
     "linger.ms": 0,
     "delivery.timeout.ms": 10_000,
+    "delivery.report.only.error": False,
     "queue.buffering.max.messages": 10_000,
     "queue.buffering.max.kbytes": 131_072,
 }
