@@ -59,6 +59,19 @@ def test_an_entry_in_a_variable_goes_before_the_one_in_the_table_and_what_is_sho
     assert server_settings(Settings, resolve_config({}), {}, "serving").kafka_settings == expected
 
 
+@pytest.mark.parametrize("whole", [None, '{"messageTTLInSeconds": 2}'])
+def test_a_policy_in_a_variable_goes_before_the_one_in_the_table_though_its_name_has_no_case(
+    bare_run: Run, config_file: Path, monkeypatch: pytest.MonkeyPatch, whole: str | None
+) -> None:
+    config_file.write_text("[server.policy_defaults]\nmessageTTLInSeconds = 1")
+    monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__messageTTLInSeconds", "3")
+    if whole:
+        monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", whole)
+    assert list(told(bare_run)["policy_defaults"]["value"].values()) == ["3"]
+    settings = server_settings(Settings, resolve_config({}), {}, "serving")
+    assert settings.policy_limits.defaults == {"messageTTLInSeconds": 3}
+
+
 @pytest.mark.parametrize(
     ("variable", "text"),
     [("TOPICFOLD_KAFKA_SETTINGS", '{"sasl.password": "4711"}'), ("TOPICFOLD_KAFKA_SETTINGS__sasl.password", "4711")],

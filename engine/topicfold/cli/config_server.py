@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, SERVER_SETTINGS, check_keys
 from topicfold.cli.masking import masked
 from topicfold.cli.output import value_text
-from topicfold.cli.server_settings import entries_in_variables, needed_packages
+from topicfold.cli.server_settings import entries_in_variables, needed_packages, without
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
     elif name in config.server:
         value, origin = config.server[name], str(config.file)
     if (entries := entries_in_variables(name)) and isinstance(value, dict):
-        value = {**value, **entries}
+        value = {**without(value, entries), **entries}
         origin = f"{variable}__…" if origin == DEFAULT else f"{origin}, {variable}__…"
     return {"value": masked(name, value), "origin": origin}
 

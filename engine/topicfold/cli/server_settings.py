@@ -94,7 +94,8 @@ def entries_in_variables(name: str) -> dict[str, str]:
     return {each[len(start) :].lower(): text for each, text in said.items() if each.startswith(start)}
 
 
-def _without(value: Any, entries: Mapping[str, str]) -> Any:
+def without(value: Any, entries: Mapping[str, str]) -> Any:
+    """Return a table without what has an entry in a variable, whose name has no case; what is no table as it is."""
     if not isinstance(value, dict):
         return value
     return {key: each for key, each in value.items() if key.lower() not in entries}
@@ -107,7 +108,7 @@ def _validated(settings_class: type[Settings], config: Config, given: Mapping[st
     check_keys(config.server, SERVER_SETTINGS, config.file)
     # The class itself looks at the environment, but takes what it is called with first: so the file must give way.
     names = {name for name in config.server if not os.environ.get(ENVIRONMENT_PREFIX + name.upper())}
-    from_file = {name: _without(config.server[name], entries_in_variables(name)) for name in names}
+    from_file = {name: without(config.server[name], entries_in_variables(name)) for name in names}
     try:
         return settings_class(**{**from_file, **given})
     except ValidationError as error:
