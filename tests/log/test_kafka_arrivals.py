@@ -19,12 +19,11 @@ from topicfold.log.port import Entry
 class World:
     """Arrivals of two partitions, and what came of them."""
 
-    def __init__(self, positions: dict[int, int] | None = None) -> None:
+    def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.faults: list[tuple[TopicfoldError, int | None]] = []
         self.taken = 0
-        self.arrivals = KafkaArrivals(self.entries.extend, lambda *fault: self.faults.append(fault))
-        self.arrivals.begin(positions or {0: 0, 1: 0})
+        self.arrivals = KafkaArrivals({0: 0, 1: 0}, self.entries.extend, lambda *fault: self.faults.append(fault))
 
     async def told(self, *entries: Entry) -> list[Entry]:
         """Tell of appends, and return all that is delivered then."""

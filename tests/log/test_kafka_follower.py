@@ -26,7 +26,7 @@ class BrokenConsumer:
 async def test_whatever_ends_the_thread_is_a_fault_of_all_partitions() -> None:
     faults = asyncio.Queue[tuple[TopicfoldError, int | None]]()
     settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "none"}
-    arrivals = KafkaArrivals(lambda _: None, lambda *_: None)
+    arrivals = KafkaArrivals({0: 0}, lambda _: None, lambda *_: None)
     follower = KafkaFollower(settings, "topic", arrivals, lambda *fault: faults.put_nowait(fault))
     follower._consumer.close()
     follower._consumer = BrokenConsumer()  # type: ignore[assignment]

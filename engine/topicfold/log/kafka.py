@@ -139,8 +139,9 @@ class KafkaLog:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        self._arrivals = KafkaArrivals(deliver, fault)
-        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, self._arrivals, fault)
+        arrivals = KafkaArrivals(positions, deliver, fault)
+        self._follower = KafkaFollower(self._consumer_settings, self._topic.name, arrivals, fault)
+        self._arrivals = arrivals
         self._follower.start(positions)
 
     async def check_settings(self) -> Sequence[SettingProblem]:

@@ -70,7 +70,7 @@ class KafkaAppender:
         self._loop = asyncio.get_running_loop()
         self._turn: defaultdict[int, list[_Append]] = defaultdict(list)
         self._outcomes: deque[_Outcome] = deque()
-        self._broken: deque[Producer] = deque()
+        self._broken: list[Producer] = []
         self._unplaced: set[int] = set()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-appends", daemon=True)

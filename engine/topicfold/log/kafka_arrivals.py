@@ -20,28 +20,22 @@ from topicfold.log.port import Deliver, Entry, Fault
 MAX_AHEAD = 10_000
 """Records of a partition that may be delivered before they are read; behind them what is told waits until it is."""
 
-
 _REST_SECONDS = 0.002
 
 
 class KafkaArrivals:
     """Takes records from any thread and delivers them on the loop."""
 
-    def __init__(self, deliver: Deliver, fault: Fault) -> None:
-        """Make one on the running loop, which delivers nothing before `begin`."""
+    def __init__(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
+        """Make one on the running loop, which delivers from `positions` on."""
         self._deliver = deliver
         self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._next: dict[int, int] = {}
-        self._ahead: dict[int, dict[int, int]] = {}
+        self._next = dict(positions)
+        self._ahead: dict[int, dict[int, int]] = {partition: {} for partition in positions}
         self._is_awaited = threading.Event()
         self._is_stopped = False
-
-    def begin(self, positions: Mapping[int, int]) -> None:
-        """Deliver from `positions` on."""
-        self._next = dict(positions)
-        self._ahead = {partition: {} for partition in positions}
 
     def end(self, partition: int | None) -> None:
         """Take nothing more of `partition`, or of any for None; what was taken is delivered still."""
@@ -56,7 +50,7 @@ class KafkaArrivals:
         self.end(None)
 
     def told(self, entries: Sequence[Entry]) -> None:
-        """Take records of ours at the offsets that Kafka says they have; those that do not come next wait to be read.
+        """Take records of ours at the offsets that Kafka says they have; those that come later wait to be read.
 
         Cost: a hash of each value.
         """
@@ -64,14 +58,17 @@ class KafkaArrivals:
             fresh = []
             for entry in entries:
                 partition, offset, value = entry
-                if self._next.get(partition) == offset and len(self._ahead[partition]) < MAX_AHEAD:
+                position = self._next.get(partition)
+                if position is None or offset < position:
+                    continue
+                if offset > position or len(self._ahead[partition]) >= MAX_AHEAD:
+                    self.hurry()
+                else:
                     self._next[partition] = offset + 1
                     self._ahead[partition][offset] = hash(value)
                     fresh.append(entry)
             if fresh:
                 self._loop.call_soon_threadsafe(self._hand_over, fresh, None)
-        if len(fresh) < len(entries):
-            self.hurry()
 
     def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> bool:
         """Take what was read, in order and without a gap; return whether any of it was new.

@@ -51,7 +51,6 @@ class KafkaFollower:
     def start(self, positions: Mapping[int, int]) -> None:
         """Start reading at `positions`."""
         self._positions = dict(positions)
-        self._arrivals.begin(positions)
         self._consumer.assign([TopicPartition(self._topic, number, at) for number, at in positions.items()])
         self._thread.start()
 

@@ -89,7 +89,7 @@ def read_topics(base: Iterable[bytes], tail: Iterable[bytes], partitions: Sequen
     gathered = _Gathered(sum(file.metadata.num_rows for each in files for file in each))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         of_base, of_all = (gathered.add(_groups(each, pool)) for each in files)
-    rows = gathered.rows()
+        rows = gathered.rows(pool)
     places = np.flatnonzero(np.isin(rows.partitions, partitions))
     if of_all > of_base:
         places = _newest(rows, places)
@@ -170,25 +170,23 @@ class _Gathered:
             self._length = part.stop
         return self._length
 
-    def rows(self) -> TopicRows:
-        """Return all rows; none is chosen."""
+    def rows(self, pool: Executor) -> TopicRows:
+        """Return all rows; none is chosen. The labels' values, which are the most, are put together in `pool`."""
         flags = {f"is_{name}": each[: self._length] for name, each in self._flags.items()}
-        with ThreadPoolExecutor(1) as pool:
-            label_values = pool.submit(_texts, self._label_values)
-            keys, label_keys = _joined_texts(self._column("key")), _texts(self._label_keys)
+        label_values = pool.submit(_texts, self._label_values)
         return TopicRows(
             chosen=np.zeros(0, np.int64),
             namespaces=_texts(self._texts["namespace"]),
             partitions=self._partitions[: self._length],
             packed=self._packed[: self._length],
-            keys=keys,
+            keys=_joined_texts(self._column("key")),
             payloads=memoryview(self._payloads),
             payload_ends=self._payload_ends[: self._length + 1],
             counts=self._counts[: self._length],
-            label_keys=label_keys,
-            label_values=label_values.result(),
+            label_keys=_texts(self._label_keys),
             partition_counts=self._partition_counts[: self._length],
             kafka_names=_joined_texts(self._column("kafka_name")),
+            label_values=label_values.result(),
             **flags,
         )
 
