@@ -35,6 +35,7 @@ PAYLOAD_SCHEMA = 2
 
 MAX_PAYLOAD_BYTES = 256 * 1024
 
+_RECALLED_BYTES = 4_096
 _STEPS = frozenset(Step)
 
 
@@ -96,6 +97,11 @@ def decode_topic(schema: int, payload: bytes) -> TopicRecord | None:
     )
 
 
+def recall_topic(schema: int, payload: bytes) -> TopicRecord | None:
+    """Return what `decode_topic` does; the last of the small ones are remembered, for topics that are read again."""
+    return (_recalled_topic if len(payload) <= _RECALLED_BYTES else decode_topic)(schema, payload)
+
+
 @lru_cache(maxsize=64)
 def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
     """Return what the fold indexes of the topic in `payload`, or None where `decode_topic` would.
@@ -142,6 +148,9 @@ def decode_record(kind: AggregateKind, schema: int, payload: bytes) -> Record | 
             return decode_tenant(schema, payload)
         case AggregateKind.NONE:
             return None
+
+
+_recalled_topic = lru_cache(maxsize=1024)(decode_topic)
 
 
 def _is_topic(fields: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:

@@ -86,7 +86,7 @@ class Reading:
             await self.catch_up(partitions, asked.deadline)
         return Cut(
             engine.revision(partitions).merged(asked.minimum),
-            max(engine.freshness.age_seconds(partition) for partition in partitions),
+            max(map(engine.freshness.age_seconds, partitions)),
         )
 
     async def catch_up(self, partitions: Collection[int], deadline: float = math.inf) -> None:
@@ -257,5 +257,5 @@ def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
     return TopicView(
         topic_of_key(namespace, table.keys[number]),
         str(row.etag),
-        payloads.decode_topic(row.payload_schema, row.payload),
+        payloads.recall_topic(row.payload_schema, row.payload),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -13,10 +14,30 @@ from topicfold.wire import headers
 
 JSON_TYPE = "application/json"
 
+_JSON = JSON_TYPE.encode()
+_ETAG = headers.ETAG.lower().encode()
+_LOG_AGE = headers.LOG_AGE.lower().encode()
+_LOG_POSITION = headers.LOG_POSITION.lower().encode()
+_OPERATION_ID = headers.OPERATION_ID.lower().encode()
+
+
+class Answer(Response):
+    """A response whose headers are bytes from the start: a third of the cost of making them of a dict."""
+
+    def __init__(self, status: int, said: Sequence[tuple[bytes, bytes]], body: bytes | None = None) -> None:
+        self.status_code = status
+        self.background = None
+        self.body = b"" if body is None else body
+        about_body = () if body is None else ((b"content-length", b"%d" % len(body)), (b"content-type", _JSON))
+        self.raw_headers = [*said, *about_body]
+
 
 def read_answer(value: Any, cut: Cut, etag: str = "") -> Response:
     """Return `value` as it was at `cut`."""
-    return Response(orjson.dumps(value), 200, read_headers(cut, etag), JSON_TYPE)
+    said = [(_LOG_POSITION, str(cut.revision).encode()), (_LOG_AGE, b"%.3f" % cut.age_seconds)]
+    if etag:
+        said.append((_ETAG, _quoted(etag)))
+    return Answer(200, said, orjson.dumps(value))
 
 
 def read_headers(cut: Cut, etag: str = "") -> dict[str, str]:
@@ -40,11 +61,13 @@ def unwritten_answer(seen: Revision) -> Response:
 
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
     """Return that a change is applied and readable; with `value` the record after it."""
-    said = {
-        headers.ETAG: f'"{written.etag}"',
-        headers.LOG_POSITION: str(written.revision),
-        headers.OPERATION_ID: written.operation,
-    }
-    if value is None:
-        return Response(None, status, said)
-    return Response(orjson.dumps(value), status, said, JSON_TYPE)
+    said = (
+        (_ETAG, _quoted(written.etag)),
+        (_LOG_POSITION, str(written.revision).encode()),
+        (_OPERATION_ID, written.operation.encode()),
+    )
+    return Answer(status, said, None if value is None else orjson.dumps(value))
+
+
+def _quoted(etag: str) -> bytes:
+    return b'"%b"' % etag.encode()
