@@ -33,7 +33,6 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     """
     stream = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
     ]
