@@ -95,7 +95,7 @@ def _difference(topic: Present, bootstrap: str) -> str:
         step = f"topicfold topics update-partitioned-topic {name} --partitions {count}"
     else:
         step = f"topicfold serve --cluster-bootstrap {bootstrap} --follow-cluster makes it a partitioned one"
-    recorded = counted(topic.recorded_partitions) if topic.recorded_partitions else "not partitioned as"
+    recorded = counted(topic.recorded_partitions, "partition") if topic.recorded_partitions else "not partitioned as"
     return f"{recorded} recorded, {topic.kafka_partitions} in Kafka: {step}"
 
 
@@ -109,7 +109,7 @@ def _show(
 ) -> None:
     differing = [topic for topic in plan.present if topic.has_other_partitions]
     rows = [
-        *(("new", topic.name, topic.kafka_name, counted(topic.partitions)) for topic in made),
+        *(("new", topic.name, topic.kafka_name, counted(topic.partitions, "partition")) for topic in made),
         *(("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap)) for topic in differing),
         *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),

@@ -16,9 +16,10 @@ from topicfold.cli.command import REASON_OPTION, command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
 from topicfold.cli.session import Session
-from topicfold.cli.steps import counted_topics, show_steps, summed_up
+from topicfold.cli.steps import show_steps, summed_up
 from topicfold.errors import InvalidRequest, TopicfoldError
 from topicfold.model.names import parse_topic
 
@@ -73,7 +74,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> N
     entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
     if file != STDOUT:
         _write(file, write_entries(entries))
-        session.output.note(f"wrote {counted_topics(len(entries))} to {file}")
+        session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries))
     else:
@@ -96,7 +97,7 @@ def diff(session: Session, file: Files) -> None:
     desired = _read(file)
     found = list(steps(desired, topics_of(session.client, desired)))
     show_steps(session.output, found)
-    session.output.note(f"{counted_topics(len(found))} of {len(desired)} differ{summed_up(found)}")
+    session.output.note(f"{counted(len(found), 'topic')} of {len(desired)} differ{summed_up(found)}")
     if found:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -140,7 +141,7 @@ def apply(
     if dry_run:
         outcomes = _done(session, "try policies", planned, try_steps(session.client, planned))
         session.output.note(
-            f"would change {counted_topics(len(found))}, prune {len(pruned)}{summed_up(planned)}; "
+            f"would change {counted(len(found), 'topic')}, prune {len(pruned)}{summed_up(planned)}; "
             f"{sum(bool(each.problem) for each in outcomes)} would be refused"
         )
     else:
@@ -149,7 +150,7 @@ def apply(
         reason = session.changes.get("reason") or "topicfold policies apply"
         outcomes = _done(session, "apply policies", planned, apply_steps(session.client, planned, reason))
         failed = sum(bool(each.problem) for each in outcomes)
-        session.output.note(f"changed {counted_topics(len(outcomes) - failed)}, {failed} failed")
+        session.output.note(f"changed {counted(len(outcomes) - failed, 'topic')}, {failed} failed")
     _end(session, planned, outcomes)
 
 
@@ -182,7 +183,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
     if confirm_count is None:
         if not sys.stdin.isatty():
             raise InvalidRequest(
-                f"{counted_topics(len(pruned))} would be pruned, and nobody is there to ask",
+                f"{counted(len(pruned), 'topic')} would be pruned, and nobody is there to ask",
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:
@@ -194,7 +195,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
         confirm_count = int(typed) if typed.isdecimal() else -1
     if confirm_count != len(pruned):
         raise InvalidRequest(
-            f"not confirmed: {counted_topics(len(pruned))} would be pruned; nothing was changed",
+            f"not confirmed: {counted(len(pruned), 'topic')} would be pruned; nothing was changed",
             hint="Look at --dry-run, then say that number.",
         )
 
@@ -209,7 +210,7 @@ def _done(session: Session, job: str, planned: Sequence[Step], outcomes: Iterabl
                 found.append(outcome)
                 step()
     except (KeyboardInterrupt, TopicfoldError):
-        count = f"{counted_topics(len(found))} of {len(planned)}"
+        count = f"{counted(len(found), 'topic')} of {len(planned)}"
         session.output.note(f"{job}: stopped after {count}; run it again, it goes on from there")
         raise
     return found

@@ -14,7 +14,7 @@ import typer
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
-from topicfold.cli.output import value_text
+from topicfold.cli.output import counted, value_text
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.errors import InvalidRequest
@@ -141,7 +141,7 @@ def _show(session: Session, report: LabelReport, top: int) -> None:
     if output.is_for_machines:
         output.show_data(report)
         return
-    output.note(f"{_counted(report.topics, 'topic')} in {_counted(len(report.namespaces), 'namespace')}")
+    output.note(f"{counted(report.topics, 'topic')} in {counted(len(report.namespaces), 'namespace')}")
     keys = [
         (each.key, f"{each.topics:,}", f"{share_text(each.share):>4} {_bar(each.share)}", f"{each.values:,}")
         for each in report.keys[:top]
@@ -186,10 +186,6 @@ def _meant(typo: Typo) -> tuple[str, str]:
 
 def _word(typo: Typo, value: str | None, key: str) -> str:
     return f"{key}={value}" if value is not None else key
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _bar(share: float) -> str:

@@ -37,11 +37,6 @@ def summed_up(steps: Sequence[Step]) -> str:
     return f": {', '.join(counts)}" if counts else ""
 
 
-def counted_topics(count: int) -> str:
-    """Return a number of topics in words."""
-    return f"{count} topic{'' if count == 1 else 's'}"
-
-
 def _rows(step: Step) -> Iterator[tuple[str, str, str]]:
     texts = [("(topic)", "a new topic")] if step.etag is None else []
     texts += [(".".join(each.path), _change(each.shown)) for each in step.differences]
