@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Terminal
 from topicfold.client import Client
 
 ORDERS = "persistent://public/default/orders"
@@ -22,13 +22,6 @@ def orders(client: Client) -> list[str]:
     client.set_labels("orders", {"tier": "gold", "team": "pay"}, reason="SLA")
     client.set_labels("orders", {"tier": "iron"}, reason="it broke")
     return [str(entry.offset) for entry in reversed(client.history("orders").entries)]
-
-
-class Terminal(io.StringIO):
-    """Somebody who types an answer."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None:

@@ -11,7 +11,8 @@ import typer
 from topicfold.cli.arguments import Topic
 from topicfold.cli.command import CHANGE_OPTIONS, command
 from topicfold.cli.completion import complete_versions
-from topicfold.cli.output import value_text
+from topicfold.cli.output import counted, value_text
+from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import parse_topic
@@ -26,7 +27,6 @@ To = Annotated[
         "--to", metavar="VERSION", help="A VERSION of the history, or an ETag.", autocompletion=complete_versions
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 _HEADER = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
 _PAGE = 1_000
@@ -90,27 +90,16 @@ def _confirm(session: Session, topic: str, to: str) -> str:
     Raises:
         InvalidRequest: they said no, or nobody can be asked.
     """
-    if not sys.stdin.isatty():
+    if not is_somebody_there():
         raise InvalidRequest("nobody is there to ask", hint="Give --yes to roll back without a question.")
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     for entry in undone:
         for row in _rows(entry):
             sys.stderr.write(f"  {'  '.join(cell for cell in row if cell)}\n")
-    count = f"{len(undone)} change{'' if len(undone) == 1 else 's'} of" if undone else "whatever changed on"
-    sys.stderr.write(f"This undoes {count} {topic}; partitions and grants stay. Go on? [y/N] ")
-    sys.stderr.flush()
-    if not _says_yes():
-        raise InvalidRequest("not confirmed; nothing was changed")
+    count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
+    require_yes(f"This undoes {count} {topic}; partitions and grants stay.")
     return entries[0].etag if entries else ""
-
-
-def _says_yes() -> bool:
-    try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return False
 
 
 def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:

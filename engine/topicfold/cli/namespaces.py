@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from topicfold.cli import namespace_properties, permissions
 from topicfold.cli.arguments import Force, Namespace, Tenant
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.output import counted
 from topicfold.cli.policy_commands import namespace_policies
 from topicfold.cli.policy_group import policy_group
 from topicfold.cli.policy_output import show_policy
+from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 from topicfold.model.names import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
 
 app = new_app(group=policy_group(*namespace_policies()))
 
@@ -40,15 +47,31 @@ def list_namespaces(session: Session, tenant: Tenant = DEFAULT_TENANT) -> None:
 
 
 @command(app, "delete", CHANGE_OPTIONS)
-def delete(session: Session, namespace: Namespace, force: Force = False) -> None:
-    """Delete a namespace. With --force its topics, too.
+def delete(session: Session, namespace: Namespace, force: Force = False, yes: Yes = False) -> None:
+    """Delete a namespace. With --force its topics, too; on a terminal it says how many these are, and asks.
 
     \b
-    Example:
+    Examples:
       topicfold namespaces delete acme/pay
+      topicfold namespaces delete acme/pay --force --yes
     """
+    if force and not yes and is_somebody_there():
+        _confirm(session.client, namespace)
     written = session.client.delete_namespace(namespace, force=force, **session.changes)
     session.show_change("deleted", namespace, written)
+
+
+def _confirm(client: Client, namespace: str) -> None:
+    """Return once somebody said yes to deleting the topics of a namespace, or if it has none.
+
+    Raises:
+        InvalidRequest: they said no.
+        NamespaceNotFound: there is no such namespace.
+    """
+    from topicfold.client.bulk import count_topics
+
+    if topics := count_topics(client, [namespace]):
+        require_yes(f"This deletes {namespace} with {counted(topics, 'topic')}.")
 
 
 @command(app, "policies")

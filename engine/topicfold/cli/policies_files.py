@@ -18,6 +18,7 @@ from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
+from topicfold.cli.question import is_somebody_there
 from topicfold.cli.session import Session
 from topicfold.cli.steps import show_steps, summed_up
 from topicfold.errors import InvalidRequest, TopicfoldError
@@ -181,7 +182,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
         InvalidRequest: they said another number, or nobody can be asked.
     """
     if confirm_count is None:
-        if not sys.stdin.isatty():
+        if not is_somebody_there():
             raise InvalidRequest(
                 f"{counted(len(pruned), 'topic')} would be pruned, and nobody is there to ask",
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",

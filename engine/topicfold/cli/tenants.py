@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
+from topicfold.cli.output import counted
+from topicfold.cli.question import Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
 
 app = new_app()
 
@@ -86,15 +91,32 @@ def list_tenants(session: Session) -> None:
 
 
 @command(app, "delete", CHANGE_OPTIONS)
-def delete(session: Session, tenant: Tenant, force: Force = False) -> None:
-    """Delete a tenant. With --force its namespaces and topics, too.
+def delete(session: Session, tenant: Tenant, force: Force = False, yes: Yes = False) -> None:
+    """Delete a tenant. With --force its namespaces and topics, too; on a terminal it says how many these are, and asks.
 
     \b
-    Example:
+    Examples:
       topicfold tenants delete acme
+      topicfold tenants delete acme --force --yes
     """
+    if force and not yes and is_somebody_there():
+        _confirm(session.client, tenant)
     written = session.client.delete_tenant(tenant, force=force, **session.changes)
     session.show_change("deleted", tenant, written)
+
+
+def _confirm(client: Client, tenant: str) -> None:
+    """Return once somebody said yes to deleting the namespaces of a tenant, or if it has none.
+
+    Raises:
+        InvalidRequest: they said no.
+        TenantNotFound: there is no such tenant.
+    """
+    from topicfold.client.bulk import count_topics
+
+    if namespaces := client.list_namespaces(tenant):
+        topics = counted(count_topics(client, namespaces), "topic")
+        require_yes(f"This deletes {tenant} with {counted(len(namespaces), 'namespace')} and {topics}.")
 
 
 permissions.add_to(app, "tenant", Tenant, "acme")

@@ -41,8 +41,8 @@ def topics_in(client: Client, namespaces: Sequence[str], **wanted: Unpack[Wanted
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
-        yield from client.find_topics(namespaces[start : start + _NAMESPACES_A_QUERY], **wanted).topics
+    for some in _parts(namespaces):
+        yield from client.find_topics(some, **wanted).topics
 
 
 def topics_then(
@@ -56,8 +56,7 @@ def topics_then(
         NamespaceNotFound: none of the namespaces of a query was there.
         Resync: it cannot be told any more.
     """
-    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
-        some = namespaces[start : start + _NAMESPACES_A_QUERY]
+    for some in _parts(namespaces):
         yield from islice(client.topics(namespaces=some, at=at, page_size=page_size, **wanted), page_size)
 
 
@@ -67,13 +66,28 @@ def topics_of(client: Client, namespaces: Sequence[str]) -> Iterator[Match]:
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
-        yield from client.topics(namespaces=namespaces[start : start + _NAMESPACES_A_QUERY])
+    for some in _parts(namespaces):
+        yield from client.topics(namespaces=some)
+
+
+def count_topics(client: Client, namespaces: Sequence[str]) -> int:
+    """Return how many topics any number of namespaces have, Pulsar's own among them.
+
+    Raises:
+        NamespaceNotFound: one of these is missing.
+    """
+    listings = (client.topics(namespaces=some, with_system_topics=True, page_size=1) for some in _parts(namespaces))
+    return sum(next(listing.pages()).counts["matched"] for listing in listings)
 
 
 def all_namespaces(client: Client) -> list[str]:
     """Return the names of all namespaces of all tenants that one may see."""
     return [name for tenant in client.list_tenants() for name in client.list_namespaces(tenant)]
+
+
+def _parts(namespaces: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
+        yield namespaces[start : start + _NAMESPACES_A_QUERY]
 
 
 def each_at_once(name: str, call: Callable[[T], R], things: Collection[T]) -> Iterator[R]:

@@ -1,0 +1,37 @@
+"""A question to whoever sits at the terminal, before what one command cannot take back."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from topicfold.errors import InvalidRequest
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def is_somebody_there() -> bool:
+    """Return whether there is a terminal to ask at."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def require_yes(consequence: str) -> None:
+    """Say what will happen, and return once somebody said yes to it.
+
+    Raises:
+        InvalidRequest: they said anything else, or pressed Ctrl-C.
+    """
+    sys.stderr.write(f"{consequence} Go on? [y/N] ")
+    sys.stderr.flush()
+    if not _says_yes():
+        raise InvalidRequest("not confirmed; nothing was changed")
+
+
+def _says_yes() -> bool:
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return False
