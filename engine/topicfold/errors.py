@@ -212,7 +212,7 @@ class TopicNotFound(NotFound):
 
 
 class VersionNotFound(NotFound):
-    """No such version of a record in its history; `values["nearest"]` are versions that there are."""
+    """No such version of a record in its history; `values["nearest"]` are some that there are."""
 
     code = "version_not_found"
 

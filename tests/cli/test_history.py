@@ -128,7 +128,24 @@ def test_without_a_terminal_and_without_yes_nothing_is_rolled_back(
 def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str], client: Client) -> None:
     refused = run("rollback", "orders", "--to", "99999", "--yes")
     assert refused.code == 3
-    assert "hint: topicfold history orders\n" in refused.err
+    assert refused.err.endswith(f"hint: topicfold history orders; near it are {', '.join(reversed(orders))}\n")
+
+
+@pytest.mark.parametrize(("to", "code"), [("99999", 3), ("f" * 32, 3), ("latest", 2)])
+def test_what_the_server_would_refuse_is_refused_without_a_question(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, to: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    refused = run("rollback", "orders", "--to", to)
+    assert (refused.code, "Go on?" in refused.err) == (code, False)
+    assert client.get_labels("orders")["tier"] == "iron"
+
+
+def test_a_rollback_without_a_reason_has_one_that_names_the_version_as_the_history_does(
+    run: Run, orders: list[str], client: Client
+) -> None:
+    run("rollback", "orders", "--to", client.history("orders").entries[2].etag, "--yes")
+    assert f"  rollback to version {orders[0]}  " in run("history", "orders", "--limit", "1").out
 
 
 def test_going_back_to_what_is_there_says_that_nothing_changed(run: Run, orders: list[str], client: Client) -> None:

@@ -42,7 +42,7 @@ async def patched(node: Node) -> None:
 
 
 async def rolled_back(node: Node) -> None:
-    version = ("an etag", TopicRecord(local=MappingProxyType({REPLICATION: BOTH})))
+    version = (1, TopicRecord(local=MappingProxyType({REPLICATION: BOTH})))
     await roll_back(node.engine, node.writing, ORDERS, version, node.asked())
 
 

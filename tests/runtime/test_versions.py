@@ -88,9 +88,9 @@ async def test_an_unknown_version_is_told_with_those_that_come_nearest(orders: N
     for number in range(7):
         await orders.label(number=str(number))
     known = await etags(orders)
-    begun, last = known[2].partition(".")[0], orders.engine.states[0].position - 1
-    for name, nearest in (("f" * 32, known[:2:-1]), (f"{begun}.9", [known[2]]), (str(last + 50), known[:2:-1]),
-                          (begun[:-1] + "f", known[:2:-1])):  # fmt: skip
+    begun, end = known[2].partition(".")[0], orders.engine.states[0].position
+    for name, nearest in (("f" * 32, known[:2:-1]), (f"{begun}.9", [known[2]]), (begun[:-1] + "f", known[:2:-1]),
+                          (str(end + 50), [str(end - number) for number in range(1, 6)])):  # fmt: skip
         with pytest.raises(errors.VersionNotFound) as caught:
             await find_version(orders.engine, target(orders), name, orders.asked().deadline)
         assert caught.value.values["nearest"] == nearest

@@ -8,6 +8,7 @@ import pytest
 
 from tests.server.rest import NATIVE, RestNode
 
+ROLLBACK = f"{NATIVE}/rollback"
 OTHER = "/api/v1/topics/public/default/other"
 DRY = "?dryRun=All"
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 1}
@@ -43,6 +44,13 @@ async def test_a_change_that_would_do_is_answered_with_204_and_not_done(
     await orders.done(method, path, body, idempotency_key="k")
 
 
+async def test_a_rollback_that_would_do_is_answered_with_204_and_not_done(orders: RestNode) -> None:
+    before, record = positions(orders), await orders.get(NATIVE)
+    first = (await orders.get(f"{NATIVE}/history"))["items"][-1]["offset"]
+    assert (await orders.send("POST", ROLLBACK + DRY, {"to": str(first)})).status_code == 204
+    assert (positions(orders), await orders.get(NATIVE)) == (before, record)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -58,6 +66,8 @@ async def test_a_change_that_would_do_is_answered_with_204_and_not_done(
         ("PUT", OTHER, local(shadowTopics=["persistent://public/default/lost"])),
         ("PUT", "/api/v1/topics/no/where/other", None),
         ("PUT", f"/api/v1/topics/public/default/{'x' * 250}", None),
+        ("POST", ROLLBACK, {"to": "99"}),
+        ("POST", ROLLBACK, {"to": "latest"}),
     ],
 )
 async def test_a_change_that_would_be_refused_is_refused_in_the_same_words(

@@ -159,7 +159,7 @@ async def test_a_rollback_restores_a_version_and_is_a_change_like_any_other(orde
     assert item["policies"]["local"] == {"messageTTLInSeconds": 60}
     assert answer.headers["etag"] == f'"{item["etag"]}"'
     newest = (await entries(orders))[0]
-    assert newest["madeBy"][0]["reason"] == f"rollback to {wanted['etag']}"
+    assert newest["madeBy"][0]["reason"] == f"rollback to version {wanted['offset']}"
     assert len(newest["changes"]) == 2
 
 

@@ -89,9 +89,14 @@ def _confirm(session: Session, topic: str, to: str) -> str:
 
     Raises:
         InvalidRequest: they said no, or nobody can be asked.
+        TopicfoldError: the server would refuse it.
     """
     if not is_somebody_there():
         raise InvalidRequest("nobody is there to ask", hint="Give --yes to roll back without a question.")
+    from topicfold.client import history_calls
+    from topicfold.client.call import tried
+
+    session.client.perform(tried(history_calls.roll_back(topic, to, {})))
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     for entry in undone:

@@ -47,7 +47,7 @@ _NEXT_STEP: Mapping[str, str] = {
     "tenant_not_found": "topicfold tenants list",
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
-    "version_not_found": "topicfold history {topic}",
+    "version_not_found": "topicfold history {topic}; near it are {nearest}",
     "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
     "unauthenticated": "say who asks with --token-file FILE or --client-cert-file FILE",
@@ -98,11 +98,15 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
         template = "topicfold history {topic}"
     if template is None or (isinstance(error, Wait) and error.hint != error.default_hint):
         return error.hint
-    words = {key: shlex.quote(str(value)) for key, value in _words(given, error).items() if value}
+    words = {key: _quoted(value) for key, value in _words(given, error).items() if value}
     try:
         return template.format_map(words)
     except KeyError:
         return error.hint
+
+
+def _quoted(value: Any) -> str:
+    return ", ".join(map(_quoted, value)) if isinstance(value, list) else shlex.quote(str(value))
 
 
 def _words(given: Mapping[str, Any], error: TopicfoldError) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from topicfold.client import calls
 from topicfold.client.answers import Topic, Written
 from topicfold.client.bulk import each_at_once, topics_in
-from topicfold.client.call import Call
+from topicfold.client.call import Call, tried
 from topicfold.client.client import Client
 from topicfold.client.desired import Desired, Step
 from topicfold.errors import FixRequest, Reread
@@ -61,9 +61,7 @@ def _apply(client: Client, step: Step, reason: str) -> Applied:
 
 
 def _try(client: Client, step: Step) -> Applied:
-    call = _call(step, "")
-    tried = Call(call.method, call.path, lambda _: None, (*call.query, ("dryRun", "All")), call.body, call.headers)
-    return _outcome(step, lambda: client.perform(tried))
+    return _outcome(step, lambda: client.perform(tried(_call(step, ""))))
 
 
 def _call(step: Step, reason: str) -> Call[Topic] | Call[Written]:

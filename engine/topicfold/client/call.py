@@ -95,6 +95,14 @@ def change(method: str, path: str, options: ChangeOptions, *, query: Query = (),
     return Call(method, path, written, query, body, change_headers(options))
 
 
+def tried(call: Call[Any]) -> Call[None]:
+    """Return the call that has the server refuse what it would refuse of a change, and do nothing.
+
+    For the routes that know `dryRun`; others refuse that.
+    """
+    return Call(call.method, call.path, lambda _: None, (*call.query, ("dryRun", "All")), call.body, call.headers)
+
+
 def change_headers(options: ChangeOptions) -> dict[str, str]:
     """Return the headers that `options` are.
 

@@ -25,8 +25,8 @@ RESTORED = ("labels", "properties", "local", "global_")
 
 async def version_to_restore(
     engine: Engine, name: TopicName, to: str, asked: Asked, since: int = 0
-) -> tuple[str, TopicRecord]:
-    """Return the ETag and the record of a topic's version `to`, of those from offset `since` on.
+) -> tuple[int, TopicRecord]:
+    """Return the offset and the record of a topic's version `to`, of those from offset `since` on.
 
     Raises:
         VersionNotFound, InvalidRequest: there is no such version, or it is an end of the topic.
@@ -45,14 +45,14 @@ async def version_to_restore(
         version = await find_version(engine, target, to, asked.deadline, since)
     match version.record:
         case TopicRecord() as record:
-            return version.etag, record
+            return version.offset, record
         case UnreadableRecord():
             raise Undecodable(
-                f"version {version.etag} of {name} cannot be read", name=str(name), hint="Choose another."
+                f"version {version.offset} of {name} cannot be read", name=str(name), hint="Choose another."
             )
         case _:
             raise InvalidRequest(
-                f"version {version.etag} is the end of {name}", hint="Choose the version before, or delete the topic."
+                f"version {version.offset} is the end of {name}", hint="Choose the version before, or delete the topic."
             )
 
 
@@ -60,7 +60,7 @@ async def roll_back(
     engine: Engine,
     writing: Writing,
     name: TopicName,
-    version: tuple[str, TopicRecord],
+    version: tuple[int, TopicRecord],
     asked: Asked,
     *,
     may_change_global: bool = True,
@@ -75,14 +75,18 @@ async def roll_back(
         Undecodable: the record cannot be read now.
         Wait, OutcomeUnknown: as every write.
     """
-    etag, record = version
+    offset, record = version
     if not asked.reason:
-        asked = replace(asked, reason=f"rollback to {etag}")
-    return await writing.change_topic(name, _restore(engine, name, record, may_change_global), asked)
+        asked = replace(asked, reason=f"rollback to version {offset}")
+    return await writing.change_topic(name, restoring(engine, name, record, may_change_global=may_change_global), asked)
 
 
-def _restore(engine: Engine, name: TopicName, version: TopicRecord, may_change_global: bool) -> Updater:
-    """Return the update that gives a topic what `version` said, as far as it differs; it raises what may not be."""
+def restoring(engine: Engine, name: TopicName, version: TopicRecord, *, may_change_global: bool) -> Updater:
+    """Return the update that gives a topic what `version` said, as far as it differs.
+
+    Raises:
+        Forbidden, InvalidLabels, InvalidPolicy, PolicyUnmet, PoliciesDisabled: when it is run; it may not be set now.
+    """
     rules, limits = engine.options.label_rules, engine.options.limits
 
     def update(old: Stored) -> Record | Refuse | None:

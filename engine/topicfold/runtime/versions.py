@@ -106,7 +106,7 @@ async def find_version(engine: Engine, target: Target, wanted: str, deadline: fl
 
     Raises:
         InvalidRequest: `wanted` is none of these.
-        VersionNotFound: there is none in the history; carries those that come nearest.
+        VersionNotFound: there is none in the history; carries those that come nearest, named as `wanted` is.
         TopicNotFound, NamespaceNotFound, TenantNotFound: there never was such a thing.
         LogUnavailable: it was not found by the deadline.
     """
@@ -181,12 +181,12 @@ async def _etag(link: Link, chain: Chain) -> str:
 
 
 def _nearest(text: str, seen: Sequence[tuple[int, str]]) -> list[str]:
-    """Return the ETags of the versions that `text` may mean, the newest where it resembles none."""
+    """Return the versions that `text` may mean, named as it names one; the newest where it resembles none."""
     if _OFFSET.fullmatch(text):
-        found = sorted(seen, key=lambda each: abs(each[0] - int(text)))
-    else:
-        found = [each for each in seen if each[1].startswith(text.partition(".")[0])] or list(seen)
-    return [etag for _, etag in found[:_MAX_NEAREST]]
+        offsets = sorted((offset for offset, _ in seen), key=lambda offset: abs(offset - int(text)))
+        return list(map(str, offsets[:_MAX_NEAREST]))
+    etags = [etag for _, etag in seen]
+    return ([etag for etag in etags if etag.startswith(text.partition(".")[0])] or etags)[:_MAX_NEAREST]
 
 
 def _revision(engine: Engine, target: Target, position: int) -> Revision:

@@ -22,12 +22,13 @@ from topicfold.errors import (
 )
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Consistency
+from topicfold.runtime.dry_run import would_change
 from topicfold.runtime.history import read_history
-from topicfold.runtime.rollback import roll_back, version_to_restore
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.runtime.rollback import restoring, roll_back, version_to_restore
+from topicfold.server.answers import dry_answer, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_topic_in
+from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
 from topicfold.server.queries import one, query_of
@@ -78,7 +79,7 @@ class Histories:
 
     async def roll_back(self, request: Request) -> Response:
         """Give a topic back the labels, properties and policies of one of its versions."""
-        name = refuse_partition(native_topic_in(request))
+        name = refuse_partition(native_topic_in(request, "dryRun"))
         to = checked(Rollback, await json_body(request, self.node)).to
         node = self.node
         asked = asked_to_write(request, node, "rollback", to)
@@ -87,6 +88,9 @@ class Histories:
         since = await readable_since(node, request, name, asked.deadline)
         version = await version_to_restore(node.engine, name, to, asked, since)
         may_change_global = node.has(request, _ADMIN_OF_NAMESPACE, name.namespace)
+        if is_dry(request):
+            updater = restoring(node.engine, name, version[1], may_change_global=may_change_global)
+            return dry_answer(await would_change(node.engine, name, updater, asked))
         written = await roll_back(node.engine, node.writing, name, version, asked, may_change_global=may_change_global)
         return written_answer(written)
 
@@ -104,7 +108,8 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable),
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
         Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
-                  "Give a topic back what one of its versions said", 204, body=Rollback, query=DOMAIN_QUERY,
+                  "Give a topic back what one of its versions said", 204, body=Rollback,
+                  query=DOMAIN_QUERY | DRY_QUERY,
                   errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound, VersionNotFound, InvalidLabels,
                           InvalidPolicy, PolicyUnmet, PoliciesDisabled, Undecodable),
                   needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),

@@ -41,7 +41,7 @@ from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
 DOMAIN_QUERY = {"domain": "`persistent`, as without it, or `non-persistent`."}
-_DRY_QUERY = {"dryRun": "`All`: answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked."}
+DRY_QUERY = {"dryRun": "`All`: answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked."}
 
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
@@ -86,7 +86,7 @@ class NativeTopics:
         if scopes:
             must_have_policies(node)
         asked = asked_to_write(request, node, *creation(record), *(["adopt"] if adopts else []))
-        if _is_dry(request):
+        if is_dry(request):
             return dry_answer(await would_create(node.engine, name, record, asked))
         make = node.writing.record_topic if adopts else node.writing.create_topic
         written = await make(name, record, asked)
@@ -103,7 +103,7 @@ class NativeTopics:
             must_have_policies(node)
         asked = asked_to_write(request, node, "change", meaning_of(members))
         update = replace_members(str(name), members, partial(below_topics, node.engine, name.namespace))
-        if _is_dry(request):
+        if is_dry(request):
             return dry_answer(await would_change(node.engine, name, update, asked))
         return written_answer(await node.writing.change_topic(name, update, asked))
 
@@ -134,7 +134,7 @@ def native_topic_in(request: Request, *others: str) -> TopicName:
     return topic_in(request)
 
 
-def _is_dry(request: Request) -> bool:
+def is_dry(request: Request) -> bool:
     """Return whether a change is to be tried only.
 
     Raises:
@@ -159,10 +159,10 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
                   needs=_MANAGING,
                   body=NewTopic,
-                  query=domain | _DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
+                  query=domain | DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
                   errors=(*WRITE_ERRORS, NamespaceNotFound, AlreadyExists, InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Replace parts of a topic's record", 204,
-                  body=TopicPatch, query=domain | _DRY_QUERY, needs=_UPDATING,
+                  body=TopicPatch, query=domain | DRY_QUERY, needs=_UPDATING,
                   errors=(*WRITE_ERRORS, *missing, InvalidLabels, PolicyUnmet, PoliciesDisabled, Undecodable)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
                   needs=_MANAGING,
