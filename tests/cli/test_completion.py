@@ -16,12 +16,17 @@ from topicfold.client import Client
 
 def offered(run: Run, monkeypatch: pytest.MonkeyPatch, words: str) -> list[str]:
     monkeypatch.setenv("_TOPICFOLD_COMPLETE", "complete_bash")
-    parted = [part for word in words.split(" ") for part in re.split("([:=]+)", word) if part or not word]
+    parted = [part for word in words.split(" ") for part in _parted(word) if part or not word]
     monkeypatch.setenv("COMP_WORDS", "\n".join(["topicfold", *parted]))
     monkeypatch.setenv("COMP_CWORD", str(len(parted)))
     result = run()
     assert result.err == ""
     return result.out.split()
+
+
+def _parted(word: str) -> list[str]:
+    """Return the parts that bash has of a word, which it leaves whole in quotes."""
+    return [word] if word.startswith("'") else re.split("([:=]+)", word)
 
 
 @pytest.fixture
@@ -31,7 +36,7 @@ def names(client: Client) -> None:
     for topic in ("orders", "other", "refunds", "acme/pay/orders"):
         client.create_topic(topic)
     client.set_labels("orders", {"team": "pay"})
-    client.set_labels("acme/pay/orders", {"team": "ops", "tier": "gold"})
+    client.set_labels("acme/pay/orders", {"team": "ops", "tier": "gold", "note": "a, b"})
 
 
 @pytest.mark.parametrize(
@@ -57,6 +62,25 @@ def names(client: Client) -> None:
         ("topics list acme/pay --custom-labels team:", ["ops"]),
         ("topics list acme/pay --custom-labels=ti", ["tier:gold"]),
         ("topics list acme/pay --custom-labels=tier:g", ["gold"]),
+        ("topics list -n acme/pay --custom-labels t", ["team:ops", "tier:gold"]),
+        ("topics list acme/pay --custome-labels ti", ["tier:gold"]),
+        ("topics list -l t", ["team=pay"]),
+        ("topics list acme/pay -l t", ["team=ops", "tier=gold"]),
+        ("topics list acme/pay -l team=", ["ops"]),
+        ("topics list acme/pay -l team==o", ["ops"]),
+        ("topics list acme/pay -l team!=o", ["ops"]),
+        ("topics list acme/pay -l team=ops,!ti", ["ops,!tier"]),
+        ("topics list acme/pay --selector=ti", ["tier=gold"]),
+        ("topics list acme/pay -l 'team=o", ["team=ops"]),
+        ("topics list acme/pay -n public/default -l team=", ["ops", "pay"]),
+        ("watch -n acme/pay -n public/default -l team=", ["ops", "pay"]),
+        ("watch -A -l team=", ["ops", "pay"]),
+        ("consume -n acme/pay -l ti", ["tier=gold"]),
+        ("explain -n acme/pay ti", ["tier=gold"]),
+        ("topics list acme/pay -l note=", []),
+        ("topics list acme/pay -l in(ti", []),
+        ("topics list no/where -l t", []),
+        ("policies apply -l t", []),
         ("topics get persistent://acme/pay/o", ["//acme/pay/orders"]),
         ("topics set-custom-labels other --labels team=", ["pay"]),
         ("topics set-custom-labels other --labels t", ["team=pay"]),

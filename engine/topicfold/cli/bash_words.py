@@ -57,12 +57,18 @@ def _joined(environ: Mapping[str, str]) -> tuple[list[str], int]:
 def _end(word: str, begun: str) -> str:
     """Return `word` without what stands before the last place where bash parts `begun`, which it goes on from.
 
+    What is in quotes it does not part.
+
     >>> _end("persistent://public/default/orders", "persistent://pub"), _end("tier:gold", "--custom-labels=tier:g")
     ('//public/default/orders', 'gold')
+    >>> _end("team=pay", "'team=p"), _end("team=pay", "--selector='team=p")
+    ('team=pay', 'team=pay')
     """
     option, is_given, value = begun.partition("=")
     if is_given and option.startswith("-"):
         begun = value
+    if begun.startswith(("'", '"')):
+        return word
     return word[1 + max(begun.rfind(each) for each in _BREAKS) :]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -68,15 +68,33 @@ def complete_topics(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_filter(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the labels `key:value` in use in the namespace that was named; only the last of a list is completed."""
-    return _answered(ctx, lambda client: _pairs(client, _named(ctx, "namespace"), ":", incomplete))
+    """Return the labels `key:value` in use where topics are sought; only the last of a list is completed."""
+    return _answered(ctx, lambda client: _last_of_list(_pairs(_labels_sought(client, ctx), ":"), incomplete))
+
+
+def complete_selector(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return how the last requirement of a selector may go on, with the labels in use where topics are sought.
+
+    That is a label behind the operator that stands there or `=`, or a key behind `!`. Inside parentheses it is nothing.
+    """
+    requirement = incomplete.rpartition(",")[2]
+
+    def ask(client: Client) -> list[str]:
+        labels = {key: filter(_is_plain, values) for key, values in _labels_sought(client, ctx).items()}
+        if requirement.startswith("!"):
+            return _last_of_list((f"!{key}" for key in labels), incomplete)
+        operator = next((each for each in ("!=", "==") if each in requirement), "=")
+        return _last_of_list(_pairs(labels, operator), incomplete)
+
+    return [] if "(" in incomplete.rpartition(")")[2] else _answered(ctx, ask)
 
 
 def complete_new_labels(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the labels `key=value` in use in the namespace of the topic that was named."""
 
     def ask(client: Client) -> list[str]:
-        return _pairs(client, parse_topic(_named(ctx, "topic")).namespace, "=", incomplete)
+        labels = client.namespace_labels(parse_topic(_named(ctx, "topic")).namespace)
+        return _last_of_list(_pairs(labels, "="), incomplete)
 
     return _answered(ctx, ask)
 
@@ -91,9 +109,27 @@ def _named(ctx: typer.Context, argument: str) -> str:
     return str((ctx.args[0] if ctx.args else ctx.params[argument]) or DEFAULT_NAMESPACE)
 
 
-def _pairs(client: Client, namespace: str, separator: str, begun: str) -> list[str]:
-    labels = client.namespace_labels(namespace)
-    return _last_of_list((f"{key}{separator}{value}" for key, values in labels.items() for value in values), begun)
+def _labels_sought(client: Client, ctx: typer.Context) -> dict[str, tuple[str, ...]]:
+    """Return the labels in use in the namespaces that a command looks in, each key with its values."""
+    named = [*ctx.args[:1], ctx.params.get("namespace"), *(ctx.params.get("namespaces") or ())]
+    places = _namespaces(client, "") if ctx.params.get("all_namespaces") else dict.fromkeys(filter(None, named))
+    labels: dict[str, tuple[str, ...]] = {}
+    for place in list(places or [DEFAULT_NAMESPACE])[:_MAX_QUESTIONS]:
+        for key, values in client.namespace_labels(place).items():
+            labels[key] = tuple(dict.fromkeys((*labels.get(key, ()), *values)))
+    return labels
+
+
+def _pairs(labels: Mapping[str, Iterable[str]], separator: str) -> Iterator[str]:
+    return (f"{key}{separator}{value}" for key, values in labels.items() for value in values)
+
+
+def _is_plain(value: str) -> bool:
+    """Return whether a selector can write `value`."""
+    from topicfold.model.labels import MAX_VALUE_BYTES
+    from topicfold.model.selector import is_word
+
+    return is_word(value, MAX_VALUE_BYTES)
 
 
 def _last_of_list(words: Iterable[str], begun: str) -> list[str]:

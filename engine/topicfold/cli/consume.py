@@ -54,7 +54,7 @@ def consume(
     session: Session,
     bootstrap: Bootstrap,
     selector: Selector = None,
-    namespace: Namespaces = None,
+    namespaces: Namespaces = None,
     all_namespaces: AllNamespaces = False,
     match: Match = None,
     regex: Regex = None,
@@ -99,7 +99,7 @@ def consume(
     consumer = LabelConsumer(
         conf,
         selector,
-        namespaces=chosen_namespaces(session, namespace, all_namespaces),
+        namespaces=chosen_namespaces(session, namespaces, all_namespaces),
         match=match or None,
         regex=regex,
         properties=read_labels(properties, "--properties"),

@@ -7,10 +7,13 @@ from typing import Annotated
 import typer
 
 from topicfold.cli.command import command
+from topicfold.cli.completion import complete_selector
 from topicfold.cli.query_options import AllNamespaces, Namespaces, chosen_namespaces
 from topicfold.cli.session import Session
 
-SelectorText = Annotated[str, typer.Argument(metavar="SELECTOR", help="A label selector, as -l takes it.")]
+SelectorText = Annotated[
+    str, typer.Argument(metavar="SELECTOR", help="A label selector, as -l takes it.", autocompletion=complete_selector)
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,7 +22,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def explain(
-    session: Session, selector: SelectorText, namespace: Namespaces = None, all_namespaces: AllNamespaces = False
+    session: Session, selector: SelectorText, namespaces: Namespaces = None, all_namespaces: AllNamespaces = False
 ) -> None:
     """Show what a label selector means. How many topics each requirement finds, and what was probably misspelt.
 
@@ -28,7 +31,7 @@ def explain(
       topicfold explain 'team=pay,teir in (gold,silver)'
       topicfold explain '!legacy' -n acme/pay -n acme/ship
     """
-    places = chosen_namespaces(session, namespace, all_namespaces)
+    places = chosen_namespaces(session, namespaces, all_namespaces)
     told = session.client.explain(selector, namespaces=places)
     rows = [(each.requirement, str(each.topics)) for each in told.requirements]
     session.output.show(

@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
-from topicfold.cli.completion import complete_namespaces
+from topicfold.cli.completion import complete_namespaces, complete_selector
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE
 
 Selector = Annotated[
     str | None,
-    typer.Option("--selector", "-l", metavar="SELECTOR", help="Label selector: 'team=pay,tier in (gold,silver),!old'."),
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="SELECTOR",
+        help="Label selector: 'team=pay,tier in (gold,silver),!old'.",
+        autocompletion=complete_selector,
+    ),
 ]
 Namespaces = Annotated[
     list[str] | None,

@@ -49,7 +49,9 @@ Filter = Annotated[
     ),
 ]
 # PIP-451 spells it so.
-MisspeltFilter = Annotated[list[str] | None, typer.Option("--custome-labels", hidden=True)]
+MisspeltFilter = Annotated[
+    list[str] | None, typer.Option("--custome-labels", hidden=True, autocompletion=complete_filter)
+]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="So many at most, the first by name.")]
 Watched = Annotated[bool, typer.Option("--watch", "-w", help="Go on with what changes.")]
 

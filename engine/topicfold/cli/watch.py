@@ -46,7 +46,7 @@ def add_to(app: typer.Typer) -> None:
 def watch(
     session: Session,
     selector: Selector = None,
-    namespace: Namespaces = None,
+    namespaces: Namespaces = None,
     all_namespaces: AllNamespaces = False,
     match: Match = None,
     regex: Regex = None,
@@ -71,7 +71,7 @@ def watch(
         session,
         session.client.watch(
             selector,
-            namespaces=chosen_namespaces(session, namespace, all_namespaces),
+            namespaces=chosen_namespaces(session, namespaces, all_namespaces),
             match=match or None,
             regex=regex,
             with_system_topics=include_system_topic,
