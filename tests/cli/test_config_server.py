@@ -85,3 +85,11 @@ def test_secrets_are_masked_wherever_they_stand(
 
 def test_serve_says_where_all_settings_are_listed(bare_run: Run) -> None:
     assert "topicfold config server" in " ".join(bare_run("serve", "--help").out.split())
+
+
+@pytest.mark.parametrize("words", [("config", "server"), ("serve",), ("compact",), ("trim",), ("enforce",)])
+def test_help_of_a_command_that_asks_no_server_shows_no_option_that_is_about_one(
+    bare_run: Run, words: tuple[str, ...]
+) -> None:
+    shown = bare_run(*words, "--help").out
+    assert ("--output" in shown, "--url" in shown, "--token" in shown) == (True, False, False)

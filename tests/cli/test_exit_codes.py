@@ -94,6 +94,13 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "get", "acme/pay/orders", "--at", "0s"], 3, "topicfold namespaces list acme"),
         (["topicPolicies", "get-retention", "orders", "--at", "5", "-ap"], 2, "Leave out --applied, or --at."),
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
+        (["config", "server", "--url", "http://h"], 2, "run it where yours is"),
+        (["--token", "t", "config", "server"], 2, "run it where yours is"),
+        (["compact", "--snapshot", "s", "--url", "http://h"], 2, "--log FILE or --kafka HOST:PORT"),
+        (["trim", "--snapshot", "s", "--timeout-seconds", "5"], 2, "--log FILE or --kafka HOST:PORT"),
+        (["enforce", "--token-file", "f"], 2, "--log FILE or --kafka HOST:PORT"),
+        (["--url", "http://h", "serve", "--log", "/no/such/directory/log"], 2, "--host and --port"),
+        (["report", "labels", "--snapshot", ".", "--url", "http://h"], 2, "Leave it out, or --snapshot"),
     ],
 )
 def test_a_failure_is_one_line_and_a_hint_on_stderr(run: Run, arguments: list[str], code: int, hint: str) -> None:

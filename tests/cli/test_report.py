@@ -66,11 +66,12 @@ team=paymnts    1       team=payments  10
     )
 
 
-def test_a_snapshot_says_the_same_as_its_server_and_takes_none(run: Run, bare_run: Run, snapshot: Path) -> None:
+def test_a_snapshot_says_the_same_as_its_server_and_takes_none(
+    run: Run, snapshot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = run("report", "labels", "-o", "json").out
-    assert bare_run("report", "labels", "--snapshot", str(snapshot), "-o", "json", "--url", "http://127.0.0.1:1") == (
-        0, told, ""
-    )  # fmt: skip
+    monkeypatch.setenv("TOPICFOLD_URL", "http://127.0.0.1:1")
+    assert run("report", "labels", "--snapshot", str(snapshot), "-o", "json") == (0, told, "")
     report = json.loads(told)
     assert (report["topics"], report["by"]) == (12, "team")
     assert report["keys"][0] == {"key": "team", "topics": 11, "share": 11 / 12, "values": 2}

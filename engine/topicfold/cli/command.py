@@ -12,13 +12,21 @@ import secrets
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from topicfold.cli.config import ColorMode, OutputFormat, resolve_config, unknown_variables
+from topicfold.cli.config import (
+    ASKING,
+    ColorMode,
+    OutputFormat,
+    require_none_asked,
+    resolve_config,
+    unknown_variables,
+)
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step
 from topicfold.cli.output import Output
@@ -54,6 +62,14 @@ class _Command(TyperCommand):
 def _keyword_only(function: Callable[..., None]) -> list[inspect.Parameter]:
     parameters = inspect.signature(function, eval_str=True).parameters.values()
     return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+
+
+def _hidden(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option that is taken, and that no help shows."""
+    kind, option = get_args(parameter.annotation)
+    hidden = copy(option)
+    hidden.hidden = True
+    return parameter.replace(annotation=Annotated[kind, hidden])
 
 
 def shared_options(
@@ -93,6 +109,7 @@ def precondition_option(
 
 SHARED_OPTIONS = _keyword_only(shared_options)
 REASON_OPTION = _keyword_only(reason_option)
+LOCAL_OPTIONS = [_hidden(each) if each.name in ASKING else each for each in SHARED_OPTIONS]
 CREATION_OPTIONS = [*REASON_OPTION, *_keyword_only(key_option)]
 CHANGE_OPTIONS = [*CREATION_OPTIONS, *_keyword_only(precondition_option)]
 
@@ -119,23 +136,25 @@ def _help_alone(ctx: typer.Context) -> None:
 
 
 def command(
-    app: typer.Typer, name: str, options: Sequence[inspect.Parameter] = (), *, hidden: bool = False
+    app: typer.Typer, name: str, options: Sequence[inspect.Parameter] = (), *, hidden: bool = False, instead: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a function of a Session and own parameters to `app`; its docstring is the help.
 
     `options` are `REASON_OPTION`, `CREATION_OPTIONS` or `CHANGE_OPTIONS`, which the function finds in
-    `Session.changes`. A parameter of its own takes the place of a shared option of the same name.
+    `Session.changes`. A parameter of its own takes the place of a shared option of the same name. A command that asks
+    no server says what to give `instead` of the options that are about one.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         own = [parameter for parameter in _keyword_only(function) if parameter.annotation is not Session]
         taken = {parameter.name for parameter in own}
-        added = [*options, *(parameter for parameter in SHARED_OPTIONS if parameter.name not in taken)]
+        shared = LOCAL_OPTIONS if instead else SHARED_OPTIONS
+        added = [*options, *(parameter for parameter in shared if parameter.name not in taken)]
 
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             flags = {parameter.name: given.pop(parameter.name) for parameter in added}
-            _run(function, ctx, flags, given)
+            _run(function, ctx, flags, given, instead)
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         run.__signature__ = inspect.Signature([context, *own, *added])  # type: ignore[attr-defined]  # Typer reads it
@@ -163,7 +182,9 @@ def flags_of(ctx: typer.Context) -> dict[str, Any]:
     return {name: value for name, value in ctx.find_root().params.items() if value is not None}
 
 
-def _run(function: Callable[..., None], ctx: typer.Context, flags: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _run(
+    function: Callable[..., None], ctx: typer.Context, flags: Mapping[str, Any], given: Mapping[str, Any], instead: str
+) -> None:
     """Run a command; print what it fails with.
 
     Raises:
@@ -180,6 +201,8 @@ def _run(function: Callable[..., None], ctx: typer.Context, flags: Mapping[str, 
         output.warning(warning)
     session = Session(config, output, _changes(flags))
     try:
+        if instead:
+            require_none_asked(config, instead)
         function(session, **given)
         session.warn_if_stale()
     except TopicfoldError as error:

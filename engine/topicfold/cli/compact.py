@@ -12,7 +12,7 @@ import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command
-from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.enforce import NAME_THE_LOG, KafkaBootstrap, LogFile
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
@@ -60,7 +60,7 @@ Trim = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    command(app, "compact")(compact)
+    command(app, "compact", instead=NAME_THE_LOG)(compact)
 
 
 def compact(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from topicfold.cli.config import resolve_config
+from topicfold.cli.config import ASKING, resolve_config
 from topicfold.cli.session import open_client
 from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
 
@@ -19,7 +19,6 @@ _SECONDS = 1.0
 _MAX_NAMES = 200
 _MAX_QUESTIONS = 20
 _MAX_VERSIONS = 50
-_CONNECTING = ("url", "token", "token_file", "tls_ca_file", "client_cert_file", "client_key_file")
 
 
 def complete_tenants(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -152,7 +151,7 @@ def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[st
     """Return what `ask` finds out within the time, or nothing."""
     found: list[str] = []
     given = ctx.find_root().params | {name: value for name, value in ctx.params.items() if value is not None}
-    flags = {name: given.get(name) for name in _CONNECTING}
+    flags = {name: given.get(name) for name in ASKING}
 
     def run() -> None:
         try:

@@ -20,12 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from topicfold.errors import BadSetting
+from topicfold.errors import BadSetting, InvalidRequest
 
 ENVIRONMENT_PREFIX = "TOPICFOLD_"
 FLAG = "flag"
 DEFAULT = "default"
 SERVER_TABLE = "server"
+ASKING = ("url", "token", "token_file", "tls_ca_file", "client_cert_file", "client_key_file", "timeout_seconds")
+"""Settings that say which server is asked, as whom, and for how long it is waited for."""
 
 
 class OutputFormat(StrEnum):
@@ -199,6 +201,17 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
     check_keys(table, [*_KEYS, SERVER_TABLE], file)
     settings = {name: _resolve(name, key, flags, environment, table, file) for name, key in _KEYS.items()}
     return Config(settings, server, file)
+
+
+def require_none_asked(config: Config, hint: str) -> None:
+    """Return if no flag is about a server that is asked; `hint` says what to give instead.
+
+    Raises:
+        InvalidRequest: one is, and would be ignored.
+    """
+    given = [f"--{name.replace('_', '-')}" for name in ASKING if config.settings[name].origin == FLAG]
+    if given:
+        raise InvalidRequest(f"{', '.join(given)}: this command asks no server", hint=hint)
 
 
 def token_of(config: Config) -> str | Callable[[], str]:

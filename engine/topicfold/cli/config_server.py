@@ -20,7 +20,7 @@ _HEADER = ("SETTING", "VALUE", "ORIGIN", "MEANING")
 
 
 def server(session: Session) -> None:
-    """Show all settings of a server. Each with its value, where that is from, and what it means.
+    """Show all settings of a server that is started here. Each with its value, where that is from, and what it means.
 
     A setting is given as TOPICFOLD_ and its name in capitals, or under [server] in the configuration file; the flags
     of 'topicfold serve' go before both. Entries of tables: TOPICFOLD_KAFKA_SETTINGS='{"security.protocol": "SSL"}'.

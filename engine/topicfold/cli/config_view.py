@@ -45,4 +45,8 @@ def _flattened(table: dict[str, Any] | Any, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-command(app, "server")(config_server.server)
+command(
+    app,
+    "server",
+    instead="Leave it out. It shows what a server would take that is started here: run it where yours is.",
+)(config_server.server)

@@ -29,13 +29,14 @@ LogFile = Annotated[
 KafkaBootstrap = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
 ]
+NAME_THE_LOG = "Leave it out; name the log with --log FILE or --kafka HOST:PORT."
 Once = Annotated[bool, typer.Option("--once", help="End after one look at every topic.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    command(app, "enforce")(enforce)
+    command(app, "enforce", instead=NAME_THE_LOG)(enforce)
 
 
 def enforce(

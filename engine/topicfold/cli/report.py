@@ -13,7 +13,7 @@ import typer
 
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
-from topicfold.cli.config import OutputFormat
+from topicfold.cli.config import OutputFormat, require_none_asked
 from topicfold.cli.output import counted, value_text
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
@@ -80,6 +80,8 @@ def labels(
     """
     if plot is not None:
         _require_drawable(plot)
+    if snapshot is not None:
+        require_none_asked(session.config, "Leave it out, or --snapshot, which is read instead.")
     places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
     counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
     report = label_report(counts, by)

@@ -52,7 +52,7 @@ Port = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the command to `app`."""
-    command(app, "serve")(serve)
+    command(app, "serve", instead="Leave it out; say where to serve with --host and --port.")(serve)
 
 
 @with_security_options
