@@ -28,16 +28,22 @@ def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None
     shown = run("history", "orders")
     lines = shown.out.splitlines()
     assert (shown.code, shown.err) == (0, "")
-    assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "T", shown.out).splitlines()[1:] == [
+    assert re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "T", shown.out).splitlines()[1:] == [
         f"{orders[2]:7}  T  anonymous  it broke  labels.tier: gold → iron",
         f"{orders[1]:7}  T  anonymous  SLA       labels.team: – → pay",
-        " " * 52 + "labels.tier: lead → gold",
+        " " * 56 + "labels.tier: lead → gold",
         f"{orders[0]:7}  T  anonymous            created",
-        " " * 52 + "partitions: – → 2",
-        " " * 52 + "labels.tier: – → lead",
+        " " * 56 + "partitions: – → 2",
+        " " * 56 + "labels.tier: – → lead",
     ]
     assert re.fullmatch(r"VERSION  WHEN +WHO +WHY +CHANGE", lines[0])
     assert "\x1b" not in shown.out
+
+
+def test_a_time_of_the_history_is_one_at_which_its_change_was_made(run: Run, orders: list[str]) -> None:
+    newest, *_, oldest = [line.split()[1] for line in run("history", "orders").out.splitlines()[1:] if line[0] != " "]
+    assert run("topics", "get-custom-labels", "orders", "--at", newest).out.splitlines()[2:] == ["tier  iron"]
+    assert run("topics", "get-custom-labels", "orders", "--at", oldest).out.splitlines()[1:] == ["tier  lead"]
 
 
 def test_an_empty_label_is_no_absent_one(run: Run, client: Client) -> None:

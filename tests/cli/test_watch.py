@@ -18,7 +18,7 @@ from topicfold.client import Added, Bookmark, Client, Deleted, Frame, Match, Mod
 
 ORDERS = "persistent://public/default/orders"
 SYSTEM = "persistent://public/default/__change_events"
-WHEN = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+WHEN = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
 def match(name: str = ORDERS, **labels: str) -> Match:

@@ -97,7 +97,7 @@ def place(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.parametrize(("command", "shown"), examples(), ids=lambda part: part if isinstance(part, str) else "")
 def test_a_command_prints_what_the_document_shows(place: Place, command: str, shown: list[str]) -> None:
     printed = place.shown(len(shown), "-m", *shlex.split(command))
-    timeless = [re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "2026-11-21 18:10:07Z", line) for line in printed]
+    timeless = [re.sub(r"^\d{4}-\d\d-\d\dT[0-9:.]+Z", "2026-11-21T18:10:07.352Z", line) for line in printed]
     assert timeless == shown
 
 

@@ -28,7 +28,7 @@ def blocks(language: str) -> str:
 
 def timeless(text: str) -> str:
     """Return what was printed without the times in it."""
-    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "WHEN", text)
+    return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "WHEN", text)
 
 
 def run(script: str, environment: Mapping[str, str]) -> str:

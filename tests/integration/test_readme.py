@@ -35,7 +35,7 @@ def _changes_by_curl(text: str) -> str:
 
 def timeless(line: str) -> str:
     """Return a line without the times in it."""
-    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "WHEN", line)
+    return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "WHEN", line)
 
 
 @pytest.fixture

@@ -116,10 +116,13 @@ def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:
 
 
 def _rows(entry: HistoryEntry) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each member that changed; who, when and why stand in the first."""
+    """Yield a row for each member that changed; who, when and why stand in the first.
+
+    The time is as exact as the log has it, and one word: so it may be copied, and --at then means this change, too.
+    """
     who = ", ".join(dict.fromkeys(each.actor for each in entry.made_by))
     why = "; ".join(dict.fromkeys(each.reason for each in entry.made_by if each.reason))
-    head = (str(entry.offset), _when(entry.time), who, why)
+    head = (str(entry.offset), entry.time or "–", who, why)
     for text in _texts(entry):
         yield (*head, text)
         head = ("", "", "", "")
@@ -134,8 +137,3 @@ def _texts(entry: HistoryEntry) -> list[str]:
 
 def _change_text(change: FieldChange) -> str:
     return f"{'.'.join(change.path)}: {value_text(change.old)} → {value_text(change.new)}"
-
-
-def _when(time: str | None) -> str:
-    """Return a time of RFC 3339 to the second, for people."""
-    return f"{time[:10]} {time[11:19]}Z" if time else "–"

@@ -126,7 +126,7 @@ class Lines:
         """Return what to show of a frame, "" for nothing."""
         from topicfold.client import Bookmark, Reset
 
-        now, kind = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}", type(frame).__name__.upper().ljust(_KIND_WIDTH)
+        now, kind = _time_text(datetime.now(UTC)), type(frame).__name__.upper().ljust(_KIND_WIDTH)
         match frame:
             case Bookmark():
                 return ""
@@ -161,6 +161,11 @@ def frame_data(frame: Frame) -> dict[str, Any]:
             return {**head, "reason": frame.reason}
         case _:
             assert_never(frame)
+
+
+def _time_text(moment: datetime) -> str:
+    """Return a time as `history` shows it and `--at` takes it."""
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _labels(frame: Added | Modified | Deleted) -> str:
