@@ -176,6 +176,13 @@ def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
     assert client.get_topic("orders") == topic
 
 
+def test_topics_that_are_made_are_not_called_changed(run: Run, client: Client, changed: Path) -> None:
+    changed.write_text(changed.read_text() + "- {name: new}\n- {name: newer, labels: {team: pay}}\n")
+    words = ("policies", "apply", "-f", str(changed))
+    assert "would create 2 topics, change 1 topic, prune 0: " in run(*words, "--dry-run").err
+    assert run(*words).err.endswith("created 2 topics, changed 1 topic, 0 failed\n")
+
+
 def test_in_json_an_application_tells_what_became_of_each_topic(run: Run, changed: Path) -> None:
     changed.write_text(changed.read_text().replace("InMB: 20", "InMB: 0").replace("{team: pay}", "{team: ship}"))
     done = run("policies", "apply", "-f", str(changed), "-o", "json")
@@ -230,7 +237,7 @@ def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Cl
     file = tmp_path / "some.yaml"
     file.write_text("topics: [{name: orders, labels: {team: pay}}]")
     words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay")
-    assert "would change 1 topic, prune 1: " in run(*words, "--dry-run").err
+    assert "would create 1 topic, prune 1: " in run(*words, "--dry-run").err
     assert run(*words, "--confirm-count", "1").code == 0
     assert [client.get_labels(name) for name in ("orders", "old", "other")] == [{"team": "pay"}, {}, {"team": "ship"}]
 
@@ -287,5 +294,5 @@ def test_what_ends_an_application_half_way_is_told_with_how_to_go_on(
         stopped = run("policies", "apply", "-f", str(file))
     assert stopped.code == code
     assert "apply policies: stopped after 2 topics of 5; run it again, it goes on from there" in stopped.err
-    assert run("policies", "apply", "-f", str(file)).err.endswith("changed 3 topics, 0 failed\n")
+    assert run("policies", "apply", "-f", str(file)).err.endswith("created 3 topics, 0 failed\n")
     assert len(client.find_topics().topics) == 5

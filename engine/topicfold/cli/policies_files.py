@@ -20,7 +20,7 @@ from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
 from topicfold.cli.question import is_somebody_there
 from topicfold.cli.session import Session
-from topicfold.cli.steps import show_steps, summed_up
+from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.errors import InvalidRequest, TopicfoldError
 from topicfold.model.names import parse_topic
 
@@ -142,7 +142,7 @@ def apply(
     if dry_run:
         outcomes = _done(session, "try policies", planned, try_steps(session.client, planned))
         session.output.note(
-            f"would change {counted(len(found), 'topic')}, prune {len(pruned)}{summed_up(planned)}; "
+            f"would {made_so(found, 'create', 'change')}, prune {len(pruned)}{summed_up(planned)}; "
             f"{sum(bool(each.problem) for each in outcomes)} would be refused"
         )
     else:
@@ -150,8 +150,9 @@ def apply(
             _confirm(pruned, confirm_count)
         reason = session.changes.get("reason") or "topicfold policies apply"
         outcomes = _done(session, "apply policies", planned, apply_steps(session.client, planned, reason))
-        failed = sum(bool(each.problem) for each in outcomes)
-        session.output.note(f"changed {counted(len(outcomes) - failed, 'topic')}, {failed} failed")
+        failed = {each.topic for each in outcomes if each.problem}
+        done = [step for step in planned if step.topic not in failed]
+        session.output.note(f"{made_so(done, 'created', 'changed')}, {len(failed)} failed")
     _end(session, planned, outcomes)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from topicfold.cli.output import Output, value_text
+from topicfold.cli.output import Output, counted, value_text
 
 if TYPE_CHECKING:
     from topicfold.client.desired import Step
@@ -28,6 +28,13 @@ def show_steps(output: Output, steps: Sequence[Step], problems: Mapping[str, str
         for step in steps
     ]
     output.show(data, [step.topic for step in steps], _HEADER, [row for step in steps for row in _rows(step)])
+
+
+def made_so(steps: Sequence[Step], create: str, change: str) -> str:
+    """Return how many topics are made and how many others changed, with these words for it."""
+    new = sum(step.etag is None for step in steps)
+    numbers = ((create, new), (change, len(steps) - new))
+    return ", ".join(f"{word} {counted(number, 'topic')}" for word, number in numbers if number) or f"{change} 0 topics"
 
 
 def summed_up(steps: Sequence[Step]) -> str:
