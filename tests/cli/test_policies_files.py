@@ -52,7 +52,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     same = run("policies", "diff", "-f", str(exported))
-    assert (same.code, same.err) == (0, "0 topics of 2 differ\n")
+    assert (same.code, same.err) == (0, "0 of 2 topics differ\n")
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
@@ -83,7 +83,7 @@ def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> Non
         f"{ORDERS}  labels.tier                                         gold → iron",
         " " * 36 + "policies.local.retentionPolicies.retentionSizeInMB  10 → 20",
     ]
-    assert shown.err == "1 topic of 2 differ: 2 changed\n"
+    assert shown.err == "1 of 2 topics differs: 2 changed\n"
 
 
 def test_a_difference_in_json_has_the_values_themselves(run: Run, changed: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_would_be_taken_away_is_marked_and_counted(run: Run, exported: Path
     shown = run("policies", "diff", "-f", str(exported))
     assert "labels.tier                          gold → – (removed)" in shown.out
     assert "policies.global.messageTTLInSeconds  60 → – (removed)" in shown.out
-    assert shown.err == "1 topic of 2 differ: 2 removed\n"
+    assert shown.err == "1 of 2 topics differs: 2 removed\n"
 
 
 def test_secrets_are_masked_in_differences(run: Run, client: Client, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Cl
 
 def test_stdin_is_a_file_called_dash(run: Run, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(exported.read_text()))
-    assert run("policies", "diff", "-f", "-").err == "0 topics of 2 differ\n"
+    assert run("policies", "diff", "-f", "-").err == "0 of 2 topics differ\n"
 
 
 def test_each_thing_that_is_wrong_with_a_file_is_a_line(run: Run, tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def diff(session: Session, file: Files) -> None:
     desired = _read(file)
     found = list(steps(desired, topics_of(session.client, desired)))
     show_steps(session.output, found)
-    session.output.note(f"{counted(len(found), 'topic')} of {len(desired)} differ{summed_up(found)}")
+    differ = "differs" if len(found) == 1 else "differ"
+    session.output.note(f"{len(found):,} of {counted(len(desired), 'topic')} {differ}{summed_up(found)}")
     if found:
         raise typer.Exit(ExitCode.FAILED)
 
