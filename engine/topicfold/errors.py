@@ -121,7 +121,8 @@ class InvalidSelector(FixRequest):
 class InvalidPattern(FixRequest):
     """A wildcard pattern that breaks the rules.
 
-    `values` hold `pattern` and the number of the `segment` that is wrong, from 1; None where it is the whole.
+    `values` hold `pattern` and the number of the `segment` that is wrong, from 1; None where it is the whole. Where a
+    `*` is wrong, `expression` is a regular one that may be meant.
     """
 
     code = "invalid_pattern"

@@ -48,6 +48,7 @@ _NEXT_STEP: Mapping[str, str] = {
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": "topicfold history {topic}; near it are {nearest}",
+    "invalid_pattern": "'*' is the whole of a segment; give --regex {expression} instead of --match",
     "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
     "unauthenticated": "say who asks with --token-file FILE or --client-cert-file FILE",

@@ -8,6 +8,7 @@ Source: RocketMQ #10559; NATS's subjects.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -93,7 +94,9 @@ def parse_pattern(text: str | None, separator: str = SEPARATOR) -> Pattern:
     for number, segment in enumerate(segments, 1):
         reason = _violation(segment, is_last=number == len(segments))
         if reason:
-            raise _refusal(text, separator, number, f"segment {number} {reason}")
+            raise _refusal(
+                text, separator, number, f"segment {number} {reason}", _expression(text) if ONE in segment else None
+            )
     positions = tuple(position for position, segment in enumerate(segments) if segment not in (ONE, REST))
     shape = Shape(len(segments), segments[-1] == REST, positions, _picker(positions))
     return Pattern(segments, separator, shape, shape.pick(segments))
@@ -110,13 +113,26 @@ def _violation(segment: str, is_last: bool) -> str | None:
     return None
 
 
-def _refusal(text: str | None, separator: str, segment: int | None, reason: str) -> InvalidPattern:
+def _expression(text: str) -> str:
+    """Return the regular expression for what a shell takes `text` for: `*` stands for any characters.
+
+    >>> _expression("ord*")
+    'ord.*'
+    """
+    return re.sub(r"(\\\*)+", ".*", re.escape(text))
+
+
+def _refusal(
+    text: str | None, separator: str, segment: int | None, reason: str, expression: str | None = None
+) -> InvalidPattern:
     shown = "null" if text is None else repr(text[:80])
+    rule = f"Part segments with {separator!r}; each is text, * for any one, or a last ** for one or more."
     return InvalidPattern(
         f"pattern {shown}: {reason}",
-        hint=f"Part segments with {separator!r}; each is text, * for any one, or a last ** for one or more.",
+        hint=f"{rule} A regular expression can say more: {expression}" if expression else rule,
         pattern=text,
         segment=segment,
+        expression=expression,
     )
 
 
