@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,17 @@ import pytest
 
 from topicfold.client.call import Answer, Call
 from topicfold.client.calls import get_topic, post_labels
-from topicfold.client.conversation import Attempt, NoAnswer, Pause, RetryRule, conversation, retry_after_seconds
-from topicfold.client.errors import AnswerLost, ServerUnreachable
-from topicfold.errors import NewerSchema, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound
+from topicfold.client.conversation import (
+    Attempt,
+    NoAnswer,
+    Pause,
+    RetryRule,
+    conversation,
+    refusal_of,
+    retry_after_seconds,
+)
+from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
+from topicfold.errors import NewerSchema, NotFound, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound
 
 OK = Answer(204, {}, None)
 NOT_READY = Answer(503, {}, {"code": "not_ready", "detail": "still folding"})
@@ -74,6 +83,25 @@ def test_what_waiting_does_not_heal_is_raised_at_once(code: str, status: int, er
     with pytest.raises(error):
         talk.finish()
     assert talk.pauses == []
+
+
+@pytest.mark.parametrize("body", [None, {}, {"code": "no_route", "detail": "there is no route /x"}])
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [("http://h/x/y", "a path, /x/y, .* try http://h$"), ("http://h", "the URL is that of a Topicfold server")],
+)
+def test_who_knows_no_such_route_is_not_taken_to_say_that_a_topic_is_missing(
+    url: str, hint: str, body: dict[str, str] | None
+) -> None:
+    found = refusal_of(Answer(404, {}, body), url, "GET /api/v1/topics")
+    assert isinstance(found, UnexpectedAnswer)
+    assert found.reason == f"{url} does not know GET /api/v1/topics"
+    assert re.search(hint, found.hint)
+
+
+def test_a_404_of_pulsar_says_what_is_missing() -> None:
+    found = refusal_of(Answer(404, {}, {"reason": "Topic not found"}), "http://h/x", "GET /admin/v2/persistent")
+    assert (type(found), found.reason) == (NotFound, "Topic not found")
 
 
 def test_attempts_are_bounded() -> None:

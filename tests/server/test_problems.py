@@ -29,7 +29,7 @@ async def test_a_wrong_method_is_405_and_says_which_are_right(
 @pytest.mark.parametrize("path", ["/v1", "/admin/v2", "/admin/v2/functions", "/api/v1/topic", "/docs"])
 async def test_an_unknown_route_is_404(rest: RestNode, path: str) -> None:
     answer = await rest.send("GET", path)
-    assert problem_in(answer.status_code, answer.headers, answer.content) == (404, "not_found")
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (404, "no_route")
     assert path in answer.json()["reason"]
 
 

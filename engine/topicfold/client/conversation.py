@@ -11,14 +11,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
 from topicfold.client.call import Answer, Call
 from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
 from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
 from topicfold.wire import headers
-from topicfold.wire.problems import error_of
+from topicfold.wire.problems import NO_ROUTE, error_of
 
 _MAX_WAIT_SECONDS = 60.0
 # A watch tries for ever, and a float holds 2 to the power of 1023.
@@ -154,7 +156,19 @@ def refusal_of(answer: Answer, url: str, what: str) -> TopicfoldError:
         return UnexpectedAnswer(
             f"{url} answers {what} with status {answer.status}, as Topicfold never does", url=url, status=answer.status
         )
-    return error_of(answer.body if isinstance(answer.body, Mapping) else {}, answer.status)
+    problem = answer.body if isinstance(answer.body, Mapping) else {}
+    if answer.status == HTTPStatus.NOT_FOUND and (not problem or problem.get("code") == NO_ROUTE):
+        return _unknown_there(url, what)
+    return error_of(problem, answer.status)
+
+
+def _unknown_there(url: str, what: str) -> UnexpectedAnswer:
+    """Return the error that whoever listens at `url` has no such route, be it Topicfold or not."""
+    place = urlsplit(url)
+    hint = f"The URL has a path, {place.path}, under which there is no Topicfold; try {place.scheme}://{place.netloc}"
+    return UnexpectedAnswer(
+        f"{url} does not know {what}", hint=hint if place.path else None, url=url, status=HTTPStatus.NOT_FOUND
+    )
 
 
 def retry_after_seconds(answer: Answer) -> float:

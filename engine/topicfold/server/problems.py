@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from topicfold.errors import TopicfoldError, Unauthenticated, Wait
 from topicfold.wire import headers
-from topicfold.wire.problems import TYPE_PREFIX, problem_of
+from topicfold.wire.problems import NO_ROUTE, TYPE_PREFIX, problem_of
 
 RETRY_AFTER_SECONDS = 1
 
@@ -36,7 +36,8 @@ def problem_answer(error: TopicfoldError | HTTPException, scope: Scope, request_
 def _protocol_problem(error: HTTPException, request_id: str) -> dict[str, Any]:
     """Return the problem of an error that HTTP itself has a name for and we have no class."""
     status = HTTPStatus(error.status_code)
-    code = status.name.lower()
+    is_no_route = status is HTTPStatus.NOT_FOUND
+    code = NO_ROUTE if is_no_route else status.name.lower()
     return {
         "type": TYPE_PREFIX + code,
         "title": status.phrase,
@@ -44,6 +45,6 @@ def _protocol_problem(error: HTTPException, request_id: str) -> dict[str, Any]:
         "detail": error.detail,
         "code": code,
         "reason": error.detail,
-        "hint": "GET /openapi.json lists all routes." if status is HTTPStatus.NOT_FOUND else "",
+        "hint": "GET /openapi.json lists all routes." if is_no_route else "",
         "requestId": request_id,
     }

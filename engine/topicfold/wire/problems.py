@@ -16,6 +16,8 @@ from topicfold import errors
 from topicfold.errors import TopicfoldError
 
 TYPE_PREFIX = "urn:topicfold:problem:"
+NO_ROUTE = "no_route"
+"""The code of a 404 that is about the path itself, and not about what it names."""
 
 # The most specific class wins.
 _STATUS: Mapping[type[TopicfoldError], HTTPStatus] = {
