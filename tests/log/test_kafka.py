@@ -123,26 +123,21 @@ async def test_a_setting_that_an_operator_changed_is_reported_with_its_repair(
 async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) -> None:
     problems = [problem for problem in await log.check_settings() if problem.setting == "replication.factor"]
     assert [(problem.found, problem.refuses_writes, problem.is_advice) for problem in problems] == [("1", False, True)]
-    assert problems[0].repair.startswith("keep to trying things out")
+    assert problems[0].repair.startswith("enough for trying things out")
 
 
 @pytest.mark.parametrize(
-    ("brokers", "next_step"),
+    ("brokers", "first"),
     [
-        (
-            1,
-            "keep to trying things out, for the log dies with a disk; with three brokers, kafka-reassign-partitions.sh",
-        ),
-        (
-            2,
-            "keep to trying things out, for the log dies with a disk; with three brokers, kafka-reassign-partitions.sh",
-        ),
-        (3, "kafka-reassign-partitions.sh"),
+        (1, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
+        (2, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
+        (3, ""),
     ],
 )
-def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, next_step: str) -> None:
+def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, first: str) -> None:
     [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas=1, brokers=brokers)
-    assert problem.repair == f"{next_step} --bootstrap-server host:1 with three replicas for each partition"
+    reassign = "give each partition 3 replicas: kafka-reassign-partitions.sh --bootstrap-server host:1"
+    assert problem.repair == first + reassign
     assert problem.is_advice == (brokers < 3)
 
 

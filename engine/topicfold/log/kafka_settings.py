@@ -95,10 +95,12 @@ def topic_problems(
         if (found := configuration.get(name, value)) != value and not _is_more(name, found, value)
     ]
     if replicas < REPLICAS:
-        reassign = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap} with three replicas for each partition"
+        reassign = (
+            f"give each partition {REPLICAS} replicas: kafka-reassign-partitions.sh --bootstrap-server {bootstrap}"
+        )
         is_advice = brokers < REPLICAS
-        few = "keep to trying things out, for the log dies with a disk; with three brokers, " if is_advice else ""
-        repair = few + reassign
+        few = f"enough for trying things out; to keep the log when disks fail, have {REPLICAS} brokers, then "
+        repair = few + reassign if is_advice else reassign
         problems.append(SettingProblem("replication.factor", str(replicas), str(REPLICAS), False, repair, is_advice))
     return problems
 
