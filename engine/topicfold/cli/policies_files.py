@@ -158,11 +158,11 @@ def apply(
 
 
 def _read(files: Sequence[Path]) -> list[Desired]:
-    from topicfold.client.desired_files import files_under, read_files
+    from topicfold.client.desired_files import HOW_FILES_LOOK, files_under, read_files
 
     desired = read_files(path for each in files for path in files_under(each))
     if not desired:
-        raise InvalidRequest("no topic is named in these files", hint="topicfold policies export shows how they look.")
+        raise InvalidRequest("no topic is named in these files", hint=HOW_FILES_LOOK)
     return desired
 
 

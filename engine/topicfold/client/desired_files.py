@@ -27,7 +27,7 @@ import yaml
 
 from topicfold.client.answers import Topic
 from topicfold.client.desired import SCOPES, Desired, part_of
-from topicfold.client.strict_yaml import read_documents, text_of
+from topicfold.client.strict_yaml import read_documents, text_of, told
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name, parse_topic
@@ -37,6 +37,7 @@ from topicfold.model.policy.whole import read_policies
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = Path("-")
 MAX_PROBLEMS = 20
+HOW_FILES_LOOK = "topicfold policies export shows how such files look."
 
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
 # libyaml's, where PyYAML was built with it, is ten times as fast.
@@ -74,7 +75,7 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
                 found[desired.name] = desired
     if problems:
         more = f"\n… and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
-        raise InvalidRequest("\n".join(problems[:MAX_PROBLEMS]) + more, violations=problems)
+        raise InvalidRequest("\n".join(problems[:MAX_PROBLEMS]) + more, hint=HOW_FILES_LOOK, violations=problems)
     return [found[name] for name in sorted(found)]
 
 
@@ -107,8 +108,8 @@ def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         text = sys.stdin.read() if path == STDIN else path.read_text(encoding="utf-8")
         documents = read_documents(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        problems.append(f"{path}: {' '.join(str(error).split())}")
+    except (OSError, UnicodeError, RecursionError, yaml.YAMLError) as error:
+        problems.append(f"{path}: {_why_unreadable(error)}")
         return
     for document in documents:
         if document is None:
@@ -119,6 +120,18 @@ def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
         for number, entry in enumerate(document["topics"], 1):
             name = entry.get("name") if isinstance(entry, dict) else None
             yield f"{path}: topic {number}" + (f" ({name})" if name else ""), entry
+
+
+def _why_unreadable(error: Exception) -> str:
+    match error:
+        case yaml.YAMLError():
+            return told(error)
+        case OSError():
+            return f"cannot be read: {error.strerror}"
+        case UnicodeError():
+            return "no YAML: this is no text in UTF-8"
+        case _:
+            return "objects in objects, too deep to be read"
 
 
 def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.error import Mark, MarkedYAMLError
 
 
 class WrittenObject(dict[Any, Any]):
@@ -30,10 +31,21 @@ def read_documents(text: str) -> list[Any]:
     A key may be given beside a merged object (`<<`) that has it too, and then counts.
 
     Raises:
-        yaml.YAMLError: it is no YAML, or a key is given twice in one object; says where.
-        ValueError, RecursionError: a date that is none, a number of too many digits, or objects too deep.
+        yaml.YAMLError: it is no YAML, a key is given twice in one object, or a value is not what it looks like; `told`
+            says where.
+        RecursionError: objects too deep.
     """
     return list(yaml.load_all(text, Loader=_LOADER))
+
+
+def told(error: yaml.YAMLError) -> str:
+    """Return where in a file what is wrong, in one line."""
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        return f"no YAML: {getattr(error, 'reason', error)}"
+    what = error.problem if isinstance(error, ConstructorError) else f"no YAML: {error.problem}"
+    start, place = error.context_mark, error.problem_mark
+    around = f", {error.context} from {_place(start)} on" if start is not None and start.line < place.line else ""
+    return f"{_place(place)}: {what}{around}"
 
 
 def text_of(value: object) -> str:
@@ -49,9 +61,9 @@ def _checked(tag: str, construct: Callable[..., Any]) -> Callable[..., Any]:
     def checked(constructor: SafeConstructor, node: yaml.ScalarNode) -> Any:
         try:
             return construct(constructor, node)
-        except (AttributeError, IndexError, KeyError) as error:
+        except (AttributeError, IndexError, KeyError, ValueError) as error:
             kind = tag.rpartition(":")[2]
-            raise ConstructorError(None, None, f"{node.value!r} is no {kind}", node.start_mark) from error
+            raise ConstructorError(None, None, f"{node.value[:40]!r} is no {kind}", node.start_mark) from error
 
     return checked
 
@@ -88,12 +100,16 @@ class _Strict(SafeConstructor):
 _LOADER = type("_Loader", (_Strict, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), {})
 
 
+def _place(mark: Mark) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
+
+
 def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
     # By their text alone: a key that is no text is refused by whoever reads the object, or cannot be hashed.
     first: dict[str, yaml.Node] = {}
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode):
             if key.value in first:
-                place = first[key.value].start_mark
-                raise ConstructorError(f"{key.value} is given twice, first", place, "and again", key.start_mark)
+                place = _place(first[key.value].start_mark)
+                raise ConstructorError(None, None, f"{key.value} is given twice, first in {place}", key.start_mark)
             first[key.value] = key
