@@ -43,10 +43,11 @@ def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monk
         ("colour = 1", "Did you mean 'color'?"),
         ("zzz = 1", "Known keys: url, "),
         ("url = http", "need quotes"),
-        ("url = 5", "url = 5 (from "),
+        ("url = 5", "config.toml: url = 5: expected text, in quotes"),
         ("tls_ca_file = 5", "expected text, in quotes"),
         ('output = "xml"', "expected one of table, json, yaml, name"),
         ("timeout_seconds = -1", "above 0"),
+        ("timeout_seconds = []", "config.toml: timeout_seconds = []: expected seconds above 0, at most 3600"),
         ("server = 3", "[server]"),
     ],
 )
@@ -61,13 +62,36 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
 
 
 @pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        (
+            "TOPICFOLD_TIMEOUT_SECONDS",
+            "abc",
+            "TOPICFOLD_TIMEOUT_SECONDS = 'abc': expected seconds above 0, at most 3600",
+        ),
+        ("TOPICFOLD_QUIET", "maybe", "TOPICFOLD_QUIET = 'maybe': expected true or false"),
+        ("TOPICFOLD_OUTPUT", "xml", "TOPICFOLD_OUTPUT = 'xml': expected one of table, json, yaml, name"),
+    ],
+)
+def test_a_mistake_in_a_variable_is_named_with_what_would_be_right(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    failed = bare_run("config", "view")
+    assert (failed.code, failed.err) == (2, f"error: {said}\n")
+
+
+@pytest.mark.parametrize(
     ("variable", "said"),
     [
         ("TOPICFOLD_ULR", "warning: TOPICFOLD_ULR is no setting; did you mean TOPICFOLD_URL?\n"),
         ("TOPICFOLD_KAFKA_BOOSTRAP", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
         ("TOPICFOLD_LOG", "did you mean TOPICFOLD_LOG_FILE?\n"),
         ("TOPICFOLD_KAFKA", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
+        ("TOPICFOLD_TIMEOUT", "did you mean TOPICFOLD_TIMEOUT_SECONDS?\n"),
         ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is no setting\n"),
+        ("TOPICFOLD_NONSENSE", "TOPICFOLD_NONSENSE is no setting\n"),
+        ("TOPICFOLD_WORKERS", "TOPICFOLD_WORKERS is no setting\n"),
         ("TOPICFOLD_PORT", ""),
         ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),
         ("TOPICFOLD_TEST_X", ""),

@@ -78,7 +78,10 @@ def _boolean(value: Any) -> bool:
 
 
 def _seconds(value: Any) -> float:
-    seconds = float(value)
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = 0.0
     if not 0 < seconds <= 3600:
         raise ValueError("expected seconds above 0, at most 3600")
     return seconds
@@ -171,6 +174,8 @@ SERVER_FLAGS: Mapping[str, str] = {
     "cluster_settings": "--cluster-setting",
 }
 """Flags that are not called like their settings."""
+_CLOSE = 0.63
+"""How alike a name is to one that may be meant: TIMEOUT to TIMEOUT_SECONDS (0.64), but not WORKERS to OWNERS (0.62)."""
 # Other people's: the tests' and the simulator's.
 _NO_SETTINGS = ("TOPICFOLD_TEST_", "TOPICFOLD_SIM_")
 
@@ -239,15 +244,17 @@ def _token_in(file: Path) -> str:
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each `TOPICFOLD_*` variable that is no setting, neither ours nor the server's."""
-    known = [_variable(name) for name in (*_KEYS, *SERVER_SETTINGS, "config")]
-    meant = {_variable(flag): _variable(name) for name, flag in SERVER_FLAGS.items()}
+    known = [name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
+    meant = {_variable(flag): name.upper() for name, flag in SERVER_FLAGS.items()}
     sentences = []
     for variable in sorted(environment):
         # What follows two underscores is an entry of the setting: TOPICFOLD_KAFKA_SETTINGS__security.protocol.
         name = variable.upper().partition("__")[0]
-        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and name not in known:
-            close = meant.get(name) or next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
-            sentences.append(f"{variable} is no setting" + (f"; did you mean {close}?" if close else ""))
+        setting = name.removeprefix(ENVIRONMENT_PREFIX)
+        if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and setting not in known:
+            close = meant.get(name) or next(iter(get_close_matches(setting, known, n=1, cutoff=_CLOSE)), None)
+            hint = f"; did you mean {ENVIRONMENT_PREFIX}{close}?" if close else ""
+            sentences.append(f"{variable} is no setting{hint}")
     return sentences
 
 
@@ -271,7 +278,7 @@ def check_keys(table: Mapping[str, Any], known: Collection[str], file: Path) -> 
 def _resolve(
     name: str, key: _Key, flags: Mapping[str, Any], environment: Mapping[str, str], table: Mapping[str, Any], file: Path
 ) -> Setting:
-    variable = ENVIRONMENT_PREFIX + name.upper()
+    variable = _variable(name)
     if flags.get(name) is not None:
         raw, origin = flags[name], FLAG
     elif environment.get(variable):
@@ -284,8 +291,14 @@ def _resolve(
         return Setting(key.read(raw), origin)
     except (TypeError, ValueError) as error:
         expected = f"expected one of {', '.join(key.read)}" if isinstance(key.read, EnumType) else str(error)
-        told = f"--{name.replace('_', '-')} {raw}" if origin == FLAG else f"{name} = {raw!r} (from {origin})"
-        raise BadSetting(f"{told}: {expected}") from error
+        raise BadSetting(f"{_told(name, raw, origin)}: {expected}") from error
+
+
+def _told(name: str, raw: Any, origin: str) -> str:
+    """Return a setting as it is said where its value is from."""
+    if origin == FLAG:
+        return f"--{name.replace('_', '-')} {raw}"
+    return f"{origin} = {raw!r}" if origin == _variable(name) else f"{origin}: {name} = {raw!r}"
 
 
 def _file_path(environment: Mapping[str, str]) -> Path:
