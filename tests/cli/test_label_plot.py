@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
-from topicfold.cli.label_plot import MAX_NAMESPACES, MAX_OWNERS, picture
+from topicfold.cli.label_plot import MAX_NAMESPACES, MAX_OWNERS, draw, picture
+from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import count_labels, label_report
 
 NAMESPACES = tuple(f"acme/{name}" for name in ("pay", "web", "crm", "erp", "ops", "lab", "adm", "old", "new"))
@@ -86,3 +88,10 @@ def test_a_long_key_leaves_room_for_bars() -> None:
     left, *_ = picture(label_report(counts, "k" * 200), "a test").axes
     assert len(left.get_yticklabels()[0].get_text()) < 40
     assert len(left.get_title(loc="left")) < 40
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    report = label_report(count_labels([("acme/pay", {"team": "pay"})]), "team")
+    (tmp_path / "labels.png").mkdir()
+    with pytest.raises(InvalidRequest, match="cannot be written: Is a directory"):
+        draw(report, tmp_path / "labels.png", "a test")

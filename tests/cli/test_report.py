@@ -130,7 +130,6 @@ def test_a_key_that_would_be_a_formula_is_drawn_as_it_is(run: Run, snapshot: Pat
     ("words", "said"),
     [
         (["--plot", "labels.pdf"], "ends in .png or .svg"),
-        (["--plot", "/nowhere/labels.png"], "cannot be written"),
         (["--snapshot", "/nowhere"], "holds no commit"),
         (["--snapshot", __file__], "is a file"),
         (["-n", "no/where"], "not found"),
@@ -142,6 +141,15 @@ def test_what_cannot_be_reported_is_said(run: Run, words: list[str], said: str) 
     assert refused.code not in (0, 70)
     assert said in refused.err
     assert "Traceback" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/nowhere/labels.png", "there is no directory /nowhere"), ("labels.pdf", "ends in .png or .svg")],
+)
+def test_where_no_picture_can_be_drawn_is_said_before_anything_is_asked(bare_run: Run, path: str, said: str) -> None:
+    refused = bare_run("report", "labels", "--plot", path, "--url", "http://127.0.0.1:1")
+    assert (refused.code, refused.out, said in refused.err) == (2, "", True)
 
 
 def test_what_is_not_installed_is_named(

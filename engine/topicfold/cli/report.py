@@ -99,11 +99,13 @@ def _require_drawable(plot: Path) -> None:
     """Return if a picture can be drawn into that file.
 
     Raises:
-        InvalidRequest: its name does not say in which format.
+        InvalidRequest: its name does not say in which format, or there is no directory for it.
         ExtraMissing: what draws it is not installed.
     """
     if plot.suffix.lower() not in _PLOTS:
         raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
+    if not plot.parent.is_dir():
+        raise InvalidRequest(f"--plot {plot}: there is no directory {plot.parent}", hint="Make it, or name another.")
     if find_spec("matplotlib") is None:
         raise ExtraMissing("--plot", "report")
 
