@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from tests.brokers.process import KafkaProcess
@@ -15,7 +15,8 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.kafka_arrivals import KafkaArrivals
+from topicfold.log.kafka_arrivals import KafkaArrivals, Read
+from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.port import Entry, SettingProblem
 
@@ -324,7 +325,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Nothing that was read goes any further while this is not set."""
     may_go_on, read = threading.Event(), KafkaArrivals.read
 
-    def read_later(self: KafkaArrivals, entries: Sequence[Entry], taken: Callable[[], None]) -> bool:
+    def read_later(self: KafkaArrivals, entries: Sequence[Entry], taken: Callable[[], None]) -> Read:
         assert may_go_on.wait(PATIENCE_SECONDS)
         return read(self, entries, taken)
 
@@ -363,6 +364,36 @@ async def test_our_own_append_behind_a_stranger_s_waits_until_that_is_read(
     reads.set()
     await following.seen(3)
     assert following.values(0) == [b"first", b"theirs", b"ours"]
+
+
+async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, hand_out = threading.Event(), KafkaFollower._hand_out
+
+    def stall_before(self: KafkaFollower, messages: Sequence[Message]) -> None:
+        """Fetch nothing meanwhile."""
+        self._consumer.pause([TopicPartition(topic, 0)])
+        assert may_go_on.wait(PATIENCE_SECONDS)
+        self._consumer.resume([TopicPartition(topic, 0)])
+        monkeypatch.setattr(KafkaFollower, "_hand_out", hand_out)
+        hand_out(self, messages)
+
+    monkeypatch.setattr(KafkaFollower, "_hand_out", stall_before)
+    following = Following(log)
+    for number in range(5):
+        log.append(0, b"%d" % number, never)
+        await following.seen(number + 1)
+    await log.delete_before(0, 4)
+    may_go_on.set()
+    log.append(0, b"5", never)
+    log.append(1, b"other", never)
+    stranger = await KafkaLog.open(kafka_bootstrap, topic)
+    stranger.append(0, b"theirs", never)
+    await following.seen(8)
+    assert following.values(0) == [b"0", b"1", b"2", b"3", b"4", b"5", b"theirs"]
+    assert following.faults == []
+    await stranger.close()
 
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:

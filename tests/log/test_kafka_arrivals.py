@@ -21,9 +21,9 @@ class World:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.faults: list[tuple[TopicfoldError, int | None]] = []
+        self.faults: dict[int, TopicfoldError] = {}
         self.taken = 0
-        self.arrivals = KafkaArrivals({0: 0, 1: 0}, self.entries.extend, lambda *fault: self.faults.append(fault))
+        self.arrivals = KafkaArrivals({0: 0, 1: 0}, self.entries.extend)
 
     async def told(self, *entries: Entry) -> list[Entry]:
         """Tell of appends, and return all that is delivered then."""
@@ -33,7 +33,8 @@ class World:
 
     async def read(self, *entries: Entry) -> list[Entry]:
         """Read records, and return all that is delivered then."""
-        self.is_new = self.arrivals.read(entries, self._count)
+        self.is_new, faults = self.arrivals.read(entries, self._count)
+        self.faults |= faults
         await asyncio.sleep(0)
         return self.entries
 
@@ -49,7 +50,7 @@ async def test_what_is_told_to_come_next_is_delivered_before_it_is_read_and_not_
     world = World()
     assert await world.told(*entries(0, 0, 1)) == entries(0, 0, 1)
     assert await world.read(*entries(0, 0, 1)) == entries(0, 0, 1)
-    assert (world.is_new, world.taken, world.faults) == (False, 0, [])
+    assert (world.is_new, world.taken, world.faults) == (False, 0, {})
 
 
 async def test_what_is_told_before_somebody_else_s_record_was_read_waits_for_that() -> None:
@@ -70,9 +71,7 @@ async def test_another_record_than_was_told_ends_its_partition_and_no_other() ->
     world = World()
     await world.told(*entries(0, 0))
     await world.read(Entry(0, 0, b"another"), *entries(1, 0))
-    [(fault, partition)] = world.faults
-    assert isinstance(fault, WrongLog)
-    assert partition == 0
+    assert {partition: type(fault) for partition, fault in world.faults.items()} == {0: WrongLog}
     assert await world.read(*entries(0, 1), *entries(1, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
     assert await world.told(*entries(0, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
 
@@ -112,6 +111,28 @@ async def test_what_is_not_read_for_long_is_waited_for(monkeypatch: pytest.Monke
     assert await world.told(*entries(0, 2)) == entries(0, 0, 1, 2)
 
 
+async def test_what_was_delivered_and_trimmed_before_it_was_read_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kafka_arrivals, "MAX_AHEAD", 4)
+    world = World()
+    await world.told(*entries(0, 0, 1, 2, 3))
+    assert world.arrivals.pass_over(0, 3)
+    assert await world.told(*entries(0, 4)) == entries(0, 0, 1, 2, 3, 4)
+    await world.read(Entry(0, 3, b"another"))
+    assert list(world.faults) == [0]
+
+
+async def test_what_was_trimmed_and_never_delivered_is_not_passed_over() -> None:
+    world = World()
+    await world.told(*entries(0, 0, 1))
+    assert world.arrivals.pass_over(0, 2)
+    assert not world.arrivals.pass_over(0, 3)
+    assert not world.arrivals.pass_over(1, 1)
+    world.arrivals.end(0)
+    assert not world.arrivals.pass_over(0, 1)
+
+
 async def test_a_rest_ends_when_somebody_waits_for_what_is_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", 60)
     world = World()
@@ -145,4 +166,4 @@ async def test_however_told_and_read_interleave_each_offset_comes_once_and_in_or
         assert len(world.entries) >= min(read, len(log))
     await world.read(*log[read:])
     assert world.entries == log
-    assert world.faults == []
+    assert world.faults == {}

@@ -3,36 +3,157 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from tests.log.following import PATIENCE_SECONDS
-from topicfold.errors import OperatorNeeded, TopicfoldError
+from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.log import kafka_follower
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_follower import KafkaFollower
+from topicfold.log.port import Entry
 
 
-class BrokenConsumer:
-    """Fails as no error of Kafka's."""
+class Message:
+    """A record of partition 0, or an error there."""
 
-    def assign(self, partitions: object) -> None:
-        pass
+    def __init__(self, offset: int, value: bytes = b"", error: KafkaError | None = None) -> None:
+        self._offset, self._value, self._error = offset, value, error
 
-    def poll(self, _: float) -> None:
-        raise MemoryError("no room")
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes:
+        return self._value
+
+    def error(self) -> KafkaError | None:
+        return self._error
+
+
+class Consumer:
+    """Reads partition 0, which holds `values` from `start` on; says where it begins if asked more than `silent` times.
+
+    Below its start it gives the partition up, as Kafka's client does.
+    """
+
+    def __init__(self, values: list[bytes], start: int = 0, silent: int = 0) -> None:
+        self._values, self._start, self._silent = values, start, silent
+        self.position: int | None = None
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.position = places[0].offset
+
+    incremental_assign = assign
+
+    def pause(self, _: list[TopicPartition]) -> None:
+        self.position = None
+
+    incremental_unassign = pause
+
+    def poll(self, _: float) -> Message | None:
+        position = self.position
+        if position is None or position >= len(self._values):
+            return None
+        if position < self._start:
+            self.position = None
+            return Message(position, error=KafkaError(KafkaError._AUTO_OFFSET_RESET))
+        self.position = position + 1
+        return Message(position, self._values[position])
+
+    def consume(self, _count: int, _seconds: float) -> list[Message]:
+        return []
+
+    def get_watermark_offsets(self, _: TopicPartition, timeout: float) -> tuple[int, int]:
+        if self._silent:
+            self._silent -= 1
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return self._start, len(self._values)
 
     def close(self) -> None:
         pass
 
 
-async def test_whatever_ends_the_thread_is_a_fault_of_all_partitions() -> None:
-    faults = asyncio.Queue[tuple[TopicfoldError, int | None]]()
-    settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "none"}
-    arrivals = KafkaArrivals({0: 0}, lambda _: None, lambda *_: None)
-    follower = KafkaFollower(settings, "topic", arrivals, lambda *fault: faults.put_nowait(fault))
-    follower._consumer.close()
-    follower._consumer = BrokenConsumer()  # type: ignore[assignment]
-    follower.start({0: 0})
-    error, partition = await asyncio.wait_for(faults.get(), PATIENCE_SECONDS)
-    follower.stop()
+class BrokenConsumer(Consumer):
+    """Fails as no error of Kafka's."""
+
+    def poll(self, _: float) -> Message | None:
+        raise MemoryError("no room")
+
+
+class World:
+    """A follower of partition 0, and what came of it."""
+
+    def __init__(self, told: list[bytes]) -> None:
+        """Make one that is told of appends before it reads anything."""
+        self.values: asyncio.Queue[bytes] = asyncio.Queue()
+        self.faults: asyncio.Queue[tuple[TopicfoldError, int | None]] = asyncio.Queue()
+        arrivals = KafkaArrivals({0: 0}, self._deliver)
+        arrivals.told([Entry(0, offset, value) for offset, value in enumerate(told)])
+        self.follower = KafkaFollower({}, "topic", arrivals, lambda *fault: self.faults.put_nowait(fault))
+        self.follower.start({0: 0})
+
+    def _deliver(self, batch: Sequence[Entry]) -> None:
+        for entry in batch:
+            self.values.put_nowait(entry.value)
+
+    async def delivered(self, count: int) -> list[bytes]:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return [await self.values.get() for _ in range(count)]
+
+    async def fault(self) -> tuple[TopicfoldError, int | None]:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await self.faults.get()
+
+
+Follow = Callable[..., World]
+
+
+@pytest.fixture
+async def follow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Follow]:
+    worlds: list[World] = []
+
+    def follow(consumer: Consumer, told: list[bytes]) -> World:
+        monkeypatch.setattr(kafka_follower, "Consumer", lambda _: consumer)
+        worlds.append(World(told))
+        return worlds[-1]
+
+    yield follow
+    for world in worlds:
+        world.follower.stop()
+
+
+async def test_whatever_ends_the_thread_is_a_fault_of_all_partitions(follow: Follow) -> None:
+    error, partition = await follow(BrokenConsumer([]), []).fault()
     assert isinstance(error, OperatorNeeded)
     assert "no room" in error.reason
     assert partition is None
+
+
+@pytest.mark.parametrize("silent", [0, 2])
+async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(follow: Follow, silent: int) -> None:
+    world = follow(Consumer([b"a", b"b", b"c", b"d"], start=2, silent=silent), [b"a", b"b", b"c"])
+    assert await world.delivered(4) == [b"a", b"b", b"c", b"d"]
+    assert world.faults.empty()
+
+
+async def test_what_was_trimmed_before_it_was_delivered_is_a_gap(follow: Follow) -> None:
+    world = follow(Consumer([b"a", b"b", b"c"], start=2), [b"a"])
+    error, partition = await world.fault()
+    assert isinstance(error, LogGap)
+    assert partition == 0
+    assert await world.delivered(1) == [b"a"]
+
+
+async def test_a_partition_that_holds_another_record_than_was_told_is_read_no_further(follow: Follow) -> None:
+    consumer = Consumer([b"a", b"another", b"c"])
+    world = follow(consumer, [b"a", b"b"])
+    error, partition = await world.fault()
+    assert isinstance(error, WrongLog)
+    assert partition == 0
+    assert consumer.position is None
+    assert await world.delivered(2) == [b"a", b"b"]

@@ -133,13 +133,15 @@ class KafkaLog:
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
         """Start delivering from `positions` on; a missing record is a fault of its partition only.
 
+        One of ours that was delivered when Kafka had it is not missing, though it was trimmed before it was read.
+
         An unreachable Kafka is waited for, without a fault.
 
         Raises:
             LogUnavailable: the log is closed.
         """
         self._require_open()
-        arrivals = KafkaArrivals(positions, deliver, fault)
+        arrivals = KafkaArrivals(positions, deliver)
         self._follower = KafkaFollower(self._consumer_settings, self._topic.name, arrivals, fault)
         self._arrivals = arrivals
         self._follower.start(positions)

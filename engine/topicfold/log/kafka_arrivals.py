@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from topicfold.errors import WrongLog
-from topicfold.log.port import Deliver, Entry, Fault
+from topicfold.errors import TopicfoldError, WrongLog
+from topicfold.log.port import Deliver, Entry
 
 MAX_AHEAD = 10_000
 """Records of a partition that may be delivered before they are read; behind them what is told waits until it is."""
@@ -23,13 +24,19 @@ MAX_AHEAD = 10_000
 _REST_SECONDS = 0.002
 
 
+class Read(NamedTuple):
+    """What came of a batch that was read: whether any of it was new, and why partitions ended in it."""
+
+    is_new: bool
+    faults: Mapping[int, TopicfoldError]
+
+
 class KafkaArrivals:
     """Takes records from any thread and delivers them on the loop."""
 
-    def __init__(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
+    def __init__(self, positions: Mapping[int, int], deliver: Deliver) -> None:
         """Make one on the running loop, which delivers from `positions` on."""
         self._deliver = deliver
-        self._fault = fault
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._next = dict(positions)
@@ -70,12 +77,13 @@ class KafkaArrivals:
             if fresh:
                 self._loop.call_soon_threadsafe(self._hand_over, fresh, None)
 
-    def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> bool:
-        """Take what was read, in order and without a gap; return whether any of it was new.
+    def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> Read:
+        """Take what was read, in order and without a gap but such as `pass_over` allows.
 
-        Then `taken` is called once that is delivered. A partition in which something else is read than what was
-        told ends with a fault.
+        Where any of it is new, `taken` is called once that is delivered. A partition in which something else is read
+        than what was told ends.
         """
+        faults: dict[int, TopicfoldError] = {}
         with self._lock:
             fresh = []
             for entry in entries:
@@ -88,10 +96,22 @@ class KafkaArrivals:
                     fresh.append(entry)
                 elif self._ahead[partition].pop(offset, None) not in (hash(value), None):
                     del self._next[partition], self._ahead[partition]
-                    self._loop.call_soon_threadsafe(self._fault, _another(partition, offset), partition)
+                    faults[partition] = _another(partition, offset)
             if fresh:
                 self._loop.call_soon_threadsafe(self._hand_over, fresh, taken)
-        return bool(fresh)
+        return Read(bool(fresh), faults)
+
+    def pass_over(self, partition: int, start: int) -> bool:
+        """Return whether reading may go on at `start`, where all before it was trimmed: all of that was delivered.
+
+        Then what was told of it is not held against anything.
+        """
+        with self._lock:
+            if self._next.get(partition, -1) < start:
+                return False
+            ahead = self._ahead[partition]
+            self._ahead[partition] = {offset: ahead[offset] for offset in ahead if offset >= start}
+            return True
 
     def rest(self) -> None:
         """Return after two milliseconds, or as soon as somebody waits for what is to be read.

@@ -1,7 +1,8 @@
 """The thread that reads the log's topic and hands batches to the loop.
 
 Waits with `poll` and drains with `consume(n, 0)`: `consume(n, t)` would wait out `t` for a full batch.
-Invariant: per partition every offset is handed over once and in order; a missing one stops the partition.
+Invariant: per partition every offset is handed over once and in order; a missing one stops the partition, unless it
+was delivered before it was read, and then trimmed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_errors import translated
+from topicfold.log.kafka_errors import LOST, translated
 from topicfold.log.port import Entry, Fault
 
 _log = structlog.get_logger(__name__)
@@ -25,6 +26,7 @@ _log = structlog.get_logger(__name__)
 _POLL_SECONDS = 0.1
 _BATCH = 1_000
 _GONE_SECONDS = 2.0
+_OFFSETS_SECONDS = 1.0
 
 
 class KafkaFollower:
@@ -92,7 +94,7 @@ class KafkaFollower:
     def _hand_out(self, messages: Sequence[Message]) -> None:
         """Hand over the entries of `messages`, then the faults met among them."""
         batch: list[Entry] = []
-        faults: list[tuple[TopicfoldError, int]] = []
+        faults: dict[int, TopicfoldError] = {}
         positions = self._positions
         for message in messages:
             partition, offset = message.partition(), message.offset()
@@ -102,21 +104,51 @@ class KafkaFollower:
             if offset == expected and message.error() is None:
                 positions[partition] = offset + 1
                 batch.append(Entry(partition, offset, message.value() or b""))
-            elif fault := _fault_of(message, expected):
+            elif (fault := _fault_of(message, expected)) and not self._has_passed_over(message, partition, expected):
                 del positions[partition]
-                self._consumer.pause([TopicPartition(self._topic, partition)])
-                faults.append((fault, partition))
+                faults[partition] = fault
         if batch:
-            self._take(batch)
-        for fault, partition in faults:
-            self._arrivals.end(partition)
-            self._loop.call_soon_threadsafe(self._fault, fault, partition)
+            faults |= self._take(batch)
+        for partition, fault in faults.items():
+            self._end(partition, fault)
 
-    def _take(self, batch: Sequence[Entry]) -> None:
+    def _take(self, batch: Sequence[Entry]) -> Mapping[int, TopicfoldError]:
+        """Hand over `batch`; return why partitions end in it."""
         self._is_taken.clear()
-        if not self._arrivals.read(batch, self._is_taken.set):
+        is_new, faults = self._arrivals.read(batch, self._is_taken.set)
+        if not is_new:
             self._is_taken.set()
             self._arrivals.rest()
+        return faults
+
+    def _end(self, partition: int, fault: TopicfoldError) -> None:
+        """Read nothing more of `partition`, and say why."""
+        self._positions.pop(partition, None)
+        self._arrivals.end(partition)
+        self._consumer.pause([TopicPartition(self._topic, partition)])
+        self._loop.call_soon_threadsafe(self._fault, fault, partition)
+
+    def _has_passed_over(self, message: Message, partition: int, expected: int) -> bool:
+        """Go on where the log begins by now, if what it lacks at `expected` was delivered before it was read.
+
+        A broker that does not say where it begins is asked again by reading there again.
+        """
+        error = message.error()
+        if error is None or error.code() not in LOST:
+            return False
+        place = TopicPartition(self._topic, partition)
+        try:
+            start, _ = self._consumer.get_watermark_offsets(place, timeout=_OFFSETS_SECONDS)
+        except KafkaException:
+            start = expected
+        else:
+            if start <= expected or not self._arrivals.pass_over(partition, start):
+                return False
+        self._positions[partition] = start
+        # Kafka's client has given up the partition, and does not seek in it.
+        self._consumer.incremental_unassign([place])
+        self._consumer.incremental_assign([TopicPartition(self._topic, partition, start)])
+        return True
 
     def _suspect(self, error: KafkaError) -> None:
         """Note that the topic may be gone; called within `poll`. Other errors pass, or come with a message."""
