@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -75,10 +78,27 @@ def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Cli
     # Each of the many attempts calls back into Python, where an interrupt would be raised in most cases.
     away = "127.0.0.1:1", "--kafka-setting", "reconnect.backoff.ms=1", "--kafka-setting", "reconnect.backoff.max.ms=1"
     consuming = start("consume", "-l", "team=pay", "--bootstrap", *away)
-    while "warning: Kafka" not in consuming.err_line():
+    while "warning: no broker answers at 127.0.0.1:1; " not in consuming.err_line():
         pass
+    assert consuming.err_line() == "hint: Is Kafka running, and is that its address?"
     code, err = consuming.interrupt()
     assert (code, "unexpected" in err) == (130, False), err
+
+
+@pytest.mark.slow
+def test_a_broker_that_takes_no_connection_is_told_of_within_seconds(start: Start, client: Client) -> None:
+    client.create_topic("orders", labels={"team": "pay"})
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, ExitStack() as full:
+        address = silent.getsockname()
+        for _ in range(4):
+            connection = full.enter_context(socket.socket())
+            connection.setblocking(False)
+            connection.connect_ex(address)
+        begun = time.monotonic()
+        consuming = start("consume", "-l", "team=pay", "--bootstrap", f"127.0.0.1:{address[1]}")
+        while "no broker answers" not in consuming.err_line():
+            pass
+        assert time.monotonic() < begun + 20
 
 
 def test_what_is_stored_is_not_for_others_to_choose(run: Run) -> None:
@@ -148,7 +168,7 @@ def test_without_kafkas_library_the_command_that_installs_it_is_named(
 
 def test_a_cluster_that_is_away_is_warned_of_once_and_not_at_each_attempt() -> None:
     warned: list[str] = []
-    tell = teller(warned.append)
+    tell = teller(warned.append, "broker:9092")
     for code, text in ((KafkaError._TRANSPORT, "1 ms"), (KafkaError._TRANSPORT, "2 ms"), (KafkaError._RESOLVE, "no")):
         tell(KafkaError(code, text))
     assert warned == ["Kafka: 1 ms", "Kafka: no"]

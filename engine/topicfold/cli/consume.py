@@ -43,6 +43,8 @@ _POLL_SECONDS = 0.2
 _LEAVE_SECONDS = 1.0
 _MORE_SECONDS = 9.0
 _CRITICAL = 2
+_CONNECT_MS = 10_000
+"""As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -93,7 +95,8 @@ def consume(
         "auto.offset.reset": "earliest" if from_beginning else "latest",
         # librdkafka prints a line for each attempt at a broker that is away, twenty a second.
         "log_level": _CRITICAL,
-        "error_cb": teller(session.output.warning),
+        "error_cb": teller(session.output.warning, bootstrap),
+        "socket.connection.setup.timeout.ms": _CONNECT_MS,
         **own_settings,
     }
     consumer = LabelConsumer(
@@ -143,13 +146,23 @@ def _leave(session: Session, consumer: LabelConsumer, *, commits: bool) -> None:
         raise errors[0]
 
 
-def teller(warn: Callable[[str], None]) -> Callable[[Any], None]:
-    """Return what warns of the first `KafkaError` of each kind; their texts count attempts, so none is like another."""
-    told: set[int] = set()
+def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
+    """Return what warns of the first `KafkaError` of each kind; their texts count attempts, so none is like another.
+
+    `warn` takes a text, and where there is one, a hint.
+    """
+    told: set[str] = set()
 
     def tell(error: Any) -> None:
-        if error.code() not in told:
-            told.add(error.code())
+        if error.name() in told:
+            return
+        told.add(error.name())
+        if error.name() == "_ALL_BROKERS_DOWN":
+            warn(
+                f"no broker answers at {bootstrap}; it goes on when one does",
+                "Is Kafka running, and is that its address?",
+            )
+        else:
             warn(f"Kafka: {error.str()}")
 
     return tell
