@@ -16,6 +16,7 @@ from topicfold.errors import BadSetting, LogGap, LogUnavailable, TooLarge, Topic
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.kafka_arrivals import KafkaArrivals, Read
+from topicfold.log.kafka_errors import unanswered
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.port import Entry, SettingProblem
@@ -396,8 +397,14 @@ async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(
     await stranger.close()
 
 
+@pytest.mark.parametrize("code", [KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC])
+def test_that_no_broker_answers_is_no_word_about_the_topic(code: int) -> None:
+    error = unanswered(KafkaError(code, "Failed to get offsets: Local: Unknown partition"))
+    assert error.reason == "the log cannot be reached: no broker answers"
+
+
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
-    with pytest.raises(LogUnavailable):
+    with pytest.raises(LogUnavailable, match=r"^Kafka at 127.0.0.1:1: the log cannot be reached: no broker answers: "):
         await KafkaLog.open("127.0.0.1:1")
 
 
@@ -432,7 +439,7 @@ class TestOutage:
         own_broker.pause()
         log.append(0, b"x", failures.put_nowait)
         async with asyncio.timeout(3):
-            with pytest.raises(LogUnavailable):
+            with pytest.raises(LogUnavailable, match="the log cannot be reached: no broker answers"):
                 await log.end_offsets()
         async with asyncio.timeout(13):
             assert isinstance(await failures.get(), LogUnavailable)

@@ -51,10 +51,11 @@ def unanswered(error: KafkaError) -> LogUnavailable:
     """Return the error of a question that Kafka did not answer, whatever the cause.
 
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
-    "unknown" to it.
+    "unknown" to it, which is not passed on.
     """
     if error.code() < 0 and error.code() not in LOST:
-        return LogUnavailable(f"no broker answers: {error.str()}")
+        cause = "" if error.code() in _GONE else f": {error.str()}"
+        return LogUnavailable(f"the log cannot be reached: no broker answers{cause}")
     fault = translated(error)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)
 
