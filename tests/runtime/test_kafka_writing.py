@@ -13,6 +13,7 @@ from topicfold.errors import (
     ClusterUnavailable,
     FewerPartitions,
     InvalidName,
+    LogUnavailable,
     PreconditionFailed,
     TopicfoldError,
     WrongKind,
@@ -133,9 +134,34 @@ async def test_nothing_is_written_while_kafka_cannot_be_asked(kafka_node: KafkaN
             kafka_node.writing.delete_topic(there, kafka_node.asked()),
             kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True),
         ):
-            with pytest.raises(ClusterUnavailable):
+            with pytest.raises(ClusterUnavailable, match="the change is not applied") as refused:
                 await change
+            assert refused.value.hint.startswith("Try again in a few seconds.")
     assert events == []
+
+
+async def test_kafka_is_not_asked_for_a_change_that_the_log_does_not_take(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("there", 3)
+    there = parse_topic("there")
+    kafka_node.cluster.is_reachable = False
+    kafka_node.engine.freshness.on_unavailable(LogUnavailable("away"))
+    for change in (
+        kafka_node.create("orders"),
+        kafka_node.writing.grow_partitions(there, 5, kafka_node.asked()),
+        kafka_node.writing.delete_topic(there, kafka_node.asked()),
+    ):
+        with pytest.raises(LogUnavailable, match="the log cannot be reached; the change is not applied"):
+            await change
+
+
+async def test_what_kafka_says_of_one_topic_keeps_its_hint(kafka_node: KafkaNode) -> None:
+    async def deny(*_: object) -> None:
+        raise ClusterUnavailable("not allowed", hint="Give our principal an ACL.", is_denied=True)
+
+    kafka_node.cluster.check_creation = deny  # type: ignore[method-assign]
+    with pytest.raises(ClusterUnavailable, match=r"^not allowed; the change is not applied$") as refused:
+        await kafka_node.create("orders")
+    assert (refused.value.hint, refused.value.is_of_one_topic) == ("Give our principal an ACL.", True)
 
 
 async def test_labels_and_policies_never_wait_for_kafka(kafka_node: KafkaNode) -> None:

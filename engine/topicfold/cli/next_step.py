@@ -65,6 +65,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "The history shows both.": "topicfold history {topic}",
     "The history shows offsets.": "topicfold history {topic}",
     "GET /readyz?verbose tells more.": "try again in a moment",
+    "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (
+        "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"
+    ),
     "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
         "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
     ),
@@ -93,11 +96,12 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     """
     if error.code == "namespace_not_found" and error.hint and given.get("at") is not None:
         return error.hint
-    template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code))
-    template = template or SPOKEN_HERE.get(error.hint)
+    template = SPOKEN_HERE.get(error.hint)
+    if not isinstance(error, Wait) or error.hint == error.default_hint:
+        template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code)) or template
     if error.code == "topic_not_found" and given.get("at"):
         template = "topicfold history {topic}"
-    if template is None or (isinstance(error, Wait) and error.hint != error.default_hint):
+    if template is None:
         return error.hint
     words = {key: _quoted(value) for key, value in _words(given, error).items() if value}
     try:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from topicfold.errors import (
+    ClusterUnavailable,
     FixRequest,
     NotFound,
     OutcomeUnknown,
@@ -40,6 +41,7 @@ _LOOKS = 5
 _AT_ONCE = 16
 PAUSE_SECONDS = 0.02
 _PAUSES = 100
+_AWAY_HINT = "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster."
 
 
 class KafkaWriting(Writing):
@@ -66,7 +68,8 @@ class KafkaWriting(Writing):
             return await super().create_topic(name, record, asked)
         refusal = self._refusal_of_a_second(kafka_topic, name)
         if refusal is None:
-            refusal = await self._kafka_topics.refusal_of_creation(kafka_topic, max(record.partitions, 1))
+            with self._asking_kafka(name):
+                refusal = await self._kafka_topics.refusal_of_creation(kafka_topic, max(record.partitions, 1))
         new = replace(record, pending=Pending(Step.MAKE))
         written = await self._topic(name, kafka_steps.create(str(name), new, refusal), asked, replaces_whole=True)
         return await self._finished(name, Step.MAKE, written, asked)
@@ -196,9 +199,31 @@ class KafkaWriting(Writing):
     ) -> Written:
         """Submit an update made from a look at the record and at Kafka; look again if that was another record."""
         for _ in range(_LOOKS):
+            with self._asking_kafka(name):
+                update = await updater()
             with contextlib.suppress(kafka_steps.LookAgain):
-                return await self._topic(name, await updater(), asked, replaces_whole=replaces_whole)
+                return await self._topic(name, update, asked, replaces_whole=replaces_whole)
         raise Overloaded(f"topic {name} is made and ended by others all the time")
+
+    @contextlib.contextmanager
+    def _asking_kafka(self, name: TopicName) -> Iterator[None]:
+        """Ask Kafka within the block about a change of `name`, which nothing is written of yet.
+
+        Where the log takes no change, which is known, Kafka is not asked: it may be the same that is away, and be
+        waited for in vain.
+
+        Raises:
+            LogUnavailable, NotReady: the log takes none.
+            ClusterUnavailable: Kafka does not answer, and what to do for who cannot see to its brokers.
+        """
+        refusal = self._engine.freshness.refuses_writes(self._engine.partition(name.namespace))
+        if refusal is not None:
+            raise refusal
+        try:
+            yield
+        except ClusterUnavailable as error:
+            hint = error.hint if error.is_of_one_topic else _AWAY_HINT
+            raise ClusterUnavailable(f"{error.reason}; the change is not applied", hint=hint, **error.values) from error
 
     async def _finished(self, name: TopicName, step: Step, written: Written, asked: Asked) -> Written:
         """Return the answer to a change once Kafka has followed.
