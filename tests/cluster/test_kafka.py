@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import time
 from collections.abc import Callable
 
 import pytest
@@ -37,6 +39,14 @@ async def test_a_cluster_that_does_not_answer_is_unavailable_whatever_is_asked(n
         with pytest.raises(ClusterUnavailable) as unavailable:
             await ask
         assert unavailable.value.values["bootstrap"] == nowhere.bootstrap
+
+
+def test_nobody_waits_for_a_list_that_was_given_up(nowhere: KafkaCluster) -> None:
+    nowhere = KafkaCluster(nowhere.bootstrap, answer_seconds=8)
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(nowhere.topics(), 0.1))
+    assert time.monotonic() < begun + 4
 
 
 async def test_a_closed_cluster_is_unavailable(nowhere: KafkaCluster) -> None:

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from topicfold.errors import BadSetting
-from topicfold.runtime.own_thread import call_in_own_thread
+from topicfold.own_thread import call_in_own_thread
 
 _SCALA = "2.13"
 _TESTED_PYSPARK = "4.0.0"

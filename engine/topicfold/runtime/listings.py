@@ -21,8 +21,8 @@ from pyroaring import BitMap
 
 from topicfold.errors import ListingFailed, Overloaded, TopicfoldError
 from topicfold.model.names import partition_base, split_topic
+from topicfold.own_thread import is_cancelled
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.own_thread import is_cancelled
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.state.topic_table import TopicTable
