@@ -35,8 +35,8 @@ class Enforcing:
             tell(report)
         return 3
 
-    def for_ever(self, settings: Any, tell: Callable[[Report], None], progress: Any) -> None:
-        self.asked = {"settings": settings, "for_ever": True}
+    def for_ever(self, settings: Any, tell: Callable[[Report], None], progress: Any, *, is_quiet: bool) -> None:
+        self.asked = {"settings": settings, "for_ever": True, "is_quiet": is_quiet}
         for report in self.reports:
             tell(report)
 
@@ -58,6 +58,12 @@ def test_it_goes_on_for_ever_unless_it_is_told_otherwise(bare_run: Run, enforcin
         f"changed {ORDERS}: retention.ms 604800000 -> 600000 (topic policy)\n"
         f"changed {ORDERS}: retention.bytes 1048576 -> (the cluster's) (no policy any more)\n"
     )
+
+
+def test_it_may_be_told_to_be_quiet(bare_run: Run, enforcing: Enforcing) -> None:
+    for words, is_quiet in ((["-q"], True), ([], False)):
+        bare_run("enforce", "--kafka", "b:9092", *words)
+        assert enforcing.asked["is_quiet"] is is_quiet
 
 
 def test_one_look_is_a_table_and_a_sum(bare_run: Run, enforcing: Enforcing) -> None:

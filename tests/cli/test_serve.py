@@ -20,7 +20,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         monkeypatch.delenv(f"TOPICFOLD_{name}", raising=False)
     settings: list[Any] = []
     module = ModuleType("topicfold.server.run")
-    module.serve = lambda given: settings.append(given) or 0  # type: ignore[attr-defined]
+    module.serve = lambda given, is_quiet: settings.append(given) or 0  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "topicfold.server.run", module)
     return settings
 
@@ -28,6 +28,16 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_without_flags_the_defaults_hold(bare_run: Run, served: list[Any]) -> None:
     assert bare_run("serve").code == 0
     assert (served[0].host, served[0].port, served[0].kafka_bootstrap) == ("127.0.0.1", 8080, None)
+
+
+def test_a_server_may_be_told_to_be_quiet(bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet: list[bool] = []
+    monkeypatch.setattr(sys.modules["topicfold.server.run"], "serve", lambda _, is_quiet: quiet.append(is_quiet) or 0)
+    bare_run("serve")
+    bare_run("serve", "-q")
+    monkeypatch.setenv("TOPICFOLD_QUIET", "true")
+    bare_run("serve")
+    assert quiet == [False, True, True]
 
 
 def test_flags_become_settings(bare_run: Run, served: list[Any]) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.ports import free_ports
 from tests.server.auth.authority import LOOPBACK, Authority
+from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server.run import _announce, listen
 from topicfold.settings import Settings
@@ -25,7 +27,7 @@ PROGRAM = """
 import sys
 from topicfold.server.run import serve
 from topicfold.settings import Settings
-sys.exit(serve(Settings(**eval(sys.argv[1]))))
+sys.exit(serve(Settings(**eval(sys.argv[1])), is_quiet="quiet" in sys.argv))
 """
 
 
@@ -80,6 +82,16 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert '"stopped"' in process.stderr.read()
         assert process.wait(10) == 0
+
+
+def test_a_quiet_server_says_nothing_of_what_goes_well(tmp_path: Path) -> None:
+    [port] = free_ports(1)
+    arguments = [*command(port=port, log_file=str(tmp_path / "log.db")), "quiet"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with Client(f"http://127.0.0.1:{port}", retry=RetryRule(max_attempts=100)) as client:
+            client.create_topic("orders")
+        process.send_signal(signal.SIGTERM)
+        assert (process.communicate(timeout=30), process.returncode) == (("", ""), 0)
 
 
 def test_a_server_stops_though_calls_of_its_topic_listing_never_come_back(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def enforce(
     is_shown = session.config["progress"] and not session.output.is_quiet
     shown = partial(progress, "enforce", is_shown=is_shown)
     if not (once or dry_run):
-        enforce_for_ever(settings, partial(_tell, session), shown)
+        enforce_for_ever(settings, partial(_tell, session), shown, is_quiet=session.output.is_quiet)
         return
     reports: list[Report] = []
     topics = enforce_once(settings, reports.append, shown, only_shows=dry_run)

@@ -80,6 +80,8 @@ def serve(
     all, each with what it means, its value, and where that is from. They are given as TOPICFOLD_ and their name in
     capitals, or under [server] in the configuration file.
 
+    With -q there is no announcement, and no log line below a warning: changes are told in none, refusals are.
+
     Told who may come in, by --auth-… or --tls-client-ca-file, it asks everybody, and may serve any address.
 
     \b
@@ -100,4 +102,5 @@ def serve(
     with needed_packages("serving", given):
         from topicfold.server.run import serve as run
         from topicfold.settings import Settings
-    raise typer.Exit(run(server_settings(Settings, session.config, given, "serving")))
+    settings = server_settings(Settings, session.config, given, "serving")
+    raise typer.Exit(run(settings, is_quiet=session.output.is_quiet))

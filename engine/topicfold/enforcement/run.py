@@ -40,14 +40,16 @@ def enforce_once(settings: Settings, tell: Tell, progress: Progress, *, only_sho
         return runner.run(_once(settings, tell, progress, only_shows=only_shows))
 
 
-def enforce_for_ever(settings: Settings, tell: Tell, progress: Progress) -> None:
+def enforce_for_ever(settings: Settings, tell: Tell, progress: Progress, *, is_quiet: bool = False) -> None:
     """Bring every topic to its effective policies, and go on with every change, until SIGTERM or SIGINT.
+
+    Where it `is_quiet`, there are log lines from warnings on.
 
     Raises:
         BadSetting: there is no such log, or no cluster is named.
         LogUnavailable: the log does not answer at the start.
     """
-    configure_logging()
+    configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_for_ever(settings, tell, progress))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import shutil
 import signal
 import socket
 import sys
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +46,9 @@ EXIT_BAD_SETTING = 2
 EXIT_UNREACHABLE = 6
 EXIT_INTERRUPTED = 130
 
+Tell = Callable[[int, int], None]
+Loading = Callable[[], AbstractContextManager[Tell]]
+
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
 GRACE_SECONDS = 20
@@ -57,17 +62,18 @@ With Python's own 5 ms a write that came while 5,000 watchers were told of anoth
 """
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, *, is_quiet: bool = False) -> int:
     """Serve until SIGTERM or SIGINT, then finish what is asked and stop; return the process's exit code.
 
-    What keeps a node from starting is said in one line, with what to do about it.
+    What keeps a node from starting is said in one line, with what to do about it. Where it `is_quiet`, nothing is said
+    but that and log lines from warnings on.
     """
-    configure_logging()
+    configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
     gc.set_threshold(*_COLLECT_AFTER)
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings))
+            runner.run(_serve(settings, is_quiet=is_quiet))
     except TopicfoldError as error:
         sys.stderr.write(f"error: {error.reason}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         if isinstance(error, BadSetting):
@@ -173,21 +179,24 @@ def server_of(
     )
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, *, is_quiet: bool) -> None:
     check_security(settings)
     with contextlib.closing(listen(settings)) as listener:
-        announce: Callable[[], None] = partial(_announce, settings, listener)
-        while await _serve_once(settings, listener, announce):
+        announce: Callable[[], None] = _announce_nothing if is_quiet else partial(_announce, settings, listener)
+        loading = _loading_nothing if is_quiet else loading_bar
+        while await _serve_once(settings, listener, announce, loading):
             _log.warning("starting_anew", snapshot=str(settings.snapshot))
             announce = _announce_nothing
         _log.info("stopped")
 
 
-async def _serve_once(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> bool:
+async def _serve_once(
+    settings: Settings, listener: socket.socket, announce: Callable[[], None], loading: Loading
+) -> bool:
     """Serve with one engine; return whether another is to take its place, because the log left it behind."""
     log = await open_log(settings)
     try:
-        engine = await _start(log, settings)
+        engine = await _start(log, settings, loading)
     except BaseException:
         await log.close()
         raise
@@ -224,15 +233,20 @@ async def _end_when_left_behind(engine: Engine, server: Server) -> None:
 
 
 def _announce_nothing() -> None:
-    """Stand for the announcement where it has been made."""
+    """Stand for the announcement where it has been made, or nobody wants it."""
 
 
-async def _start(log: Log, settings: Settings) -> Engine:
-    """Start the engine; on a terminal, with a bar while it loads a snapshot."""
+def _loading_nothing() -> AbstractContextManager[Tell]:
+    """Stand for the bar where nobody wants it."""
+    return contextlib.nullcontext(lambda done, total: None)
+
+
+async def _start(log: Log, settings: Settings, loading: Loading) -> Engine:
+    """Start the engine, within `loading` where it loads a snapshot."""
     options = engine_options(settings)
     if settings.snapshot is None:
         return await Engine.start(log, options)
-    with loading_bar() as tell:
+    with loading() as tell:
         return await Engine.start(log, replace(options, tell=tell))
 
 
