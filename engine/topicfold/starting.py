@@ -8,23 +8,28 @@ from __future__ import annotations
 import os
 import socket
 
-from topicfold.errors import BadSetting
+from topicfold.errors import BadSetting, WrongSnapshot
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.topic_listing import open_topic_listing
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.settings import Settings
+from topicfold.snapshot.commits import sequences
 
 
 async def open_log(settings: Settings) -> Log:
-    """Return the log that `settings` name.
+    """Return the log that `settings` name; one that is not there is made, unless there is a snapshot already.
 
     Raises:
         BadSetting: they cannot work.
         WrongLog: it is something else.
-        LogUnavailable: it does not answer.
+        WrongSnapshot: the snapshot cannot be of a log that would be made now.
+        SnapshotUnreadable: it cannot be seen whether there is a snapshot.
+        LogUnavailable, ClusterUnavailable: it does not answer.
     """
+    if settings.snapshot is not None and sequences(settings.snapshot):
+        await _require_snapshot_log(settings)
     if settings.kafka_bootstrap is not None:
         from topicfold.log.kafka import KafkaLog
 
@@ -63,6 +68,22 @@ async def require_log(settings: Settings) -> None:
             )
     finally:
         await kafka.close()
+
+
+async def _require_snapshot_log(settings: Settings) -> None:
+    """Return if there is a log that the snapshot may be of.
+
+    Raises:
+        WrongSnapshot: there is none.
+        ClusterUnavailable: Kafka does not answer.
+    """
+    try:
+        await require_log(settings)
+    except BadSetting as error:
+        raise WrongSnapshot(
+            f"{error.reason}, and the snapshot {settings.snapshot} is of one",
+            hint="Name the log that it is of, or leave the snapshot out to begin a new log.",
+        ) from error
 
 
 def engine_options(settings: Settings) -> EngineOptions:

@@ -85,6 +85,9 @@ def test_the_snapshot_of_another_log_keeps_a_node_from_starting(log_options: Seq
     with running(log_options, tmp_path, 1) as (node,):
         create(node, "a")
         asyncio.run(compact(log_options, snapshot))
+    (tmp_path / "elsewhere").mkdir()
+    with running(["--log", str(tmp_path / "other.db")], tmp_path / "elsewhere", 1):
+        pass
     other = ["--log", str(tmp_path / "other.db"), "--snapshot", str(snapshot), "--port", "0"]
     run = subprocess.run(
         [sys.executable, "-m", "topicfold", "serve", *other], capture_output=True, text=True, timeout=60, check=False

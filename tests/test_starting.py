@@ -1,0 +1,46 @@
+"""From settings to running parts: what is opened, and what is refused before anything is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from topicfold.errors import WrongSnapshot
+from topicfold.settings import Settings
+from topicfold.starting import open_log
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A snapshot with a commit of some log."""
+    manifest = tmp_path / "snapshot" / "manifests" / "000000000001.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    return tmp_path / "snapshot"
+
+
+async def test_a_log_that_no_snapshot_can_be_of_is_not_made(tmp_path: Path, snapshot: Path) -> None:
+    log_file = tmp_path / "new.db"
+    with pytest.raises(WrongSnapshot, match=f"^there is no log {log_file}, and the snapshot {snapshot} is of one$"):
+        await open_log(Settings(log_file=log_file, snapshot=snapshot))
+    assert os.listdir(tmp_path) == ["snapshot"]
+
+
+@pytest.mark.kafka
+async def test_a_topic_that_no_snapshot_can_be_of_is_not_made(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], snapshot: Path
+) -> None:
+    topic = fresh_topic()
+    with pytest.raises(WrongSnapshot, match=f"has no topic {topic}, and the snapshot"):
+        await open_log(Settings(kafka_bootstrap=kafka_bootstrap, kafka_topic=topic, snapshot=snapshot))
+    assert topic not in AdminClient({"bootstrap.servers": kafka_bootstrap}).list_topics(timeout=10).topics
+
+
+async def test_a_log_is_made_where_its_snapshot_is_yet_to_be(tmp_path: Path) -> None:
+    log = await open_log(Settings(log_file=tmp_path / "new.db", snapshot=tmp_path / "snapshot"))
+    await log.close()
+    assert (tmp_path / "new.db").exists()
