@@ -31,12 +31,19 @@ MAX_WAIT_SECONDS = 30.0
 _ALL_ADDRESSES = ("", "0.0.0.0", "::")  # noqa: S104 -- to be told apart from a name, not to be listened on
 
 
+_POLICY_NAMES = {name.lower(): name for name in BY_NAME}
+
+
+def policy_name(name: str) -> str:
+    """Return a policy's name as it is spelt, for that of a variable has no case; what is none as it is."""
+    return _POLICY_NAMES.get(name.lower(), name)
+
+
 def _policies(given: Any) -> Any:
-    """Return policies under their own names and in their own shapes: a variable has no case, and its value is text."""
+    """Return policies under their own names and in their own shapes: the value of a variable is text."""
     if not isinstance(given, Mapping):
         return given
-    names = {name.lower(): name for name in BY_NAME}
-    return {names.get(str(name).lower(), name): _from_json(value) for name, value in given.items()}
+    return {policy_name(str(name)): _from_json(value) for name, value in given.items()}
 
 
 def _from_json(value: Any) -> Any:

@@ -67,7 +67,7 @@ def test_a_policy_in_a_variable_goes_before_the_one_in_the_table_though_its_name
     monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__messageTTLInSeconds", "3")
     if whole:
         monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", whole)
-    assert list(told(bare_run)["policy_defaults"]["value"].values()) == ["3"]
+    assert told(bare_run)["policy_defaults"]["value"] == {"messageTTLInSeconds": "3"}
     settings = server_settings(Settings, resolve_config({}), {}, "serving")
     assert settings.policy_limits.defaults == {"messageTTLInSeconds": 3}
 

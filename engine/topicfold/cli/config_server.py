@@ -31,7 +31,7 @@ def server(session: Session) -> None:
       TOPICFOLD_PARTITIONS=16 topicfold config server -o json
     """
     with needed_packages("listing the settings of a server", {}):
-        from topicfold.settings import Settings
+        from topicfold.settings import Settings, policy_name
     check_keys(session.config.server, SERVER_SETTINGS, session.config.file)
     found = {
         name: {
@@ -40,6 +40,9 @@ def server(session: Session) -> None:
         }
         for name, field in Settings.model_fields.items()
     }
+    defaults = found["policy_defaults"]
+    if isinstance(defaults["value"], dict):
+        defaults["value"] = {policy_name(name): value for name, value in defaults["value"].items()}
     rows = [(name, value_text(each["value"]), each["origin"], each["meaning"] or "") for name, each in found.items()]
     session.output.show(found, list(found), _HEADER, rows)
 
