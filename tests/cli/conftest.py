@@ -60,6 +60,13 @@ class Running:
         _, err = self._process.communicate(timeout=30)
         return self._process.returncode, err
 
+    def unread(self) -> tuple[int, str]:
+        """Read nothing more of stdout; return the exit code and what is on stderr, once it has ended by itself."""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._process.stdout.close()
+        return self._process.wait(timeout=30), self._process.stderr.read()
+
     def end(self) -> None:
         """End it if it still runs."""
         self._process.kill()

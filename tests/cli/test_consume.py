@@ -85,6 +85,13 @@ def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Cli
     assert (code, "unexpected" in err) == (130, False), err
 
 
+def test_it_ends_when_its_reader_is_gone_though_no_record_comes(start: Start) -> None:
+    consuming = start("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
+    consuming.err_line()
+    code, err = consuming.unread()
+    assert (code, "unexpected" in err) == (1, False), err
+
+
 @pytest.mark.slow
 def test_a_broker_that_takes_no_connection_is_told_of_within_seconds(start: Start, client: Client) -> None:
     client.create_topic("orders", labels={"team": "pay"})

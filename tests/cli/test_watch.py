@@ -87,6 +87,16 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_another_goes_on_from_there(
     assert start("watch", "-l", "team=pay", "--since", told[1], "-o", "name").line() == ORDERS
 
 
+@pytest.mark.parametrize("words", [["watch", "--match", "**"], ["topics", "list", "-w"]])
+def test_it_ends_when_its_reader_is_gone_though_nothing_happens_any_more(
+    start: Start, client: Client, words: list[str]
+) -> None:
+    client.create_topic("orders")
+    watching = start(*words, "-o", "name")
+    assert watching.line() == ORDERS
+    assert watching.unread() == (1, "")
+
+
 class Told:
     """A watch that tells of `count` changes, and is interrupted as `where` says: inside it, or while one is shown."""
 
@@ -99,6 +109,8 @@ class Told:
         return self
 
     def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
 
     def __iter__(self) -> Self:
         return self

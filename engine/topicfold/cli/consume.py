@@ -23,6 +23,7 @@ from topicfold.cli.query_options import (
     chosen_namespaces,
 )
 from topicfold.cli.session import Session
+from topicfold.cli.stdout_reader import require_reader
 from topicfold.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
 
 
 def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
-    """Print records until there were so many, each error once.
+    """Print records until there were so many, or nobody reads; each error once.
 
     An interrupt waits for the end of a poll: raised inside it may end up in a callback of Kafka's client, which makes a
     SystemError of it. So the group is left, and what was printed is committed.
@@ -183,6 +184,7 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
             with step():
                 message = consumer.poll(_POLL_SECONDS)
                 if message is None:
+                    require_reader()
                     continue
                 if error := message.error():
                     if (text := error.str()) not in told:

@@ -21,6 +21,7 @@ from topicfold.cli.query_options import (
     chosen_namespaces,
 )
 from topicfold.cli.session import Session
+from topicfold.cli.stdout_reader import ending_without_reader
 from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
@@ -82,19 +83,20 @@ def watch(
 
 
 def follow(session: Session, frames: Watch) -> None:
-    """Print what a watch tells, until it is interrupted; then say from where to go on.
+    """Print what a watch tells, until it is interrupted or nobody reads; if interrupted, say from where to go on.
 
     Each change is either shown and behind the cursor that is said at the end, or neither.
 
     Raises:
         TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
+        BrokenPipeError: nobody reads.
     """
     from topicfold.client import Bookmark
     from topicfold.signals import interrupts_between_steps
 
     lines, has_begun, shown = Lines(), False, frames.cursor
     try:
-        with interrupts_between_steps() as step, frames:
+        with interrupts_between_steps() as step, frames, ending_without_reader(frames.close):
             for frame in frames:
                 with step():
                     if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
