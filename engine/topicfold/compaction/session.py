@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pyspark
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from topicfold.compaction.scratch import own_scratch
 from topicfold.errors import BadSetting
 from topicfold.own_thread import call_in_own_thread
 
@@ -71,7 +69,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     chosen = dict(_SETTINGS)
     if settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ:
         chosen |= {"spark.master": "local[*]", **_ALONE}
-        chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={_scratch()}"'
+        chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={own_scratch()}"'
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     fetches = needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys()
     if fetches:
@@ -108,13 +106,6 @@ def _started(builder: SparkSession.Builder) -> SparkSession:
     """Return the session; its JVM keeps what this thread blocks, and ends with this process and not before."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     return builder.getOrCreate()
-
-
-def _scratch() -> str:
-    """Return a new directory, gone with this process: Spark makes files where it runs, which may not be ours."""
-    path = tempfile.mkdtemp(prefix="topicfold-spark-")
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
 
 
 def _absolute(path: str) -> str:
