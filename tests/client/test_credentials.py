@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -108,8 +109,18 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authorit
     certificate, key = authority.sign("root")
     for name, files in {
         "tls_ca_file": {"tls_ca_file": tmp_path / "nothing"},
-        "client_cert_file": {"client_cert_file": certificate, "client_key_file": authority.file},
+        "client_cert_file": {"client_cert_file": key, "client_key_file": key},
+        "client_key_file": {"client_cert_file": certificate, "client_key_file": authority.file},
         "client_key_file needs": {"client_key_file": key},
     }.items():
         with pytest.raises(BadSetting, match=name):
             Client("https://localhost", **files)
+
+
+def test_a_certificate_that_has_expired_is_not_shown(authority: Authority) -> None:
+    certificate, key = authority.sign("root", ends=timedelta(hours=-1))
+    with pytest.raises(
+        BadSetting, match=rf"^client_cert_file {certificate}: the certificate expired at \d{{4}}-"
+    ) as old:
+        Client("https://localhost", client_cert_file=certificate, client_key_file=key)
+    assert old.value.hint == "Have a new one signed."

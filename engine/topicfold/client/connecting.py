@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Generator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -11,6 +12,7 @@ import httpx2
 
 from topicfold import __version__
 from topicfold.errors import BadSetting, InvalidRequest, TopicfoldError
+from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -118,7 +120,7 @@ def _tls(identity: Identity) -> ssl.SSLContext | bool:
     """Return which servers are trusted, and what is shown to them; True is what the system trusts, and nothing.
 
     Raises:
-        BadSetting: a file cannot be read, or holds something else.
+        BadSetting: a file cannot be read, or holds something else, or a certificate that has expired.
     """
     ca_file, cert_file = identity.get("tls_ca_file"), identity.get("client_cert_file")
     key_file = identity.get("client_key_file")
@@ -126,16 +128,29 @@ def _tls(identity: Identity) -> ssl.SSLContext | bool:
         raise BadSetting("client_key_file needs client_cert_file, the certificate that it belongs to")
     if ca_file is None and cert_file is None:
         return True
+    if ca_file is not None:
+        require_pem("tls_ca_file", ca_file, CERTIFICATE)
     try:
         context = ssl.create_default_context(cafile=ca_file)
     except OSError as error:
-        raise BadSetting(f"tls_ca_file {ca_file}: {error.strerror or error}") from None
+        raise BadSetting(f"tls_ca_file {ca_file}: {tls_reason(error)}") from None
     if cert_file is not None:
-        try:
-            context.load_cert_chain(cert_file, key_file)
-        except OSError as error:
-            raise BadSetting(f"client_cert_file {cert_file}: {error.strerror or error}") from None
+        _show(context, cert_file, key_file)
     return context
+
+
+def _show(context: ssl.SSLContext, cert_file: str | Path, key_file: str | Path | None) -> None:
+    """Have a certificate shown, whose key is in `key_file`, or where that is None beside it.
+
+    Raises:
+        BadSetting: a file cannot be read, or holds something else, or the certificate has expired.
+    """
+    require_pair("client_", cert_file, key_file)
+    try:
+        context.load_cert_chain(cert_file, key_file)
+    except OSError as error:
+        raise BadSetting(f"client_cert_file {cert_file}: {tls_reason(error)}") from None
+    require_current("client_cert_file", cert_file, datetime.now(UTC))
 
 
 def _base_url(url: str) -> httpx2.URL:

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from topicfold.errors import BadSetting
+from topicfold.pem import PUBLIC_KEY, no_pem
 
 MIN_RSA_BITS = 2048
 
@@ -54,9 +55,13 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
         BadSetting: it cannot be read, or holds a private key, or no key that is taken.
     """
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        content = file.read_bytes()
+    except OSError as error:
         raise BadSetting(f"auth_jwt_key_file {file}: cannot be read: {error}") from None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise no_pem("auth_jwt_key_file", file, content, PUBLIC_KEY) from None
     if "PRIVATE KEY-----" in text:
         raise BadSetting(
             f"auth_jwt_key_file {file}: holds a private key",

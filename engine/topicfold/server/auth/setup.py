@@ -9,6 +9,7 @@ import structlog
 
 from topicfold.clock import wall_clock_seconds
 from topicfold.errors import BadSetting
+from topicfold.pem import CERTIFICATE, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
 from topicfold.server.auth.keys import read_key_file
@@ -56,19 +57,21 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     """
     if settings.tls_cert_file is None:
         return None
+    require_pair("tls_", settings.tls_cert_file, settings.tls_key_file)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(settings.tls_cert_file, settings.tls_key_file, password=_no_password)
     except (OSError, ssl.SSLError, ValueError) as error:
         raise BadSetting(
-            f"tls_cert_file {settings.tls_cert_file}: cannot be used with its key: {_reason(error)}",
+            f"tls_cert_file {settings.tls_cert_file}: cannot be used with its key: {tls_reason(error)}",
             hint="A chain of certificates in PEM, and the private key of the first, without a password.",
         ) from None
     if settings.tls_client_ca_file is not None:
+        require_pem("tls_client_ca_file", settings.tls_client_ca_file, CERTIFICATE)
         try:
             context.load_verify_locations(settings.tls_client_ca_file)
         except (OSError, ssl.SSLError) as error:
-            raise BadSetting(f"tls_client_ca_file {settings.tls_client_ca_file}: {_reason(error)}") from None
+            raise BadSetting(f"tls_client_ca_file {settings.tls_client_ca_file}: {tls_reason(error)}") from None
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
@@ -123,7 +126,3 @@ def _trustworthy(url: str) -> str:
 
 def _no_password() -> str:
     raise ValueError("the key has a password")
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
