@@ -101,8 +101,18 @@ def test_whoever_does_not_say_and_whoever_may_not_get_different_errors(closed_ur
 
 def test_a_server_that_nobody_vouches_for_is_not_spoken_to(closed_url: str, tmp_path: Path) -> None:
     for authority in (None, Authority(tmp_path, "stranger").file):
-        with Client(closed_url, tls_ca_file=authority) as client, pytest.raises(ServerUnreachable, match="certificate"):
+        with Client(closed_url, tls_ca_file=authority) as client, pytest.raises(ServerUnreachable) as refused:
             client.list_tenants()
+        assert "certificate verify failed" in refused.value.reason
+        assert refused.value.hint.endswith("name who signed its certificate: tls_ca_file")
+
+
+def test_a_server_whose_certificate_has_expired_is_said_to_need_a_new_one(authority: Authority) -> None:
+    certificate, key = authority.sign("localhost", LOOPBACK, ends=timedelta(hours=-1))
+    with serving(tls_cert_file=certificate, tls_key_file=key) as (url,):
+        with Client(url, tls_ca_file=authority.file) as client, pytest.raises(ServerUnreachable) as refused:
+            client.list_tenants()
+        assert refused.value.hint == "The server needs a new certificate."
 
 
 def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authority) -> None:

@@ -25,6 +25,9 @@ from topicfold.wire.problems import NO_ROUTE, error_of
 _MAX_WAIT_SECONDS = 60.0
 # A watch tries for ever, and a float holds 2 to the power of 1023.
 _MAX_DOUBLINGS = 60
+# OpenSSL's words.
+_NOT_TRUSTED = "certificate verify failed"
+_EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
 # OpenSSL's names, by version, for an answer that is plain HTTP.
 _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
 
@@ -125,9 +128,18 @@ def _silence(call: Call[Any], url: str, silence: NoAnswer) -> TopicfoldError:
     """Return the error that having no answer is."""
     if call.is_change and silence.was_sent:
         return _lost(call, url, silence.reason)
-    speaks_no_tls = url.startswith("https:") and any(word in silence.reason for word in _NO_TLS_THERE)
-    hint = f"That server speaks no TLS; try http:{url.removeprefix('https:')}" if speaks_no_tls else None
-    return ServerUnreachable(f"no answer from {url}: {silence.reason}", hint=hint, url=url)
+    return ServerUnreachable(f"no answer from {url}: {silence.reason}", hint=_tls_hint(url, silence.reason), url=url)
+
+
+def _tls_hint(url: str, reason: str) -> str | None:
+    """Return what to do where it was TLS that failed."""
+    if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
+        return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
+    if _EXPIRED_THERE in reason:
+        return "The server needs a new certificate."
+    if _NOT_TRUSTED in reason:
+        return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
+    return None
 
 
 def _lost(call: Call[Any], url: str, reason: str) -> AnswerLost:
