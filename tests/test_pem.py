@@ -75,3 +75,9 @@ def test_a_certificate_is_current_until_it_ends(tmp_path: Path, days: int) -> No
     require_current("file", certificate, end - timedelta(minutes=1))
     with pytest.raises(BadSetting, match=f"^file {certificate}: the certificate expired at {end:%Y-%m-%d} "):
         require_current("file", certificate, end + timedelta(minutes=1))
+
+
+def test_a_certificate_with_openssl_s_own_heading_is_not_looked_into(pair: Pair, tmp_path: Path) -> None:
+    certificate = made("x509 -trustout", pair[0], tmp_path / "trusted.pem")
+    require_pem("file", certificate, CERTIFICATE)
+    require_current("file", certificate, datetime.max.replace(tzinfo=UTC))

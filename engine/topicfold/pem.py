@@ -77,7 +77,7 @@ def require_current(setting: str, file: str | Path, now: datetime) -> None:
         BadSetting: it has.
     """
     ends = _end_of(Path(file).read_text(encoding="latin-1"))
-    if ends <= now:
+    if ends is not None and ends <= now:
         raise BadSetting(
             f"{setting} {file}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed."
         )
@@ -94,12 +94,14 @@ def _holds(content: bytes, wanted: str) -> bool:
     return f"{wanted}-----".encode() in content
 
 
-def _end_of(pem: str) -> datetime:
-    """Return when the first certificate in PEM expires.
+def _end_of(pem: str) -> datetime | None:
+    """Return when the first certificate in PEM expires; None where none has its usual heading.
 
     Source: RFC 5280, 4.1.
     """
     begin, end = f"-----BEGIN {CERTIFICATE}-----", f"-----END {CERTIFICATE}-----"
+    if begin not in pem:
+        return None
     block = pem[pem.index(begin) : pem.index(end) + len(end)]
     (_, certificate), *_ = _values(ssl.PEM_cert_to_DER_cert(block))
     (_, signed), *_ = _values(certificate)
