@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import subprocess
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -77,7 +79,55 @@ def test_a_certificate_is_current_until_it_ends(tmp_path: Path, days: int) -> No
         require_current("file", certificate, end + timedelta(minutes=1))
 
 
-def test_a_certificate_with_openssl_s_own_heading_is_not_looked_into(pair: Pair, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# below is a -----BEGIN CERTIFICATE----- of ours\n",
+        "-----END CERTIFICATE-----\n",
+        "  -----BEGIN CERTIFICATE-----\n",
+    ],
+)
+def test_the_end_of_a_certificate_is_found_behind_whatever_openssl_passes_over(pair: Pair, head: str) -> None:
+    certificate, key = pair
+    certificate.write_text(head + certificate.read_text())
+    ssl.create_default_context().load_cert_chain(certificate, key)
+    require_current("file", certificate, datetime.now(UTC))
+    with pytest.raises(BadSetting, match="expired"):
+        require_current("file", certificate, datetime.max.replace(tzinfo=UTC))
+
+
+def test_a_certificate_with_openssl_s_own_heading_ends_too(pair: Pair, tmp_path: Path) -> None:
     certificate = made("x509 -trustout", pair[0], tmp_path / "trusted.pem")
     require_pem("file", certificate, CERTIFICATE)
-    require_current("file", certificate, datetime.max.replace(tzinfo=UTC))
+    with pytest.raises(BadSetting, match="expired"):
+        require_current("file", certificate, datetime.max.replace(tzinfo=UTC))
+
+
+def test_a_certificate_whose_end_cannot_be_read_is_not_judged(tmp_path: Path) -> None:
+    file = tmp_path / "odd.pem"
+    file.write_text("-----BEGIN CERTIFICATE-----\nMDAwMA==\n-----END CERTIFICATE-----\n")
+    require_current("file", file, datetime.max.replace(tzinfo=UTC))
+
+
+def test_text_that_begins_as_der_does_is_not_called_so(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("0123 is my number")
+    with pytest.raises(BadSetting, match="holds no certificate in PEM"):
+        require_pem("file", file, CERTIFICATE)
+
+
+def test_a_path_that_none_can_be_is_refused() -> None:
+    with pytest.raises(BadSetting, match="null"):
+        require_pem("file", "a\0b", CERTIFICATE)
+
+
+def test_what_can_be_read_but_once_is_left_to_who_reads_it(pair: Pair, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(pair[0].read_bytes()))
+    writing.start()
+    require_pem("file", pipe, CERTIFICATE)
+    require_current("file", pipe, datetime.max.replace(tzinfo=UTC))
+    context = ssl.create_default_context(cafile=pipe)
+    writing.join()
+    assert context.cert_store_stats()["x509"] >= 1

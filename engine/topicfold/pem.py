@@ -5,7 +5,10 @@ OpenSSL itself says "PEM lib" of most of it, and a server that is shown a certif
 
 from __future__ import annotations
 
+import base64
+import re
 import ssl
+import stat
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,19 +28,19 @@ _SEQUENCE = b"\x30"
 _PKCS12_VERSION = b"\x02\x01\x03"
 _X509_VERSION = 0xA0
 _UTC_TIME = 0x17
+_FIRST_YEAR = b"50"
+_MAX_BYTES = 4 * 1024 * 1024
+_BLOCK = re.compile(rb"(?ms)^-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----\s*$(.*?)^-----END \1-----")
 
 
 def require_pem(setting: str, file: str | Path, wanted: str) -> None:
-    """Return if a file that `setting` names holds what is `wanted`, in PEM.
+    """Return if a file that `setting` names holds what is `wanted`, in PEM, or cannot be looked into beforehand.
 
     Raises:
-        BadSetting: it cannot be read, or does not.
+        BadSetting: there is none, or it does not.
     """
-    try:
-        content = Path(file).read_bytes()
-    except OSError as error:
-        raise BadSetting(f"{setting} {file}: {error.strerror or error}") from None
-    if not _holds(content, wanted):
+    content = _content(setting, file)
+    if content is not None and not _holds(content, wanted):
         raise no_pem(setting, file, content, wanted)
 
 
@@ -47,12 +50,14 @@ def require_pair(prefix: str, cert_file: str | Path, key_file: str | Path | None
     The settings that name the files are `prefix` and `cert_file`, or `key_file`.
 
     Raises:
-        BadSetting: a file cannot be read, or holds something else.
+        BadSetting: there is no such file, or it holds something else.
     """
     require_pem(f"{prefix}cert_file", cert_file, CERTIFICATE)
     if key_file is not None:
         require_pem(f"{prefix}key_file", key_file, PRIVATE_KEY)
-    elif not _holds(Path(cert_file).read_bytes(), PRIVATE_KEY):
+        return
+    content = _content(f"{prefix}cert_file", cert_file)
+    if content is not None and not _holds(content, PRIVATE_KEY):
         raise BadSetting(
             f"{prefix}cert_file {cert_file}: holds no private key", hint=f"Name the file that does: {prefix}key_file"
         )
@@ -60,7 +65,7 @@ def require_pair(prefix: str, cert_file: str | Path, key_file: str | Path | None
 
 def no_pem(setting: str, file: str | Path, content: bytes, wanted: str) -> BadSetting:
     """Return what is wrong with a file whose `content` has nothing that is `wanted` in PEM."""
-    if content[:1] != _SEQUENCE:
+    if not _is_der(content):
         return BadSetting(f"{setting} {file}: holds no {wanted.lower()} in PEM")
     form, command = "DER", _FROM_DER[wanted]
     if content[4:7] == _PKCS12_VERSION:
@@ -71,12 +76,13 @@ def no_pem(setting: str, file: str | Path, content: bytes, wanted: str) -> BadSe
 
 
 def require_current(setting: str, file: str | Path, now: datetime) -> None:
-    """Return if the first certificate in a file, which OpenSSL has taken, has not expired.
+    """Return if the first certificate in a file has not expired, as far as that can be told beforehand.
 
     Raises:
         BadSetting: it has.
     """
-    ends = _end_of(Path(file).read_text(encoding="latin-1"))
+    content = _content(setting, file)
+    ends = None if content is None else _end_of(content)
     if ends is not None and ends <= now:
         raise BadSetting(
             f"{setting} {file}: the certificate expired at {ends:%Y-%m-%d %H:%M:%S}Z", hint="Have a new one signed."
@@ -90,25 +96,50 @@ def tls_reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def _is_der(content: bytes) -> bool:
+    """Return whether it is one sequence of DER, and no more."""
+    if content[:1] != _SEQUENCE or len(content) < 2:
+        return False
+    size = content[1] & 0x7F if content[1] & 0x80 else 0
+    length = int.from_bytes(content[2 : 2 + size]) if size else content[1]
+    return 2 + size + length == len(content)
+
+
 def _holds(content: bytes, wanted: str) -> bool:
     return f"{wanted}-----".encode() in content
 
 
-def _end_of(pem: str) -> datetime | None:
-    """Return when the first certificate in PEM expires; None where none has its usual heading.
+def _content(setting: str, file: str | Path) -> bytes | None:
+    """Return what a file holds; None where it may be read but once, or is too large to be what is wanted.
 
-    Source: RFC 5280, 4.1.
+    Raises:
+        BadSetting: it cannot be read.
     """
-    begin, end = f"-----BEGIN {CERTIFICATE}-----", f"-----END {CERTIFICATE}-----"
-    if begin not in pem:
+    path = Path(file)
+    try:
+        about = path.stat()
+        return path.read_bytes() if stat.S_ISREG(about.st_mode) and about.st_size <= _MAX_BYTES else None
+    except (OSError, ValueError) as error:
+        raise BadSetting(f"{setting} {file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _end_of(content: bytes) -> datetime | None:
+    """Return when the first certificate in PEM expires; None where that cannot be read.
+
+    Source: RFC 5280, 4.1; RFC 7468, 5.3 for other names of its block.
+    """
+    block = _BLOCK.search(content)
+    if block is None:
         return None
-    block = pem[pem.index(begin) : pem.index(end) + len(end)]
-    (_, certificate), *_ = _values(ssl.PEM_cert_to_DER_cert(block))
-    (_, signed), *_ = _values(certificate)
-    _, _, _, validity, *_ = (content for tag, content in _values(signed) if tag != _X509_VERSION)
-    _, (tag, text) = _values(validity)
-    form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
-    return datetime.strptime(text.decode(), form).replace(tzinfo=UTC)
+    try:
+        (_, certificate), *_ = _values(base64.b64decode(block[2]))
+        (_, signed), *_ = _values(certificate)
+        _, _, _, validity, *_ = (inner for tag, inner in _values(signed) if tag != _X509_VERSION)
+        _, (tag, text) = _values(validity)
+        century = b"" if tag != _UTC_TIME else b"19" if text[:2] >= _FIRST_YEAR else b"20"
+        return datetime.strptime((century + text).decode(), "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    except (ValueError, IndexError):
+        return None
 
 
 def _values(der: bytes) -> Iterator[tuple[int, bytes]]:

@@ -95,6 +95,19 @@ def test_names_that_begin_so_are_offered(
     assert offered(run, monkeypatch, words) == expected
 
 
+@pytest.mark.parametrize(
+    "value", ["$(touch x)", "`touch x`", "a;b", "a'b", 'a"b', "a\\b", "a b", "a&b", "a|b", "a>b", "*", "~"]
+)
+def test_nothing_is_offered_that_a_shell_would_take_for_more_than_letters(
+    run: Run, monkeypatch: pytest.MonkeyPatch, client: Client, value: str
+) -> None:
+    client.create_topic("orders", labels={"note": value, "north": "b"})
+    assert offered(run, monkeypatch, "topics list --custom-labels no") == ["north:b"]
+    assert offered(run, monkeypatch, "topics list -l no") == ["north=b"]
+    assert offered(run, monkeypatch, "topics set-custom-labels orders --labels no") == ["north=b"]
+    assert offered(run, monkeypatch, "topics list --custom-labels 'no") == ["north:b"]
+
+
 def test_a_closed_port_offers_nothing_and_says_nothing(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -1,9 +1,15 @@
-"""Completion of names that only the server knows. It never fails or prints, and takes at most a second."""
+"""Completion of names that only the server knows. It never fails or prints, and takes at most a second.
+
+The shell takes what it is offered as if it had been typed, and whoever may label a topic chooses labels: so nothing is
+offered that it would have to quote.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
@@ -19,6 +25,7 @@ _SECONDS = 1.0
 _MAX_NAMES = 200
 _MAX_QUESTIONS = 20
 _MAX_VERSIONS = 50
+_NEEDS_NO_QUOTES = re.compile(r"!?[\w@%+=:,./-]*(!=[\w@%+=:,./-]*)?")
 
 
 def complete_tenants(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -144,7 +151,9 @@ def _namespaces(client: Client, begun: str) -> list[str]:
 
 
 def _beginning(names: Iterable[str], begun: str) -> list[str]:
-    return [name for name in names if name.startswith(begun)][:_MAX_NAMES]
+    """Return `names` that go on from `begun`, those that no shell sees more in than letters."""
+    found = (name for name in names if name.startswith(begun) and _NEEDS_NO_QUOTES.fullmatch(name))
+    return list(islice(found, _MAX_NAMES))
 
 
 def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[str]:
