@@ -13,6 +13,7 @@ LINGER_SECONDS = 0.5
 REQUEST_ID = headers.REQUEST_ID.lower().encode()
 
 _GARBLED = "topicfold.garbled"
+_DRY_RUN = "topicfold.dry_run"
 
 
 class Exchange:
@@ -74,3 +75,13 @@ def note_garbled(scope: Scope) -> None:
 def is_garbled(scope: Scope) -> bool:
     """Return whether what came last of a request's body was not HTTP."""
     return _GARBLED in scope
+
+
+def note_dry_run(scope: Scope) -> None:
+    """Let whoever writes a request down know that it is to change nothing."""
+    scope[_DRY_RUN] = True
+
+
+def is_dry_run(scope: Scope) -> bool:
+    """Return whether a request was understood as one that is to change nothing."""
+    return _DRY_RUN in scope

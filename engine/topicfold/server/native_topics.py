@@ -30,6 +30,7 @@ from topicfold.server.answers import dry_answer, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.desired import meaning_of, members_in, new_topic_in
+from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.policy_requests import must_have_policies
@@ -135,7 +136,7 @@ def native_topic_in(request: Request, *others: str) -> TopicName:
 
 
 def is_dry(request: Request) -> bool:
-    """Return whether a change is to be tried only.
+    """Return whether a change is to be tried only, and note it for the audit.
 
     Raises:
         InvalidRequest: the parameter says anything but `All`.
@@ -143,7 +144,10 @@ def is_dry(request: Request) -> bool:
     said = one(query_of(request), "dryRun")
     if said not in (None, "All"):
         raise InvalidRequest(f"query parameter dryRun must be All, not {said[:80]!r}")
-    return said is not None
+    if said is None:
+        return False
+    note_dry_run(request.scope)
+    return True
 
 
 def operations(node: Node) -> Sequence[Operation]:

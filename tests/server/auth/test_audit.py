@@ -99,3 +99,17 @@ async def test_a_change_that_the_server_fails_at_is_a_line(
     monkeypatch.setattr(type(rest.node.engine), "partition", lambda self, name: 1 / 0)
     assert (await rest.send("PUT", ORDERS)).status_code == 500
     assert audited(lines) == [("anonymous", "createTopic", ORDERS, "failed")]
+
+
+async def test_a_dry_run_is_a_line_that_says_so(rest: RestNode, lines: list[Any]) -> None:
+    native = "/api/v1/topics/public/default/orders"
+    await rest.send("PUT", f"{native}?dryRun=All", {})
+    await rest.send("PUT", native, {})
+    await rest.send("PUT", f"{native}?dryRun=All", {})
+    await rest.send("PATCH", f"{native}?dryRun=All", {"labels": {"team": "pay"}})
+    assert audited(lines) == [
+        ("anonymous", "createTopicRecord", native, "tried"),
+        ("anonymous", "createTopicRecord", native, "done"),
+        ("anonymous", "createTopicRecord", native, "already_exists"),
+        ("anonymous", "changeTopicRecord", native, "tried"),
+    ]

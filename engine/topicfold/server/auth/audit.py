@@ -14,11 +14,13 @@ from starlette.types import Scope
 
 from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.exchange import Exchange
+from topicfold.server.exchange import Exchange, is_dry_run
 
 _log = structlog.get_logger("topicfold.audit")
 
 DONE = "done"
+TRIED = "tried"
+"""A dry run, that would not have been refused."""
 FAILED = "failed"
 """By a fault of ours, or because the client left: the topic's history says what became of the change."""
 
@@ -36,13 +38,15 @@ def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> 
     if isinstance(failure, (Forbidden, Unauthenticated)):
         _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
     elif route is not None and scope["method"] != "GET":
-        _log.info("audit", outcome=_outcome(failure, exchange.status), **said)
+        _log.info("audit", outcome=_outcome(scope, failure, exchange.status), **said)
 
 
-def _outcome(failure: Exception | None, status: int) -> str:
+def _outcome(scope: Scope, failure: Exception | None, status: int) -> str:
     match failure:
+        case None if status < HTTPStatus.MULTIPLE_CHOICES:
+            return TRIED if is_dry_run(scope) else DONE
         case None:
-            return DONE if status < HTTPStatus.MULTIPLE_CHOICES else str(status)
+            return str(status)
         case TopicfoldError():
             return failure.code
         case HTTPException():
