@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -157,3 +158,39 @@ async def test_a_partition_that_holds_another_record_than_was_told_is_read_no_fu
     assert partition == 0
     assert consumer.position is None
     assert await world.delivered(2) == [b"a", b"b"]
+
+
+class Lost(Message):
+    """The news that Kafka has not what was to be read next of a partition."""
+
+    def __init__(self, partition: int) -> None:
+        super().__init__(0, error=KafkaError(KafkaError._AUTO_OFFSET_RESET))
+        self._partition = partition
+
+    def partition(self) -> int:
+        return self._partition
+
+
+async def test_a_broker_that_does_not_answer_keeps_the_rest_waiting_for_a_second_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, asked = [0.0], []
+
+    class Silent(Consumer):
+        def get_watermark_offsets(self, place: TopicPartition, timeout: float) -> tuple[int, int]:
+            asked.append(place.partition)
+            now[0] += timeout
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    delivered: list[Entry] = []
+    monkeypatch.setattr(kafka_follower, "Consumer", lambda _: Silent([]))
+    monkeypatch.setattr(kafka_follower, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    positions = dict.fromkeys(range(9), 0)
+    arrivals = KafkaArrivals(positions, delivered.extend)
+    follower = KafkaFollower({}, "topic", arrivals, lambda *_: pytest.fail("nothing is known to be lost"))
+    follower._positions = dict(positions)
+    follower._hand_out([*map(Lost, range(1, 9)), Message(0, b"a")])  # type: ignore[list-item]
+    await asyncio.sleep(0)
+    assert (asked, now) == ([1], [1.0])
+    assert delivered == [Entry(0, 0, b"a")]
+    assert follower._positions == {0: 1} | dict.fromkeys(range(1, 9), 0)

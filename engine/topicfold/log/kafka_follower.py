@@ -11,6 +11,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -57,7 +58,10 @@ class KafkaFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return once the thread has ended. Blocks up to 0.1 s; nothing is delivered after the call."""
+        """Return once the thread has ended. Blocks up to 0.1 s, a second where Kafka is asked where a partition begins.
+
+        Nothing is delivered after the call.
+        """
         self._is_stopping = True
         self._arrivals.stop()
         self._thread.join()
@@ -95,6 +99,7 @@ class KafkaFollower:
         """Hand over the entries of `messages`, then the faults met among them."""
         batch: list[Entry] = []
         faults: dict[int, TopicfoldError] = {}
+        lost: dict[int, TopicfoldError] = {}
         positions = self._positions
         for message in messages:
             partition, offset = message.partition(), message.offset()
@@ -104,11 +109,18 @@ class KafkaFollower:
             if offset == expected and message.error() is None:
                 positions[partition] = offset + 1
                 batch.append(Entry(partition, offset, message.value() or b""))
-            elif (fault := _fault_of(message, expected)) and not self._has_passed_over(message, partition, expected):
-                del positions[partition]
-                faults[partition] = fault
+            elif fault := _fault_of(message, expected):
+                if _is_lost(message):
+                    lost[partition] = fault
+                else:
+                    del positions[partition]
+                    faults[partition] = fault
         if batch:
             faults |= self._take(batch)
+        until = time.monotonic() + _OFFSETS_SECONDS
+        for partition, fault in lost.items():
+            if partition not in faults and not self._has_passed_over(partition, until):
+                faults[partition] = fault
         for partition, fault in faults.items():
             self._end(partition, fault)
 
@@ -128,22 +140,20 @@ class KafkaFollower:
         self._consumer.pause([TopicPartition(self._topic, partition)])
         self._loop.call_soon_threadsafe(self._fault, fault, partition)
 
-    def _has_passed_over(self, message: Message, partition: int, expected: int) -> bool:
-        """Go on where the log begins by now, if what it lacks at `expected` was delivered before it was read.
+    def _has_passed_over(self, partition: int, until: float) -> bool:
+        """Go on where the log begins by now, if all that it lacks was delivered before it was read.
 
-        A broker that does not say where it begins is asked again by reading there again.
+        A broker that does not say where it begins by `until`, a time of the monotonic clock, is asked again by reading
+        there again.
         """
-        error = message.error()
-        if error is None or error.code() not in LOST:
-            return False
-        place = TopicPartition(self._topic, partition)
-        try:
-            start, _ = self._consumer.get_watermark_offsets(place, timeout=_OFFSETS_SECONDS)
-        except KafkaException:
-            start = expected
-        else:
-            if start <= expected or not self._arrivals.pass_over(partition, start):
-                return False
+        place, start = TopicPartition(self._topic, partition), self._positions[partition]
+        left = until - time.monotonic()
+        if left > 0 and not self._is_stopping:
+            with suppress(KafkaException):
+                first, _ = self._consumer.get_watermark_offsets(place, timeout=left)
+                if first <= start or not self._arrivals.pass_over(partition, first):
+                    return False
+                start = first
         self._positions[partition] = start
         # Kafka's client has given up the partition, and does not seek in it.
         self._consumer.incremental_unassign([place])
@@ -168,6 +178,12 @@ class KafkaFollower:
             self._positions.clear()
             self._arrivals.end(None)
             self._loop.call_soon_threadsafe(self._fault, translated(error), None)
+
+
+def _is_lost(message: Message) -> bool:
+    """Return whether Kafka has not what was to be read next."""
+    error = message.error()
+    return error is not None and error.code() in LOST
 
 
 def _fault_of(message: Message, expected: int) -> TopicfoldError | None:
