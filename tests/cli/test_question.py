@@ -74,3 +74,15 @@ def test_what_is_not_there_is_said_without_a_question(
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     refused = run(*words, "--force")
     assert (refused.code, refused.err.splitlines()[1]) == (3, f"hint: {hint}")
+
+
+@pytest.mark.usefixtures("acme")
+def test_an_answer_that_is_no_text_is_a_no(run: Run, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Garbled(Terminal):
+        def readline(self, size: int | None = -1) -> str:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    monkeypatch.setattr(sys, "stdin", Garbled())
+    refused = run("namespaces", "delete", "acme/pay", "--force")
+    assert (refused.code, "not confirmed; nothing was changed" in refused.err) == (2, True)
+    assert "acme/pay" in client.list_namespaces("acme")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -69,3 +70,12 @@ def test_what_may_be_anybodys_stays(temporary: Path) -> None:
         each.name for each in temporary.iterdir()
     }
     assert (temporary / "topicfold-other" / "lock").exists()
+
+
+def test_where_there_are_no_locks_a_job_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    assert own_scratch().is_dir()
+    assert own_scratch().is_dir()

@@ -35,3 +35,5 @@ def _says_yes() -> bool:
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return False
+    except UnicodeDecodeError:
+        return False

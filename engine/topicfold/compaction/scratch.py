@@ -2,7 +2,8 @@
 
 It goes with its job. A job that is killed leaves it, and the next one removes it. Each holds a lock of the operating
 system in its own, which goes with the process however that ends; so what bears a lock that nobody holds is a dead
-job's. One without a lock is left alone: nobody knows whose it is.
+job's, though its Java may still be about to end. One without a lock is left alone: nobody knows whose it is, or there
+are no locks where it lies.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ def own_scratch() -> Path:
     path = Path(tempfile.mkdtemp(prefix=_PREFIX))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     unfinished = path / f"{_LOCK}.new"
-    # Held as long as the process lasts, from before anybody can see it.
-    fcntl.flock(os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
-    unfinished.rename(path / _LOCK)
+    with suppress(OSError):
+        # Held as long as the process lasts, from before anybody can see it.
+        fcntl.flock(os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
+        unfinished.rename(path / _LOCK)
     return path
 
 
