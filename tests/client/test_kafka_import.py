@@ -27,3 +27,11 @@ def test_records_are_made_and_refusals_told_apart(client: Client) -> None:
         "persistent://public/default/b": 2,
         "persistent://public/default/c": 0,
     }
+
+
+def test_a_record_that_is_there_by_now_just_as_planned_is_no_failure(client: Client) -> None:
+    plan = plan_adoption([KafkaTopic("a", 2), KafkaTopic("Odd", 1)], [])
+    list(make_records(client, plan.new))
+    assert sorted(make_records(client, plan.new), key=lambda outcome: outcome.kafka_name) == sorted(
+        plan.new, key=lambda topic: topic.kafka_name
+    )

@@ -13,6 +13,7 @@ from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
 from topicfold.cli.session import Session
+from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.model.adoption import Adoption, Failed, New, Present
@@ -79,6 +80,11 @@ def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tupl
                 step()
     except KeyboardInterrupt:
         session.output.note("interrupted; run it again, it goes on from there")
+        raise
+    except TopicfoldError:
+        session.output.note(
+            f"{len(outcomes)} of {len(plan.new)} are known to be done; run it again, it goes on from there"
+        )
         raise
     outcomes.sort(key=lambda outcome: outcome.kafka_name)
     made = tuple(outcome for outcome in outcomes if isinstance(outcome, New))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from topicfold.client.answers import Topic
 from topicfold.client.bulk import all_namespaces, each_at_once, topics_in
 from topicfold.client.client import Client
-from topicfold.errors import AlreadyExists, FixRequest, Reread
+from topicfold.errors import AlreadyExists, FixRequest, Reread, TopicNotFound
 from topicfold.model.adoption import Failed, New
 
 
@@ -44,7 +44,7 @@ def make_namespaces(client: Client, namespaces: Iterable[str]) -> None:
 
 
 def make_records(client: Client, new: Collection[New]) -> Iterator[New | Failed]:
-    """Make the records `new`, several at once; yield each as it is made, or as it is refused.
+    """Make the records `new`, several at once; yield each as it is made, or is there just so, or as it is refused.
 
     What is not about one topic ends it: then some are made and some are not, and to import again goes on from there.
 
@@ -62,6 +62,17 @@ def _make(client: Client, topic: New) -> New | Failed:
             kafka_name=topic.explicit_kafka_name,
             reason="import from Kafka",
         )
+    except AlreadyExists as error:
+        # What was listed before may have been behind a log that could not be reached then.
+        return topic if _is_recorded(client, topic) else Failed(topic.kafka_name, error.reason)
     except (FixRequest, Reread) as error:
         return Failed(topic.kafka_name, error.reason)
     return topic
+
+
+def _is_recorded(client: Client, topic: New) -> bool:
+    try:
+        found = client.get_topic(topic.name)
+    except TopicNotFound:
+        return False
+    return (found.partitions, found.kafka_name) == (topic.recorded_partitions, topic.explicit_kafka_name)
