@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,14 @@ def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_
     assert warnings_of(Settings(**told)) == set()
     assert warnings_of(Settings(**told, auth_accept_without_nbf=True)) == {"tokens_without_nbf"}
     assert warnings_of(Settings(**told, host=ANYWHERE)) == {"tokens_in_the_clear"}
+
+
+def test_a_certificate_that_has_expired_is_said_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = Authority(tmp_path).sign("localhost")
+    settings = Settings(tls_cert_file=certificate, tls_key_file=key)
+    assert warnings_of(settings) == set()
+    monkeypatch.setattr("topicfold.server.auth.setup.wall_clock_seconds", lambda: time.time() + 2 * 86_400)
+    assert warnings_of(settings) == {"certificate_expired"}
 
 
 async def test_the_address_that_is_served_is_a_host_that_is_served(store: MemoryStore, key_file: Path) -> None:

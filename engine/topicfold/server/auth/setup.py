@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime
 
 import httpx2
 import structlog
 
 from topicfold.clock import wall_clock_seconds
 from topicfold.errors import BadSetting
-from topicfold.pem import CERTIFICATE, require_pair, require_pem, tls_reason
+from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
 from topicfold.server.auth.keys import read_key_file
@@ -79,11 +80,18 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
 def check_security(settings: Settings) -> None:
     """Return if what `settings` say about who may come in can work; say loudly what is fit for development only.
 
+    So it does of a certificate that has expired: whoever looks at it turns away.
+
     Raises:
         BadSetting: it cannot work.
     """
     authenticator_of(settings)
     tls_of(settings)
+    if settings.tls_cert_file is not None:
+        try:
+            require_current("tls_cert_file", settings.tls_cert_file, datetime.fromtimestamp(wall_clock_seconds(), UTC))
+        except BadSetting as error:
+            _log.warning("certificate_expired", reason=error.reason, hint=error.hint)
     if not settings.has_authentication:
         if settings.insecure and not is_loopback(settings.host):
             _log.warning("insecure", reason="whoever reaches this address may read and change everything")
