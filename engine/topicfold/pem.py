@@ -98,11 +98,7 @@ def tls_reason(error: Exception) -> str:
 
 def _is_der(content: bytes) -> bool:
     """Return whether it is one sequence of DER, and no more."""
-    if content[:1] != _SEQUENCE or len(content) < 2:
-        return False
-    size = content[1] & 0x7F if content[1] & 0x80 else 0
-    length = int.from_bytes(content[2 : 2 + size]) if size else content[1]
-    return 2 + size + length == len(content)
+    return content[:1] == _SEQUENCE and len(content) > 1 and _span(content, 0)[1] == len(content)
 
 
 def _holds(content: bytes, wanted: str) -> bool:
@@ -146,9 +142,15 @@ def _values(der: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield tag and content of the values in DER that lie one behind the other."""
     at = 0
     while at < len(der):
-        tag, length, at = der[at], der[at + 1], at + 2
-        if length & 0x80:
-            size = length & 0x7F
-            length, at = int.from_bytes(der[at : at + size]), at + size
-        yield tag, der[at : at + length]
-        at += length
+        start, end = _span(der, at)
+        yield der[at], der[start:end]
+        at = end
+
+
+def _span(der: bytes, at: int) -> tuple[int, int]:
+    """Return where the content of the value that begins at `at` begins, and where it ends."""
+    length, start = der[at + 1], at + 2
+    if length & 0x80:
+        size = length & 0x7F
+        length, start = int.from_bytes(der[start : start + size]), start + size
+    return start, start + length

@@ -34,39 +34,39 @@ class Answer(Response):
 
 def read_answer(value: Any, cut: Cut, etag: str = "") -> Response:
     """Return `value` as it was at `cut`."""
-    said = [(_LOG_POSITION, str(cut.revision).encode()), (_LOG_AGE, b"%.3f" % cut.age_seconds)]
-    if etag:
-        said.append((_ETAG, _quoted(etag)))
-    return Answer(200, said, orjson.dumps(value))
+    return Answer(200, _read_at(cut, etag), orjson.dumps(value))
 
 
 def read_headers(cut: Cut, etag: str = "") -> dict[str, str]:
     """Return what an answer that was read at `cut` says of it; `etag` names the version of a record."""
-    said = {headers.LOG_POSITION: str(cut.revision), headers.LOG_AGE: f"{cut.age_seconds:.3f}"}
-    if etag:
-        said[headers.ETAG] = f'"{etag}"'
-    return said
+    return {name.decode(): value.decode() for name, value in _read_at(cut, etag)}
 
 
 def dry_answer(written: Written) -> Response:
     """Return that a change would be applied, to the record of this version."""
-    said = {headers.ETAG: f'"{written.etag}"', headers.LOG_POSITION: str(written.revision)}
-    return Response(None, 204, said)
+    return Answer(204, _version_of(written))
 
 
 def unwritten_answer(seen: Revision) -> Response:
     """Return that there was nothing to change, as of the position `seen`."""
-    return Response(None, 204, {headers.LOG_POSITION: str(seen)})
+    return Answer(204, [(_LOG_POSITION, str(seen).encode())])
 
 
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
     """Return that a change is applied and readable; with `value` the record after it."""
-    said = (
-        (_ETAG, _quoted(written.etag)),
-        (_LOG_POSITION, str(written.revision).encode()),
-        (_OPERATION_ID, written.operation.encode()),
-    )
+    said = [*_version_of(written), (_OPERATION_ID, written.operation.encode())]
     return Answer(status, said, None if value is None else orjson.dumps(value))
+
+
+def _read_at(cut: Cut, etag: str) -> list[tuple[bytes, bytes]]:
+    said = [(_LOG_POSITION, str(cut.revision).encode()), (_LOG_AGE, b"%.3f" % cut.age_seconds)]
+    if etag:
+        said.append((_ETAG, _quoted(etag)))
+    return said
+
+
+def _version_of(written: Written) -> list[tuple[bytes, bytes]]:
+    return [(_ETAG, _quoted(written.etag)), (_LOG_POSITION, str(written.revision).encode())]
 
 
 def _quoted(etag: str) -> bytes:
