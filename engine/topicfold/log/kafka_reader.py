@@ -17,6 +17,9 @@ from topicfold.log.kafka_errors import LOST, error_in, is_passing, unanswered
 from topicfold.log.port import Entry
 
 _OFFSETS_SECONDS = 1.0
+_FIRST_SECONDS = 0.1
+"""So long a client's first question waits for its answer before it is put again. Where it came just before there was a
+connection, librdkafka asks who leads the partitions after 0.7 s only."""
 _RETRY_SECONDS = 0.02
 _FETCH_WAIT_MS = 1
 """The fetch that reads ahead of one page holds up the next page for this long; with 100 a page took 102 ms."""
@@ -40,6 +43,7 @@ class KafkaReader:
         self._consumer = Consumer({**settings, "fetch.wait.max.ms": _FETCH_WAIT_MS})
         self._topic = topic
         self._partitions = partitions
+        self._first_seconds = _FIRST_SECONDS
 
     def start_offsets(self) -> dict[int, int]:
         """Return per partition the first offset that still exists.
@@ -114,16 +118,18 @@ class KafkaReader:
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
     def _offsets(self, partitions: Sequence[int], place: int) -> dict[int, int]:
-        deadline = time.monotonic() + _OFFSETS_SECONDS
+        deadline, timeout = time.monotonic() + _OFFSETS_SECONDS, self._first_seconds
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:
-                answers = self._consumer.offsets_for_times(wanted, timeout=_OFFSETS_SECONDS)
+                answers = self._consumer.offsets_for_times(wanted, timeout=timeout)
                 errors = [answer.error for answer in answers if answer.error]
             except KafkaException as exception:
                 errors = [error_in(exception)]
             if not errors:
+                self._first_seconds = _OFFSETS_SECONDS
                 return {answer.partition: answer.offset for answer in answers}
-            if time.monotonic() >= deadline or not is_passing(errors[0]):
+            timeout = deadline - time.monotonic()
+            if timeout <= 0 or not (is_passing(errors[0]) or errors[0].code() == KafkaError._TIMED_OUT):
                 raise unanswered(errors[0])
             time.sleep(_RETRY_SECONDS)

@@ -1,0 +1,57 @@
+"""What is asked of a topic, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from topicfold.errors import LogUnavailable
+from topicfold.log import kafka_reader
+from topicfold.log.kafka_reader import KafkaReader
+
+
+class Consumer:
+    """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take."""
+
+    def __init__(self, silent: int) -> None:
+        self._silent = silent
+        self.waited: list[float] = []
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        self.waited.append(timeout)
+        if len(self.waited) <= self._silent:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
+
+
+@pytest.fixture
+def reader_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Consumer], KafkaReader]:
+    def make(consumer: Consumer) -> KafkaReader:
+        monkeypatch.setattr(kafka_reader, "Consumer", lambda _: consumer)
+        return KafkaReader({}, "log", partitions=2)
+
+    return make
+
+
+def test_a_first_question_that_came_before_the_connection_is_soon_put_again(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=1)
+    reader = reader_of(consumer)
+    assert reader.end_offsets() == {0: 7, 1: 7}
+    first, second = consumer.waited
+    assert first <= 0.2 < second <= 1
+    reader.end_offsets()
+    assert consumer.waited[-1] == 1
+
+
+def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_reader, "_OFFSETS_SECONDS", 0.05)
+    consumer = Consumer(silent=1_000)
+    with pytest.raises(LogUnavailable, match="no broker answers"):
+        reader_of(consumer).end_offsets()
+    assert 1 < len(consumer.waited) < 10
