@@ -16,6 +16,7 @@ Codes = Numbers | npt.NDArray[np.int32]
 
 _SIZE = array("I").itemsize
 _ROUND_BITS = 16
+_MOST_PARTS = 8
 _DENSE = 2
 """Up to so many possible codes for each that there is, a table of all of them is faster than hashing."""
 
@@ -55,8 +56,24 @@ def ranked(codes: Codes) -> tuple[Codes, Numbers]:
 
 def grouped(ranks: Codes, codes: Numbers, numbers: npt.NDArray[np.uint32]) -> Groups:
     """Return `numbers` by their ranks among `codes`. Those of one rank have to rise already: they keep their order."""
-    ends = np.cumsum(np.bincount(ranks, minlength=len(codes)))
-    return Groups(codes, ends, numbers[_order(ranks, len(codes))])
+    ends = np.append(0, np.cumsum(np.bincount(ranks, minlength=len(codes))))
+    members = np.empty(len(numbers), np.uint32)
+    for first, last in pairwise(_parts(ends)):
+        is_in = (ranks >= first) & (ranks < last)
+        order = _order(ranks[is_in] - first, last - first)
+        members[ends[first] : ends[last]] = numbers[is_in][order]
+    return Groups(codes, ends[1:], members)
+
+
+def _parts(ends: Numbers) -> list[int]:
+    """Return where parts of about as many numbers begin among the ranks, and at last where the ranks end.
+
+    Many ranks are sorted in parts, of which each takes one round and little memory: half the time of all at once.
+    """
+    ranks = len(ends) - 1
+    parts = min(-(-ranks // (1 << _ROUND_BITS - 1)), _MOST_PARTS)
+    bounds = np.searchsorted(ends, int(ends[-1]) * np.arange(1, parts) // parts)
+    return [0, *np.unique(bounds[(bounds > 0) & (bounds < ranks)]).tolist(), ranks]
 
 
 def _order(ranks: Codes, count: int) -> Numbers:
