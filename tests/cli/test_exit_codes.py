@@ -97,6 +97,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "list", "--match", "a.b*__**"], 2, r"give --regex 'a\.b.*__.*' instead of --match"),
         (["topics", "list", "--match", "__a"], 2, "Part segments with '__'"),
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
+        (["topics", "create", "x", "--partitions", "3"], 2, "--partitions is an option of create-partitioned-topic"),
         (["config", "server", "--url", "http://h"], 2, "run it where yours is"),
         (["--token", "t", "config", "server"], 2, "run it where yours is"),
         (["compact", "--snapshot", "s", "--url", "http://h"], 2, "--log FILE or --kafka HOST:PORT"),

@@ -81,6 +81,13 @@ def test_a_policy_of_a_namespace_is_set_read_and_removed(run: Run, command: Comm
     live(run, "namespaces", command, "public/default")
 
 
+def test_where_a_policy_is_unset_it_is_said_how_to_see_what_holds(run: Run) -> None:
+    told = run("topicPolicies", "get-retention", "orders")
+    assert told == (0, "null\n", "it is unset here; --applied shows what holds\n")
+    assert run("topicPolicies", "get-retention", "orders", "--applied").err == ""
+    assert run("namespaces", "get-retention", "public/default").err == ""
+
+
 def test_a_value_for_all_clusters_is_apart_from_the_topics_own(run: Run) -> None:
     run("topicPolicies", "set-max-producers", "orders", "-p", "3", "-g")
     assert run("topicPolicies", "get-max-producers", "orders", "-g").out == "3\n"

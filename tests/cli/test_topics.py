@@ -94,7 +94,13 @@ def test_the_kafka_topic_that_a_topic_stands_for_is_shown(
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [([], "no topics in public/default\n"), (["--custom-labels", "a:b"], "no topics match\n"), (["--quiet"], "")],
+    [
+        ([], "no topics in public/default\n"),
+        (["--custom-labels", "a:b"], "no topics match\n"),
+        (["-l", "a=b"], "no topics match\ntopicfold explain a=b tells what each requirement finds\n"),
+        (["-A", "-l", "!a,b"], "no topics match\ntopicfold explain '!a,b' -A tells what each requirement finds\n"),
+        (["--quiet"], ""),
+    ],
 )
 def test_a_list_without_topics_says_so(run: Run, options: list[str], said: str) -> None:
     assert run("topics", "list", *options) == (0, "", said)
@@ -131,6 +137,11 @@ def test_a_change_in_json_tells_operation_position_and_etag(run: Run, client: Cl
     assert done["name"] == ORDERS
     assert done["etag"] == client.get_topic("orders").etag
     assert json.loads(run("operations", "get", done["operation"], "-o", "json").out)["id"] == done["operation"]
+
+
+def test_a_change_that_was_not_seen_may_still_be(run: Run) -> None:
+    asked = run("operations", "get", f"0-{'f' * 32}")
+    assert (asked.code, "not_seen" in asked.out, "not_seen is not final" in asked.err) == (0, True, True)
 
 
 def test_namespaces_and_tenants_live_from_creation_to_deletion(run: Run, client: Client) -> None:

@@ -60,6 +60,8 @@ file topicfold/config.toml in the XDG configuration directory (or the one TOPICF
 'topicfold config view --show-origin' shows them.
 """
 
+_MOST_NAMED = 3
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
@@ -138,8 +140,19 @@ def _usage(error: typer.TyperException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else PROGRAM
     # Typer shows what pydantic calls the kind of the error, too.
-    _plain_output().failure(error.format_message().replace("Value error, ", ""), f"{path} --help")
+    message = error.format_message().replace("Value error, ", "")
+    _plain_output().failure(message, f"{path} --help" + _commands_that_take(error))
     return error.exit_code
+
+
+def _commands_that_take(error: typer.TyperException) -> str:
+    """Return the end of a hint: which commands of the same group have the long option that this one has not."""
+    option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    if not option.startswith("--") or context is None or context.parent is None:
+        return ""
+    siblings = getattr(context.parent.command, "commands", {}).items()
+    taking = [name for name, each in siblings if any(option in parameter.opts for parameter in each.params)]
+    return f"; {option} is an option of {', '.join(taking[:_MOST_NAMED])}" if taking else ""
 
 
 def _unexpected(error: Exception, is_debugged: bool) -> int:

@@ -26,3 +26,5 @@ def get(session: Session, operation: OperationId) -> None:
     found = session.client.get_operation(operation)
     rows = [(member, value_text(value)) for member, value in data_of(found).items() if value is not None]
     session.output.show(found, [found.state], ("FIELD", "VALUE"), rows)
+    if found.state == "not_seen":
+        session.output.note("not_seen is not final: what was sent may still come; ask again later")

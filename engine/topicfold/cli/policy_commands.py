@@ -85,7 +85,10 @@ def _listed(rows: _Rows) -> list[Listed]:
 def _getting(place: Place, policy: Policy, command: Command) -> Made:
     def get(session: Session, **given: Any) -> None:
         meant, entry = _meant(policy, command, given)
-        show_policy(session.output, place.get(session, meant, entry, given))
+        value = place.get(session, meant, entry, given)
+        show_policy(session.output, value)
+        if value is None and given.get("applied") is False:
+            session.output.note("it is unset here; --applied shows what holds")
 
     # Of backlog quotas all types are shown, so that none is asked for.
     entry = _entry(command) if command.entry_of else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,7 @@ from topicfold.cli.query_options import (
 )
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.names import partition_base
+from topicfold.model.names import DEFAULT_NAMESPACE, partition_base
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -127,7 +128,11 @@ def list_topics(
     )
     if not topics:
         when = "" if at is None else f" at {at}"
-        session.output.note((f"no topics match{when}") if is_filtered else f"no topics in {', '.join(places)}{when}")
+        session.output.note(f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}")
+        if selector and at is None:
+            named = [] if places == [DEFAULT_NAMESPACE] else places
+            where = " -A" if all_namespaces else "".join(f" -n {place}" for place in named)
+            session.output.note(f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds")
     if is_cut:
         session.output.note("there are more; without --limit all are shown")
 
