@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tests.server.auth.authority import Authority
 from topicfold.errors import BadSetting
@@ -54,7 +56,7 @@ def test_a_store_of_pkcs_12_is_named(pair: Pair, tmp_path: Path) -> None:
 
 def test_what_is_neither_there_nor_there_is_said(pair: Pair, tmp_path: Path) -> None:
     certificate, key = pair
-    with pytest.raises(BadSetting, match=rf"^tls_cert_file {key}: holds no certificate in PEM$"):
+    with pytest.raises(BadSetting, match=rf"^tls_cert_file {key}: holds no certificate in PEM, but a private key$"):
         require_pair("tls_", key, None)
     with pytest.raises(BadSetting, match=rf"^tls_key_file {tmp_path}/nothing: No such file or directory$"):
         require_pair("tls_", certificate, tmp_path / "nothing")
@@ -65,9 +67,14 @@ def test_what_is_neither_there_nor_there_is_said(pair: Pair, tmp_path: Path) -> 
 
 def test_a_key_of_another_certificate_is_said_to_be_so(pair: Pair, tmp_path: Path) -> None:
     _, other = Authority(tmp_path, "other").sign("root")
-    with pytest.raises(ssl.SSLError) as refused:
-        ssl.create_default_context().load_cert_chain(pair[0], other)
-    assert tls_reason(refused.value) == "the private key is that of another certificate"
+    other_kind = tmp_path / "rsa.pem"
+    other_kind.write_bytes(
+        generate_private_key(65_537, 2_048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+    for key in (other, other_kind):
+        with pytest.raises(ssl.SSLError) as refused:
+            ssl.create_default_context().load_cert_chain(pair[0], key)
+        assert tls_reason(refused.value) == "the private key is that of another certificate"
 
 
 @pytest.mark.parametrize("days", [1, 365 * 40])

@@ -23,6 +23,8 @@ _FROM_DER: Mapping[str, str] = {
     PRIVATE_KEY: "openssl pkey -inform DER",
     PUBLIC_KEY: "openssl pkey -pubin -inform DER",
 }
+_OTHER_KEY = {"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"}
+"""What OpenSSL says where a key does not belong to the certificate; the last where it is of another kind."""
 _FROM_PKCS12 = "openssl pkcs12 -nodes"
 _SEQUENCE = b"\x30"
 _PKCS12_VERSION = b"\x02\x01\x03"
@@ -66,7 +68,9 @@ def require_pair(prefix: str, cert_file: str | Path, key_file: str | Path | None
 def no_pem(setting: str, file: str | Path, content: bytes, wanted: str) -> BadSetting:
     """Return what is wrong with a file whose `content` has nothing that is `wanted` in PEM."""
     if not _is_der(content):
-        return BadSetting(f"{setting} {file}: holds no {wanted.lower()} in PEM")
+        held = [kind.lower() for kind in _FROM_DER if _holds(content, kind)]
+        instead = f", but a {' and a '.join(held)}" if held else ""
+        return BadSetting(f"{setting} {file}: holds no {wanted.lower()} in PEM{instead}")
     form, command = "DER", _FROM_DER[wanted]
     if content[4:7] == _PKCS12_VERSION:
         form, command = "PKCS #12", _FROM_PKCS12
@@ -91,7 +95,7 @@ def require_current(setting: str, file: str | Path, now: datetime) -> None:
 
 def tls_reason(error: Exception) -> str:
     """Return what OpenSSL has against files."""
-    if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
+    if isinstance(error, ssl.SSLError) and error.reason in _OTHER_KEY:
         return "the private key is that of another certificate"
     return getattr(error, "strerror", None) or str(error)
 

@@ -146,6 +146,22 @@ def test_a_closed_port_is_unreachable_and_named() -> None:
         client.set_labels("orders", {"a": "b"})
 
 
+def test_of_a_server_that_hangs_up_it_is_said_that_one_of_tls_does() -> None:
+    def hang_up(server: socket.socket) -> None:
+        for _ in range(IMPATIENT.max_attempts):
+            with server.accept()[0] as connection:
+                connection.recv(4_096)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        hanging_up = threading.Thread(target=hang_up, args=[server])
+        hanging_up.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        said = "it closed the connection, as a server of https:// does$"
+        with Client(url, retry=IMPATIENT) as client, pytest.raises(ServerUnreachable, match=said):
+            client.list_tenants()
+        hanging_up.join()
+
+
 def test_a_server_that_never_answers_costs_the_time_out_and_no_more() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"

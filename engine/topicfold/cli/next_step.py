@@ -64,6 +64,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
     "The history shows both.": "topicfold history {topic}",
     "The history shows offsets.": "topicfold history {topic}",
+    "If it is the server that is meant, name who signed its certificate: tls_ca_file": (
+        "if it is the server that is meant, name who signed its certificate: --tls-ca-file FILE"
+    ),
     "GET /readyz?verbose tells more.": "try again in a moment",
     "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (
         "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"

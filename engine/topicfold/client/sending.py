@@ -33,6 +33,9 @@ FAILURES = (httpx2.TransportError, httpx2.DecodingError)
 
 _ANOTHER_NODE = 307
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+_HUNG_UP = "Server disconnected"
+"""How the library begins where a connection was closed instead of an answer."""
+_WANTS_TLS = ", as a server of https:// does"
 
 T = TypeVar("T")
 FramesT = TypeVar("FramesT")
@@ -207,7 +210,12 @@ def silence_of(
     error: httpx2.TransportError | httpx2.DecodingError, timeout_seconds: float, onward: httpx2.Request | None = None
 ) -> NoAnswer:
     """Return what the failure of an attempt says about it; `onward` is what was sent on to another node."""
-    timed_out = isinstance(error, httpx2.TimeoutException)
-    reason = f"timed out after {timeout_seconds:.3g} s" if timed_out else str(error) or type(error).__name__
+    match error:
+        case httpx2.TimeoutException():
+            reason = f"timed out after {timeout_seconds:.3g} s"
+        case httpx2.RemoteProtocolError() if str(error).startswith(_HUNG_UP):
+            reason = "it closed the connection" + (_WANTS_TLS if error.request.url.scheme == "http" else "")
+        case _:
+            reason = str(error) or type(error).__name__
     url = "" if onward is None else f"{onward.url.scheme}://{onward.url.netloc.decode()}"
     return NoAnswer(reason, was_sent=not isinstance(error, _NEVER_SENT), url=url)
