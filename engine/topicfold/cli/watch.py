@@ -21,6 +21,7 @@ from topicfold.cli.query_options import (
     chosen_namespaces,
 )
 from topicfold.cli.session import Session
+from topicfold.cli.silence import telling_of_lost_log
 from topicfold.cli.stdout_reader import ending_without_reader
 from topicfold.errors import InvalidRequest, TopicfoldError
 
@@ -57,9 +58,10 @@ def watch(
 ) -> None:
     """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
 
-    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. -o json
-    prints an object a line, each with a cursor, which is empty for the topics that match at the beginning. DELETED says
-    that a topic matches no longer, be it gone or labelled otherwise, and shows the labels with which it matched.
+    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. Where
+    nothing happens for ten seconds it warns, on stderr, if the server cannot reach its log. -o json prints an object a
+    line, each with a cursor, which is empty for the topics that match at the beginning. DELETED says that a topic
+    matches no longer, be it gone or labelled otherwise, and shows the labels with which it matched.
 
     \b
     Examples:
@@ -96,8 +98,14 @@ def follow(session: Session, frames: Watch) -> None:
 
     lines, has_begun, shown = Lines(), False, frames.cursor
     try:
-        with interrupts_between_steps() as step, frames, ending_without_reader(frames.close):
+        with (
+            interrupts_between_steps() as step,
+            frames,
+            ending_without_reader(frames.close),
+            telling_of_lost_log(session) as hear,
+        ):
             for frame in frames:
+                hear()
                 with step():
                     if isinstance(frame, Bookmark) and frame.is_initial and not has_begun:
                         session.output.note(NOTHING_YET)
