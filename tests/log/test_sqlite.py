@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
+import shutil
 import sqlite3
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -23,6 +27,8 @@ from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, Top
 from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
+
+HEALTH = Path(__file__).parents[2] / "docs" / "health.md"
 
 
 @pytest.fixture
@@ -116,6 +122,29 @@ async def test_commits_are_synced_and_the_file_bears_its_name(log: SqliteLog, pa
         assert connection.pragma("application_id").to_bytes(4, "big") == b"TFLG"
     synchronous = await log._worker.ask(lambda file: file._connection.pragma("synchronous"))
     assert synchronous == 2
+
+
+async def test_a_copy_that_is_made_as_the_document_says_of_a_log_in_use_is_the_same_log(path: Path) -> None:
+    (command,) = re.findall(r"```sh\n(.*?)\n```", HEALTH.read_text(), re.DOTALL)
+    log, copy = await SqliteLog.open(path.with_name("topicfold.db")), path.with_name("copy.db")
+    log.append(0, b"x", never)
+    await Following(log).seen(1)
+    own = command.replace("python3", shlex.quote(sys.executable), 1)
+    await asyncio.to_thread(subprocess.run, own, shell=True, cwd=path.parent, check=True)
+    await log.close()
+    opened = await SqliteLog.open(copy)
+    assert [entry.value for entry in await opened.read(0, 0, 10)] == [b"x"]
+    with apsw.Connection(str(copy)) as connection:
+        assert connection.pragma("journal_mode") == "wal"
+    await opened.close()
+
+
+async def test_a_file_copied_without_its_write_ahead_log_is_no_empty_file(log: SqliteLog, path: Path) -> None:
+    copy = path.with_name("copy.db")
+    await asyncio.to_thread(shutil.copyfile, path, copy)
+    with apsw.Connection(str(copy)) as connection:
+        assert connection.pragma("application_id").to_bytes(4, "big") == b"TFLG"
+        assert connection.execute("SELECT count(*) FROM partitions").get == log.partitions
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -230,9 +230,14 @@ class SqliteFile:
         ]
 
     def _prepare(self, path: Path, partitions: int) -> None:
-        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it."""
-        if not self._is_ours(path):
-            self._keep_write_ahead_log()
+        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it.
+
+        New tables go into the file itself at once: a copy of it without its write-ahead log is this log, if an old one.
+        """
+        is_made = self._is_ours(path)
+        # A copy that SQLite makes has none.
+        self._keep_write_ahead_log()
+        if not is_made:
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
                 if not self._is_ours(path):
@@ -243,6 +248,9 @@ class SqliteFile:
                     self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     self._connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._connection.execute("COMMIT")
+            # Where another process is at it, that does.
+            with suppress(apsw.BusyError):
+                self._connection.wal_checkpoint()
         self._connection.execute("PRAGMA synchronous = FULL")
 
     def _keep_write_ahead_log(self) -> None:
