@@ -197,9 +197,10 @@ class _ClusterFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         report = self._upkeep.report
-        yield GaugeMetricFamily(
-            "topicfold_cluster_reachable", "Whether the Kafka cluster answered last.", value=bool(report.is_reachable)
-        )
+        if report.is_reachable is not None:
+            yield GaugeMetricFamily(
+                "topicfold_cluster_reachable", "Whether the Kafka cluster answered last.", value=report.is_reachable
+            )
         topics = GaugeMetricFamily(
             "topicfold_cluster_topics", "Topics, by how record and Kafka topic agree.", labels=("state",)
         )

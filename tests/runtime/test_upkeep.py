@@ -56,8 +56,9 @@ async def test_a_node_that_only_adopts_makes_and_ends_records_and_no_more(node: 
     assert node.cluster.partitions() == {"orders": 3}
 
 
-async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode) -> None:
-    upkeep = upkeep_of(node, follows=True)
+@pytest.mark.parametrize("follows", [True, False])
+async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode, follows: bool) -> None:
+    upkeep = upkeep_of(node, follows=follows)
     assert upkeep.report.is_reachable is None
     node.cluster.is_reachable = False
     with structlog.testing.capture_logs() as lines:

@@ -124,6 +124,13 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
 
 
+async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again(orders: RestNode) -> None:
+    await orders.node.engine.log.delete_before(PARTITION, 2)
+    (warning,) = (await orders.get(DOCTOR))["warnings"]
+    assert "no snapshot is named: this node cannot start again" in warning["what"]
+    assert "--snapshot DIR" in warning["next"]
+
+
 async def test_a_setting_that_cannot_be_better_here_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:
     few = SettingProblem("replication.factor", "1", "3", False, "add replicas", is_advice=True)
     orders.node.engine.freshness.problems = (few,)

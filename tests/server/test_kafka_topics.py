@@ -111,6 +111,7 @@ async def test_health_and_metrics_tell_how_records_and_cluster_agree_without_a_n
     await cluster.create("secret", 3)
     async with told_of(cluster, follows=True) as (rest, upkeep):
         assert (await rest.get("/readyz?verbose"))["cluster"]["reachable"] is None
+        assert "topicfold_cluster_reachable" not in (await rest.send("GET", "/metrics")).text
         await upkeep.run_once()
         await cluster.delete("secret")
         await upkeep.run_once()

@@ -60,6 +60,14 @@ class KafkaCluster:
         """Where the cluster is."""
         return self._bootstrap
 
+    async def reach(self) -> None:
+        """Return if a broker answers.
+
+        Raises:
+            ClusterUnavailable: none does in time.
+        """
+        await self._done("", self._open().describe_cluster(request_timeout=self._answer_seconds), "Describe")
+
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name, internal ones too, without their ids.
 

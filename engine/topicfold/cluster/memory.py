@@ -40,6 +40,14 @@ class MemoryCluster:
         """Say that it is in memory."""
         return "memory"
 
+    async def reach(self) -> None:
+        """Return if it is to answer.
+
+        Raises:
+            ClusterUnavailable: told not to.
+        """
+        self._require_reachable()
+
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name.
 

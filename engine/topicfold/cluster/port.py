@@ -39,6 +39,14 @@ class Cluster(Protocol):
         """Where the cluster is."""
         ...
 
+    async def reach(self) -> None:
+        """Return if the cluster answers.
+
+        Raises:
+            ClusterUnavailable: no answer.
+        """
+        ...
+
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name, internal ones too, without their ids.
 

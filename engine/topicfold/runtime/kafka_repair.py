@@ -27,8 +27,8 @@ class KafkaRepair:
         self._waiting: dict[str, tuple[Pending, int]] = {}
         self._told: dict[str, str] = {}
 
-    async def run(self) -> bool:
-        """Finish what has waited since the last run, one topic after another; return whether Kafka was asked.
+    async def run(self) -> None:
+        """Finish what has waited since the last run, one topic after another.
 
         Raises:
             ClusterUnavailable: Kafka cannot be reached; what it merely does not allow, or not show yet, is told and
@@ -39,7 +39,6 @@ class KafkaRepair:
         due = {name: waiting[0].step for name, waiting in self._waiting.items() if before.get(name) == waiting}
         for name, step in due.items():
             await self._finish(name, step)
-        return bool(due)
 
     async def _finish(self, name: str, step: Step) -> None:
         try:

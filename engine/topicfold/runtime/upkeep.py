@@ -36,7 +36,7 @@ class UpkeepOptions:
 
 @dataclass(frozen=True, slots=True)
 class UpkeepReport:
-    """How things are between records and cluster. `is_reachable` None: Kafka was not asked yet.
+    """How things are between records and cluster. `is_reachable` None: Kafka was not asked yet, or need not be.
 
     `counts` are of topics: `waiting` for a step in Kafka, and, where the cluster is followed, `present` in both,
     `missing` in Kafka, with `fewer_partitions` there, and `not_adopted` because they can have no record.
@@ -94,11 +94,12 @@ class Upkeep:
     async def run_once(self) -> None:
         """Do once what is to be done; errors are told, not raised."""
         try:
-            if self._repair and await self._repair.run():
-                self._on_answer()
+            await self._cluster.reach()
+            self._on_answer()
+            if self._repair:
+                await self._repair.run()
             if self._follower:
                 await self._follower.look()
-                self._on_answer()
         except ClusterUnavailable as error:
             if self._is_reachable is not False:
                 _log.warning("cluster_unavailable", reason=error.reason, hint=error.hint)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import SnapshotUnreadable, TopicfoldError
+from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
@@ -71,7 +71,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*self._settings(is_advice=True)],
+            warnings=[*self._settings(is_advice=True), *await self._trimmed()],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -133,6 +133,19 @@ class Doctor:
             yield _problem(what, "restart this node: it folds everything anew")
         if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
+
+    async def _trimmed(self) -> list[DiagnosedProblem]:
+        """Return that this node could not start again, where the log lost its beginning and no snapshot is named."""
+        if self.node.settings.snapshot is not None:
+            return []
+        try:
+            starts = await self.node.engine.log.start_offsets()
+        except LogUnavailable:
+            return []
+        if not any(starts.values()):
+            return []
+        what = "the log was trimmed, and no snapshot is named: this node cannot start again"
+        return [_problem(what, "start it with --snapshot DIR, the directory that 'topicfold trim' was told")]
 
     def _settings(self, *, is_advice: bool) -> Iterator[DiagnosedProblem]:
         verb = "should" if is_advice else "must"
