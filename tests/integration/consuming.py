@@ -45,10 +45,10 @@ class Topics:
         """Delete a topic."""
         self._admin.delete_topics([name])[name].result(60)
 
-    def produce(self, name: str, *values: str) -> None:
-        """Return when all these records are in the topic."""
+    def produce(self, name: str, *values: str | None) -> None:
+        """Return when all these records are in the topic; None makes one without a value."""
         for value in values:
-            self._producer.produce(name, value.encode(), on_delivery=_delivered)
+            self._producer.produce(name, None if value is None else value.encode(), on_delivery=_delivered)
         assert self._producer.flush(60) == 0
 
     def conf(self, group: str = "", **more: Any) -> dict[str, Any]:

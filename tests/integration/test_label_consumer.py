@@ -116,6 +116,16 @@ def test_told_otherwise_a_topic_is_read_from_its_end(place: Place) -> None:
         assert set(read_all(consumer, later)) == set(later)
 
 
+def test_records_that_are_empty_or_have_no_value_are_records(place: Place) -> None:
+    place.make("orders", team="pay")
+    values = ["first", None, "", "last"]
+    place.topics.produce(place.kafka("orders"), *values)
+    with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as consumer:
+        read = [consumer.poll(60) for _ in values]
+    found = [message.value() for message in read if message is not None]
+    assert Counter(found) == Counter(None if value is None else value.encode() for value in values)
+
+
 def test_consume_returns_records_of_several_topics_at_once(place: Place) -> None:
     values = place.make("orders", 3, team="pay") + place.make("refunds", 3, team="pay")
     with LabelConsumer(place.topics.conf(), "team=pay", client=place.client) as consumer:

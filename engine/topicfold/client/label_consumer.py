@@ -155,7 +155,8 @@ class LabelConsumer(PassedOn):
             with self._polling:
                 self._require_open()
                 self._tend()
-                if message := self._subscribed.poll(seconds):
+                # One without a value is false.
+                if (message := self._subscribed.poll(seconds)) is not None:
                     return message
         return None
 

@@ -120,7 +120,8 @@ class SubscribedConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
-        return next(iter(self._for_caller([message] if (message := self._kafka.poll(seconds)) else [])), None)
+        message = self._kafka.poll(seconds)
+        return None if message is None else next(iter(self._for_caller([message])), None)
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
