@@ -277,6 +277,22 @@ async def test_a_file_that_cannot_be_written_is_told_for_as_long_as_that_is_so(
     assert await log.end_offsets() == dict.fromkeys(range(3), 0)
 
 
+async def test_a_full_disk_is_told_until_there_is_room(log: SqliteLog) -> None:
+    async def limit(pages: int) -> None:
+        await log._worker.ask(lambda file: file._connection.pragma("max_page_count", pages))
+
+    failures = asyncio.Queue[TopicfoldError]()
+    await limit(1)
+    log.append(0, bytes(100_000), failures.put_nowait)
+    assert isinstance(await failures.get(), LogFull)
+    (problem,) = await log.check_settings()
+    assert (problem.setting, problem.found) == ("disk", "full")
+    await limit(1_000)
+    assert await log.check_settings() == ()
+    assert await log.end_offsets() == dict.fromkeys(range(3), 0)
+    assert await log._worker.ask(lambda file: file._connection.execute("SELECT count(*) FROM records").get) == 0
+
+
 async def test_a_read_that_fails_for_a_moment_is_tried_again(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:
     log.append(0, b"x", never)
     await log.end_offsets()

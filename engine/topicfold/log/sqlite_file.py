@@ -51,6 +51,9 @@ _WHOSE = """
 SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 FROM pragma_application_id, pragma_user_version
 """
+_TRIED_BYTES = 16 * 1024
+_TRY = "INSERT OR REPLACE INTO records VALUES (-1, 0, zeroblob(?))"
+_UNDO_TRY = "DELETE FROM records WHERE partition = -1"
 _SELECT = "SELECT partition, offset, value FROM records WHERE partition = ? AND offset >= ? ORDER BY offset LIMIT ?"
 
 
@@ -135,14 +138,18 @@ class SqliteFile:
         return floor
 
     def require_writable(self) -> None:
-        """Return if a transaction can be written, which changes nothing.
+        """Return if a change can be written: one of no partition is, and is removed again.
+
+        SQLite does not write what is as it was, and so would not notice that there is no room.
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
             WrongLog: the file is damaged, deleted or replaced.
         """
         with self._transaction():
-            self._connection.execute("UPDATE partitions SET next_offset = next_offset WHERE partition = 0")
+            self._connection.execute(_TRY, (_TRIED_BYTES,))
+        with self._transaction():
+            self._connection.execute(_UNDO_TRY)
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
