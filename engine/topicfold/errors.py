@@ -247,7 +247,7 @@ class Unauthenticated(FixRequest):
     """The request does not say who asks, or does not prove it."""
 
     code = "unauthenticated"
-    default_hint = "Send Authorization: Bearer TOKEN, with a token that this server takes."
+    default_hint = "Get a token or a certificate that this server takes."
 
 
 class Forbidden(FixRequest):

@@ -74,6 +74,14 @@ def test_whoever_does_not_say_who_they_are_ends_with_5_and_is_told_how(run: Run)
     assert "--token-file" in done.err
 
 
+def test_whoever_sends_a_token_that_is_not_taken_is_not_told_to_send_one(run: Run) -> None:
+    done = run("topics", "create", "orders", "--token", "wrong")
+    assert (done.code, done.err.splitlines()) == (
+        5,
+        ["error: the token is not known here", "hint: Get a token or a certificate that this server takes."],
+    )
+
+
 def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
     done = run("topics", "create", "orders", "--token", "other")
     assert done.code == 5

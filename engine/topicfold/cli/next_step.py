@@ -51,7 +51,6 @@ _NEXT_STEP: Mapping[str, str] = {
     "invalid_pattern": "'*' is the whole of a segment; give --regex {expression} instead of --match",
     "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
-    "unauthenticated": "say who asks with --token-file FILE or --client-cert-file FILE",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
     "outcome_unknown": "topicfold operations get {operation}",
     "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
@@ -62,6 +61,9 @@ _NEXT_STEP: Mapping[str, str] = {
 SPOKEN_HERE: Mapping[str, str] = {
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
     "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
+    "Send Authorization: Bearer TOKEN, with a token that this server takes.": (
+        "say who asks with --token-file FILE or --client-cert-file FILE"
+    ),
     "The history shows both.": "topicfold history {topic}",
     "The history shows offsets.": "topicfold history {topic}",
     "If it is the server that is meant, name who signed its certificate: tls_ca_file": (

@@ -22,6 +22,7 @@ MAX_REMEMBERED = 10_000
 _AUTHORIZATION = b"authorization"
 _NOBODY = "Need to authenticate to perform the request"
 """Pulsar's words."""
+_SAYING_WHO = "Send Authorization: Bearer TOKEN, with a token that this server takes."
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 
@@ -75,7 +76,9 @@ class Authenticator:
             return known
         header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
         if header is None:
-            raise Unauthenticated(_NOBODY if peer_of(scope).certified is None else "the certificate has expired")
+            if peer_of(scope).certified is not None:
+                raise Unauthenticated("the certificate has expired", hint="Get a new certificate.")
+            raise Unauthenticated(_NOBODY, hint=_SAYING_WHO)
         token = _token_in(header)
         if self._verifier is None:
             raise Unauthenticated("the token is not known here")

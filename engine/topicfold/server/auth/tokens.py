@@ -100,9 +100,11 @@ class TokenVerifier:
         if begins is None and not self._takes_no_beginning:
             raise Unauthenticated("the token does not say from when it is valid (claim nbf)")
         if not now < ends + LEEWAY_SECONDS:
-            raise Unauthenticated("the token has expired")
+            raise Unauthenticated("the token has expired", hint="Get a new token.")
         if begins is not None and not begins - LEEWAY_SECONDS <= now:
-            raise Unauthenticated("the token is not valid yet")
+            raise Unauthenticated(
+                "the token is not valid yet", hint="Wait until it is, or see whether a clock is wrong."
+            )
         return ends + LEEWAY_SECONDS
 
     def _check_meant_for_us(self, claims: dict[str, Any]) -> None:
