@@ -68,6 +68,13 @@ def test_a_token_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> No
     assert f"token_file {tmp_path / 'nothing'}: cannot be read" in done.err
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_token_file_that_is_empty_is_named(run: Run, token_file: Path, text: str) -> None:
+    token_file.write_text(text)
+    done = run("tenants", "list", "--token-file", str(token_file))
+    assert (done.code, done.err.splitlines()[0]) == (2, f"error: token_file {token_file}: is empty")
+
+
 def test_whoever_does_not_say_who_they_are_ends_with_5_and_is_told_how(run: Run) -> None:
     done = run("topics", "create", "orders")
     assert done.code == 5

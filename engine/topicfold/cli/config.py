@@ -225,7 +225,7 @@ def token_of(config: Config) -> str | Callable[[], str]:
     It stands in a setting or in a file that a setting names; the one that is said closer to the command holds.
 
     Raises:
-        BadSetting: both are said in the same place; when it is read, that the file cannot be.
+        BadSetting: both are said in the same place; when it is read, that the file cannot be, or is empty.
     """
     token, file = config.settings["token"], config.settings["token_file"]
     if file.value is None or (token.value and token.rank < file.rank):
@@ -237,9 +237,15 @@ def token_of(config: Config) -> str | Callable[[], str]:
 
 def _token_in(file: Path) -> str:
     try:
-        return file.expanduser().read_text(encoding="utf-8").strip()
+        token = file.expanduser().read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadSetting(f"token_file {file}: cannot be read: {error}") from None
+    if not token:
+        raise BadSetting(
+            f"token_file {file}: is empty",
+            hint="Put the token into it. Where one takes another's place, rename its file over the old one.",
+        )
+    return token
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
