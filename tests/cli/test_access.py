@@ -30,6 +30,35 @@ def test_an_action_that_does_not_exist_is_refused_and_those_that_do_are_named(ru
     assert "'fly' is no action; known are admin, consume" in failed.err
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("tenants", "grant-permission", "public", "-a", "admin", "-r", ""), "role"),
+        (("namespaces", "grant-permission", "public/default", "-a", "admin", "-r", ""), "role"),
+        (("topics", "grant-permission", "orders", "-a", "watch", "-r", ""), "role"),
+        (("namespaces", "revoke-permission", "public/default", "-r", ""), "role"),
+        (("topics", "revoke-permission", "orders", "-r", ""), "role"),
+        (("clusters", "get", ""), "cluster"),
+        (("clusters", "delete", ""), "cluster"),
+        (("namespaces", "remove-property", "public/default", "-k", ""), "key"),
+        (("operations", "get", ""), "operation"),
+    ],
+)
+def test_what_a_path_ends_in_is_not_left_empty(run: Run, words: tuple[str, ...], what: str) -> None:
+    failed = run(*words)
+    assert (failed.code, failed.err.splitlines()) == (
+        2,
+        [f"error: the {what} is empty", f"hint: Name the {what}; is a variable not set?"],
+    )
+
+
+@pytest.mark.parametrize("role", [".", ".."])
+def test_a_role_that_would_make_the_path_one_of_its_namespace_is_refused(run: Run, client: Client, role: str) -> None:
+    failed = run("namespaces", "revoke-permission", "public/default", "-r", role)
+    assert (failed.code, "is no role that a path can name" in failed.err) == (2, True)
+    assert client.list_namespaces("public") == ("public/default",)
+
+
 def test_a_cluster_is_registered_shown_and_forgotten(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("clusters", "create", "west", "--url", "http://west.example.com:8080").err == "created west\n"
     assert run("clusters", "list", "-o", "name").out == "standalone\nwest\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from topicfold.client.answers import Written
 from topicfold.client.call import Answer, Call, ChangeOptions, change, names_in
-from topicfold.client.paths import namespace_path, segment, tenant_path, topic_path
+from topicfold.client.paths import given_segment, namespace_path, tenant_path, topic_path
 
 Grants = dict[str, tuple[str, ...]]
 """Actions that each role may do, by role."""
@@ -85,12 +85,12 @@ def _permissions(path: str) -> Call[Grants]:
 
 
 def _grant(path: str, role: str, actions: Iterable[str], o: ChangeOptions) -> Call[Written]:
-    return change("POST", f"{path}/permissions/{segment(role)}", o, body=list(actions))
+    return change("POST", f"{path}/permissions/{given_segment('role', role)}", o, body=list(actions))
 
 
 def _revoke(path: str, role: str, o: ChangeOptions) -> Call[Written]:
-    return change("DELETE", f"{path}/permissions/{segment(role)}", o)
+    return change("DELETE", f"{path}/permissions/{given_segment('role', role)}", o)
 
 
 def _cluster_path(cluster: str) -> str:
-    return f"/admin/v2/clusters/{segment(cluster)}"
+    return f"/admin/v2/clusters/{given_segment('cluster', cluster)}"

@@ -22,6 +22,7 @@ from topicfold.client.call import (
 from topicfold.client.find_calls import Asked, pairs
 from topicfold.client.paths import (
     domain_query,
+    given_segment,
     namespace_path,
     native_topic_path,
     path_of,
@@ -215,7 +216,8 @@ def delete_property(topic: str, key: str, o: ChangeOptions) -> Call[Written]:
 
 def get_operation(operation: str) -> Call[Operation]:
     """Ask what became of a change."""
-    return Call("GET", f"/api/v1/operations/{segment(operation)}", lambda answer: Operation.of(answer.body))
+    path = f"/api/v1/operations/{given_segment('operation', operation)}"
+    return Call("GET", path, lambda answer: Operation.of(answer.body))
 
 
 def get_version() -> Call[ServerVersion]:

@@ -8,7 +8,7 @@ from typing import Unpack
 from topicfold.client.answers import Written
 from topicfold.client.call import Call, ChangeOptions, change
 from topicfold.client.declaring import asks
-from topicfold.client.paths import namespace_path, segment
+from topicfold.client.paths import given_segment, namespace_path
 
 
 class NamespacePropertyCalls:
@@ -29,7 +29,7 @@ class NamespacePropertyCalls:
     @asks
     def remove_namespace_property(self, namespace: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove a property of a namespace; it is no error if there is none."""
-        return change("DELETE", f"{namespace_path(namespace)}/property/{segment(key)}", options)
+        return change("DELETE", f"{namespace_path(namespace)}/property/{given_segment('key', key)}", options)
 
     @asks
     def clear_namespace_properties(self, namespace: str, **options: Unpack[ChangeOptions]) -> Call[Written]:

@@ -1,6 +1,6 @@
 """Where tenants, namespaces and topics are found: their paths under `/admin/v2` and `/api/v1`.
 
-Every function raises `InvalidName` for a name that breaks the rules.
+Every function of a tenant, a namespace or a topic raises `InvalidName` for a name that breaks the rules.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from topicfold.client.call import Query
+from topicfold.errors import InvalidRequest
 from topicfold.model.names import PERSISTENT, check_tenant, parse_namespace, parse_topic
 
 
@@ -42,6 +43,19 @@ def domain_query(topic: str) -> Query:
 def path_of(namespace: str) -> str:
     """Return the segments that name a namespace."""
     return "/".join(segment(part) for part in namespace.split("/"))
+
+
+def given_segment(what: str, text: str) -> str:
+    """Return `text`, the `what` that somebody gave, as one segment of a path.
+
+    Raises:
+        InvalidRequest: it is empty, or means a directory; the path would be that of something else.
+    """
+    if not text:
+        raise InvalidRequest(f"the {what} is empty", hint=f"Name the {what}; is a variable not set?")
+    if text in (".", ".."):
+        raise InvalidRequest(f"{text!r} is no {what} that a path can name", hint="Choose another name.")
+    return segment(text)
 
 
 def segment(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from topicfold.client.answers import Written
 from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, mapping_in
-from topicfold.client.paths import domain_query, namespace_path, native_topic_path, segment, topic_path
+from topicfold.client.paths import domain_query, given_segment, namespace_path, native_topic_path, topic_path
 from topicfold.errors import InvalidRequest
 from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source, TopicRoute
 from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE
@@ -140,9 +140,11 @@ def _namespace_route(policy: Policy) -> NamespaceRoute:
 def _topic_policy_path(topic: str, policy: Policy, entry: str | None, read_path: str = "") -> str:
     """Return the path of a policy; of one that has a place for an entry in it, that of the entry."""
     path = read_path or policy.topic.path
-    if "{" in path and not entry:
+    if "{" not in path:
+        return f"{topic_path(topic)}/{path}"
+    if not entry:
         raise InvalidRequest(f"{policy.name} is set entry by entry", hint="Name the entry.")
-    return f"{topic_path(topic)}/{_PLACE.sub(segment(entry or ''), path)}"
+    return f"{topic_path(topic)}/{_PLACE.sub(given_segment('entry', entry), path)}"
 
 
 def _quota_type(policy: Policy, entry: str | None) -> Query:
