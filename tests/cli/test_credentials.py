@@ -96,6 +96,31 @@ def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
     assert "manage-topics" in done.err.splitlines()[1]
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("topics", "list"), "namespaces grant-permission public/default --role somebody --actions list-topics"),
+        (
+            ("topics", "create", "new"),
+            "namespaces grant-permission public/default --role somebody --actions manage-topics",
+        ),
+        (("namespaces", "create", "public/new"), "tenants grant-permission public --role somebody --actions admin"),
+        (
+            ("topics", "delete", "orders"),
+            "topics grant-permission persistent://public/default/orders --role somebody --actions manage-topics",
+        ),
+    ],
+)
+def test_what_grants_the_right_that_is_lacking_is_a_command_to_copy(
+    run: Run, words: tuple[str, ...], meant: str
+) -> None:
+    run("topics", "create", "orders", "--token", "s3cret")
+    hint = run(*words, "--token", "other").err.splitlines()[1]
+    assert hint.partition("topicfold ")[2] == meant
+    assert run(*meant.split(), "--token", "s3cret").code == 0
+    assert run(*words, "--token", "other").code == 0
+
+
 def test_a_token_is_never_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPICFOLD_TOKEN", "s3cret")
     for command in (("config", "view"), ("tenants", "list", "--debug"), ("topics", "get", "nothing", "--debug")):

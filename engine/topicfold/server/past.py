@@ -13,10 +13,13 @@ from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
 from topicfold.model.events import AggregateKind
+from topicfold.model.permissions import Permission
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
 from topicfold.runtime.past import PastNamespace
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.server.auth.principal import principal_of
+from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.times import TIME_HINT, time_ms_in
@@ -49,7 +52,7 @@ async def found_then(
         if node.listable(request, namespace) is not None:
             raise Forbidden(
                 f"the past of {namespace} is for those who may list all of its topics",
-                hint="An admin of the namespace can grant list-topics: topicfold namespaces grant-permission --help",
+                hint=remedy_on("namespace", namespace, principal_of(request.scope), Permission.LIST_TOPICS),
             )
     revision = place.revision if place else await _revision(node, at, set(partitions.values()))
     missing = set(partitions.values()) - revision.positions.keys()

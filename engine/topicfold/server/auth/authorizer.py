@@ -20,6 +20,7 @@ from topicfold.model.permissions import Access, Need, Permission, Right, Scope
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
 from topicfold.server.auth.principal import Principal, principal_of
+from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.auth.rights import Rights, Roles
 from topicfold.server.auth.viewer import Viewer
 from topicfold.server.paths import namespaces_in, tenant_in, topic_in
@@ -84,7 +85,8 @@ class Authorizer:
         places = _places(request, needs.scope)
         for place in places:
             if not await self._has(principal.roles, needs, place):
-                raise Forbidden(_refusal(principal, needs, places, request, policy), hint=_remedy(needs))
+                hint = _remedy(principal, needs, places, request.method)
+                raise Forbidden(_refusal(principal, needs, places, request, policy), hint=hint)
 
     def listable(self, request: Request, namespace: str) -> BitMap | None:
         """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
@@ -193,9 +195,15 @@ def _owners(scope: Scope, place: Place) -> Sequence[str]:
     return [place] if scope is Scope.TENANT else [place.partition("/")[0], place]
 
 
-def _remedy(right: Right) -> str:
-    scope = right.scope.name.lower()
-    return f"An admin of the {scope} can grant {right.permission.value}: topicfold {scope}s grant-permission --help"
+def _remedy(principal: Principal, right: Right, places: Sequence[Place], method: str) -> str:
+    """Return who can grant `right`, and how; never where of several places. A topic to be made bears no grants yet."""
+    if len(places) > 1:
+        scope = right.scope.name.lower()
+        return f"An admin of the {scope} can grant {right.permission.value}: topicfold {scope}s grant-permission --help"
+    place = places[0]
+    if isinstance(place, TopicName) and method == "PUT":
+        return remedy_on("namespace", place.namespace, principal, right.permission)
+    return remedy_on(right.scope.name.lower(), str(place), principal, right.permission)
 
 
 def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:
