@@ -89,6 +89,7 @@ def _confirm(session: Session, topic: str, to: str) -> str:
 
     Raises:
         InvalidRequest: they said no, or nobody can be asked.
+        Exit: they pressed Ctrl-C.
         TopicfoldError: the server would refuse it.
     """
     if not is_somebody_there():
@@ -103,7 +104,7 @@ def _confirm(session: Session, topic: str, to: str) -> str:
         for row in _rows(entry):
             sys.stderr.write(f"  {'  '.join(cell for cell in row if cell)}\n")
     count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
-    require_yes(f"This undoes {count} {topic}; partitions and grants stay.")
+    require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
     return entries[0].etag if entries else ""
 
 

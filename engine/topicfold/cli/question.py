@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from topicfold.cli.exit_codes import ExitCode
 from topicfold.errors import InvalidRequest
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -21,7 +22,8 @@ def require_yes(consequence: str) -> None:
     """Say what will happen, and return once somebody said yes to it.
 
     Raises:
-        InvalidRequest: they said anything else, or pressed Ctrl-C.
+        InvalidRequest: they said anything else.
+        Exit: they pressed Ctrl-C; not as an interrupt, after which a change may be applied.
     """
     sys.stderr.write(f"{consequence} Go on? [y/N] ")
     sys.stderr.flush()
@@ -30,10 +32,11 @@ def require_yes(consequence: str) -> None:
 
 
 def _says_yes() -> bool:
+    """Raises Exit: they pressed Ctrl-C."""
     try:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return False
+        sys.stderr.write("\ninterrupted; nothing was changed\n")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     except UnicodeDecodeError:
         return False
