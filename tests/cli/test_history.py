@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,17 @@ def test_a_deleted_topic_has_a_history_and_older_versions(run: Run, orders: list
     assert json.loads(run("topics", "get", "orders", "--at", orders[1], "-o", "json").out)["labels"]["tier"] == "gold"
     assert run("topics", "get-custom-labels", "orders", "--at", orders[0]).out.splitlines()[1:] == ["tier  lead"]
     assert run("topics", "get", "orders").code == 3
+
+
+def test_a_history_that_ends_at_a_gap_names_what_knows_more(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = replace(client.history("orders"), gap="at offset 3, the log begins later")
+    monkeypatch.setattr(Client, "history", lambda *_, **__: page)
+    assert run("history", "orders").err.splitlines() == [
+        "warning: what happened before cannot be told: at offset 3, the log begins later",
+        "hint: where a snapshot has it, start the server with --snapshot DIR",
+    ]
 
 
 def test_a_rollback_is_done_without_a_question_if_told_so(run: Run, orders: list[str], client: Client) -> None:

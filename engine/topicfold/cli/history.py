@@ -51,7 +51,10 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     rows = [row for entry in entries for row in _rows(entry)]
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
-        session.output.warning(f"what happened before cannot be told: {gap}")
+        session.output.warning(
+            f"what happened before cannot be told: {gap}",
+            "where a snapshot has it, start the server with --snapshot DIR",
+        )
     if has_more:
         session.output.note(f"there are older changes; --limit {limit * 2} shows more")
 
