@@ -89,6 +89,20 @@ def test_a_history_that_ends_at_a_gap_names_what_knows_more(
     ]
 
 
+def test_going_back_with_a_topic_that_was_deleted_begins_with_making_it_again(
+    run: Run, orders: list[str], client: Client
+) -> None:
+    client.delete_topic("orders")
+    refused = run("rollback", "orders", "--to", orders[1], "--yes")
+    assert (refused.code, refused.err.splitlines()[1]) == (
+        3,
+        "hint: if it was deleted, make it again, then roll back: topicfold topics create orders",
+    )
+    assert run("topics", "create", "orders").code == 0
+    assert run("rollback", "orders", "--to", orders[1], "--yes").code == 0
+    assert client.get_labels("orders") == {"tier": "gold", "team": "pay"}
+
+
 def test_a_rollback_is_done_without_a_question_if_told_so(run: Run, orders: list[str], client: Client) -> None:
     done = run("rollback", "orders", "--to", orders[0], "--yes", "--reason", "wrong tier")
     assert (done.code, done.err) == (0, f"rolled back {ORDERS}\n")

@@ -17,6 +17,7 @@ _START_OVER = (
     "delete the topic if there is one, its labels and messages go with it; then "
     "topicfold topics create-partitioned-topic {topic} --partitions {partitions}"
 )
+_MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"
 
 # By code, and the command without its program.
 _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
@@ -41,6 +42,7 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("already_exists", "clusters create"): "topicfold clusters get {cluster}",
     ("already_exists", "tenants create"): "topicfold tenants update {tenant} --help says how to change it",
     ("precondition_failed", "tenants update"): "topicfold tenants get {tenant}, then try again with its ETag",
+    ("topic_not_found", "rollback"): _MAKE_AGAIN,
     ("precondition_failed", "rollback"): "topicfold history {topic}, then try again",
 }
 _NEXT_STEP: Mapping[str, str] = {
