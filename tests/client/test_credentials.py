@@ -115,6 +115,14 @@ def test_a_server_whose_certificate_has_expired_is_said_to_need_a_new_one(author
         assert refused.value.hint == "The server needs a new certificate."
 
 
+def test_a_certificate_of_other_names_is_told_from_one_that_nobody_vouches_for(authority: Authority) -> None:
+    certificate, key = authority.sign("elsewhere")
+    with serving(tls_cert_file=certificate, tls_key_file=key) as (url,):
+        with Client(url, tls_ca_file=authority.file) as client, pytest.raises(ServerUnreachable) as refused:
+            client.list_tenants()
+        assert refused.value.hint.startswith("Use a name that the certificate has")
+
+
 def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authority) -> None:
     certificate, key = authority.sign("root")
     for name, files in {

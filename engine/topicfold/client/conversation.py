@@ -28,6 +28,7 @@ _MAX_DOUBLINGS = 60
 # OpenSSL's words.
 _NOT_TRUSTED = "certificate verify failed"
 _EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
+_OF_OTHER_NAMES = "certificate is not valid for"
 # OpenSSL's names, by version, for an answer that is plain HTTP.
 _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
 
@@ -137,6 +138,8 @@ def _tls_hint(url: str, reason: str) -> str | None:
         return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
     if _EXPIRED_THERE in reason:
         return "The server needs a new certificate."
+    if _OF_OTHER_NAMES in reason:
+        return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
     if _NOT_TRUSTED in reason:
         return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
     return None
