@@ -286,6 +286,28 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "serve --kafka",
+        "serve --kafka b:9092 --cluster-bootstrap",
+        "compact --once --snapshot s --kafka",
+        "trim --snapshot s --kafka",
+        "enforce --kafka",
+        "consume -l a=b --bootstrap",
+        "import kafka --bootstrap",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["http://", "https://"])
+def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str) -> None:
+    ran = bare_run(*words.split(), f"{scheme}127.0.0.1:9092")
+    option = words.split()[-1]
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        2,
+        f"error: Invalid value for '{option}': write HOST:PORT, without {scheme}",
+    )
+
+
+@pytest.mark.parametrize(
     "option", ["--url", "--token-file", "--tls-ca-file", "--client-cert-file", "--client-key-file"]
 )
 def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: str) -> None:

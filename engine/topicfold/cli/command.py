@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
-_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", "HOST:PORT", "GROUP", "URL"})
+_BROKER = "HOST:PORT"
+_HTTP = re.compile("https?://", re.IGNORECASE)
+_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL"})
 """Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in."""
 
 
@@ -49,14 +52,25 @@ class _Command(TyperCommand):
         """Read the arguments.
 
         Raises:
-            BadParameter: a place is the empty text.
+            BadParameter: a place is the empty text, or that of a broker is a URL.
         """
         texts, _, _ = self.make_parser(ctx).parse_args(list(args))
         for param in self.params:
-            given = texts.get(param.name, ()) if getattr(param, "metavar", None) in _PLACES else ()
-            if not all(map(str.strip, [given] if isinstance(given, str) else given)):
-                raise typer.BadParameter("it must not be empty", ctx, param)  # type: ignore[arg-type]  # Typer's
+            metavar = getattr(param, "metavar", None)
+            given = texts.get(param.name, ()) if metavar in _PLACES else ()
+            if wrong := _wrong_with(metavar, [given] if isinstance(given, str) else given):
+                raise typer.BadParameter(wrong, ctx, param)  # type: ignore[arg-type]  # Typer's
         return super().parse_args(ctx, args)
+
+
+def _wrong_with(metavar: str | None, places: Iterable[str]) -> str:
+    """Return what is wrong with the places that were given, "" where nothing is."""
+    for place in map(str.strip, places):
+        if not place:
+            return "it must not be empty"
+        if metavar == _BROKER and (url := _HTTP.match(place)):
+            return f"write {_BROKER}, without {url[0]}"
+    return ""
 
 
 def _keyword_only(function: Callable[..., None]) -> list[inspect.Parameter]:
