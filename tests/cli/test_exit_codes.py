@@ -176,6 +176,17 @@ def test_an_unknown_outcome_says_which_operation_to_ask_for(run: Run, monkeypatc
     assert "topicfold operations get ab12" in failed.err
 
 
+@pytest.mark.parametrize(
+    ("hint", "told"), [(None, "try again in a few seconds; topicfold doctor tells more"), ("Set x.", "Set x.")]
+)
+def test_a_log_that_is_away_is_told_of_by_doctor(
+    run: Run, monkeypatch: pytest.MonkeyPatch, hint: str | None, told: str
+) -> None:
+    fail_with(monkeypatch, errors.LogUnavailable("the log cannot be reached; the change is not applied", hint=hint))
+    failed = run("topics", "create", "orders")
+    assert (failed.code, failed.err.splitlines()[1]) == (6, f"hint: {told}")
+
+
 def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(monkeypatch, AnswerLost("cut", url="http://h", idempotency_key="k1"))
     assert "--idempotency-key k1" in run("topics", "create", "orders").err

@@ -54,6 +54,7 @@ _NEXT_STEP: Mapping[str, str] = {
     "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
+    "log_unavailable": "try again in a few seconds; topicfold doctor tells more",
     "outcome_unknown": "topicfold operations get {operation}",
     "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
     "precondition_failed": "topicfold topics get {topic}, then try again with its ETag",
