@@ -96,6 +96,13 @@ def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
     assert "manage-topics" in done.err.splitlines()[1]
 
 
+@pytest.mark.parametrize("words", [(), ("-l", "team=pay"), ("--at", "0s")])
+def test_whoever_may_know_of_no_namespace_is_told_so(run: Run, words: tuple[str, ...]) -> None:
+    listed = run("topics", "list", "-A", *words, "--token", "other")
+    assert (listed.code, listed.out) == (0, "")
+    assert listed.err == "there are no namespaces, or none that you may know of\n"
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

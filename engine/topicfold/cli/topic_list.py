@@ -128,13 +128,20 @@ def list_topics(
     )
     if not topics:
         when = "" if at is None else f" at {at}"
-        session.output.note(f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}")
-        if selector and at is None:
+        session.output.note(_nothing(places, when, is_filtered))
+        if selector and at is None and places:
             named = [] if places == [DEFAULT_NAMESPACE] else places
             where = " -A" if all_namespaces else "".join(f" -n {place}" for place in named)
             session.output.note(f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds")
     if is_cut:
         session.output.note("there are more; without --limit all are shown")
+
+
+def _nothing(places: Sequence[str], when: str, is_filtered: bool) -> str:
+    """Return what to say where no topic was found."""
+    if not places:
+        return "there are no namespaces, or none that you may know of"
+    return f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}"
 
 
 def _refuse_unwatchable(properties: Mapping[str, str], limit: int | None, at: str | None) -> None:
