@@ -124,6 +124,24 @@ def test_of_a_namespace_that_was_not_there_yet_it_is_said_since_when_anything_is
     assert (refused.code, refused.err.splitlines()[1].startswith("hint: What is known of it begins at 20")) == (3, True)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "wrong"),
+    [
+        ("--reason", "a\nb", " holds characters"),
+        ("--idempotency-key", "", ": expected 1 to 255"),
+        ("--idempotency-key", "ä", ": '\\xe4' holds characters"),
+        ("--if-match", "ä", ": "),
+        ("--if-match", 'a"b', " "),
+    ],
+)
+def test_what_is_wrong_with_an_option_names_it_and_no_header(
+    run: Run, client: Client, option: str, value: str, wrong: str
+) -> None:
+    client.create_topic("orders")
+    failed = run("topics", "delete", "orders", option, value)
+    assert (failed.code, failed.err.startswith(f"error: {option}{wrong}")) == (2, True), failed.err
+
+
 def test_a_second_creation_is_a_conflict(run: Run) -> None:
     run("topics", "create", "orders")
     assert run("topics", "create", "orders").code == 4

@@ -29,7 +29,7 @@ from topicfold.cli.config import (
     unknown_variables,
 )
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
-from topicfold.cli.next_step import next_step
+from topicfold.cli.next_step import next_step, said_here
 from topicfold.cli.output import Output
 from topicfold.cli.session import Session
 from topicfold.errors import BadSetting, TopicfoldError
@@ -221,7 +221,7 @@ def _run(
         session.warn_if_stale()
     except TopicfoldError as error:
         command_name = ctx.command_path.partition(" ")[2]
-        output.failure(error.reason, next_step(error, command_name, given))
+        output.failure(said_here(error.reason), next_step(error, command_name, given))
         raise typer.Exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
         if key := session.changes.get("idempotency_key"):

@@ -5,12 +5,14 @@ Only where one command is the likely next step; elsewhere the error's own hint s
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from topicfold.errors import InvalidName, TopicfoldError, Wait
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
+from topicfold.wire import headers
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
@@ -95,6 +97,25 @@ SPOKEN_HERE: Mapping[str, str] = {
     ),
 }
 """Hints that speak of requests or of Python, and what means the same here."""
+
+
+_OPTIONS: Mapping[str, str] = {
+    headers.CHANGE_REASON: "--reason",
+    headers.IDEMPOTENCY_KEY: "--idempotency-key",
+    headers.IF_MATCH: "--if-match",
+}
+
+
+def said_here(reason: str) -> str:
+    """Return what was wrong, with the option that a header is where it begins with one; elsewhere it may be a name.
+
+    >>> said_here("X-Change-Reason holds characters that cannot be printed")
+    '--reason holds characters that cannot be printed'
+    """
+    for header, option in _OPTIONS.items():
+        if re.match(rf"{header}\b", reason):
+            return option + reason.removeprefix(header)
+    return reason
 
 
 def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> str:
