@@ -78,6 +78,8 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "set-custom-labels", "orders", "--labels", "novalue"], 2, "key=value"),
         (["topics", "list", "--no-such"], 2, "topicfold topics list --help"),
         (["topics", "update-partitioned-topic", "x", "-p", "3"], 4, "create-partitioned-topic x --partitions 3"),
+        (["namespaces", "create", "pay"], 2, "hint: Write tenant/namespace, say public/pay."),
+        (["namespaces", "create", "a b"], 2, "hint: Write tenant/namespace, say public/default."),
         (["tenants", "delete", "public"], 4, "topicfold tenants delete public --force"),
         (["topics", "create", "x", "--idempotency-key", ""], 2, "Leave it out"),
         (["topics", "create", "x", "--reason", "y" * 513], 2, "Shorten it"),

@@ -126,7 +126,7 @@ def parse_namespace(text: str) -> str:
         raise InvalidName(
             f"namespace {_shown(text)}: expected tenant/namespace",
             name=text,
-            hint=f"The default namespace is {DEFAULT_NAMESPACE}.",
+            hint=f"Write tenant/namespace, say {DEFAULT_TENANT}/{text if _PART.fullmatch(text) else 'default'}.",
         )
     check_tenant(parts[0])
     _check_part("namespace", parts[1])
