@@ -12,7 +12,6 @@ from typing import Any
 
 from topicfold.errors import InvalidName, TopicfoldError, Wait
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
-from topicfold.wire import headers
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
@@ -99,20 +98,20 @@ SPOKEN_HERE: Mapping[str, str] = {
 """Hints that speak of requests or of Python, and what means the same here."""
 
 
-_OPTIONS: Mapping[str, str] = {
-    headers.CHANGE_REASON: "--reason",
-    headers.IDEMPOTENCY_KEY: "--idempotency-key",
-    headers.IF_MATCH: "--if-match",
-}
-
-
 def said_here(reason: str) -> str:
     """Return what was wrong, with the option that a header is where it begins with one; elsewhere it may be a name.
 
     >>> said_here("X-Change-Reason holds characters that cannot be printed")
     '--reason holds characters that cannot be printed'
     """
-    for header, option in _OPTIONS.items():
+    from topicfold.wire import headers
+
+    options = {
+        headers.CHANGE_REASON: "--reason",
+        headers.IDEMPOTENCY_KEY: "--idempotency-key",
+        headers.IF_MATCH: "--if-match",
+    }
+    for header, option in options.items():
         if re.match(rf"{header}\b", reason):
             return option + reason.removeprefix(header)
     return reason
