@@ -108,6 +108,12 @@ def test_nothing_is_offered_that_a_shell_would_take_for_more_than_letters(
     assert offered(run, monkeypatch, "topics list --custom-labels 'no") == ["north:b"]
 
 
+def test_nothing_is_offered_that_a_list_would_part(run: Run, monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    client.create_topic("orders", labels={"note": "a,b=c", "north": "b"})
+    assert offered(run, monkeypatch, "topics set-custom-labels orders --labels no") == ["north=b"]
+    assert offered(run, monkeypatch, "topics list --custom-labels no") == ["north:b"]
+
+
 def test_a_closed_port_offers_nothing_and_says_nothing(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

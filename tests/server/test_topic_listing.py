@@ -83,6 +83,9 @@ async def test_all_takes_no_notice_of_properties(listing_by: Open) -> None:
         ("", ALL),
         ("=x,team", ALL),
         ("te%2561m=pay,tier=gold,%25ff=x", ["b"]),
+        ("&property=team%3Dpay&property=tier=gold", ["b"]),
+        ("team=pay&property=tier=lead", ["c-partition-0", "c-partition-1"]),
+        ("&property=team=pay,tier=gold", []),
     ],
 )
 async def test_by_properties_lists_what_bears_them_all_as_properties_or_labels(
@@ -90,6 +93,12 @@ async def test_by_properties_lists_what_bears_them_all_as_properties_or_labels(
 ) -> None:
     rest = await listing_by("by-properties")
     assert await rest.get(f"{PATH}?properties={properties}") == full(*expected)
+
+
+@pytest.mark.parametrize("text", ["team", "", "=pay"])
+async def test_a_property_that_is_no_pair_is_refused_and_not_everything_listed(listing_by: Open, text: str) -> None:
+    rest = await listing_by("by-properties")
+    assert await rest.problem("GET", f"{PATH}?property=team=pay&property={text}") == (412, "invalid_name")
 
 
 async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:

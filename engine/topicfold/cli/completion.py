@@ -127,7 +127,13 @@ def _labels_sought(client: Client, ctx: typer.Context) -> dict[str, tuple[str, .
 
 
 def _pairs(labels: Mapping[str, Iterable[str]], separator: str) -> Iterator[str]:
-    return (f"{key}{separator}{value}" for key, values in labels.items() for value in values)
+    """Yield what stands in a list; a comma or a backslash would part or escape there."""
+    return (
+        f"{key}{separator}{value}"
+        for key, values in labels.items()
+        for value in values
+        if "," not in value and "\\" not in value
+    )
 
 
 def _is_plain(value: str) -> bool:

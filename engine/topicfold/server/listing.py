@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from topicfold.errors import ListingFailed, NamespaceNotFound, Overloaded
+from topicfold.errors import InvalidName, ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
@@ -41,7 +41,10 @@ LISTED = {
     "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
     SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too.",
 }
-PROPERTIES = {"properties": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them."}
+PROPERTIES = {
+    "properties": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them.",
+    "property": "`k=v`: one of them, literally; repeated.",
+}
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 
 _CHUNK = 1024
@@ -55,10 +58,13 @@ _DOMAIN_OF_MODE = {
 
 
 def listing_properties(query: Query) -> dict[str, str]:
-    """Return the properties of a listing. As Pulsar reads them: what is no pair is passed over.
+    """Return the properties of a listing. As Pulsar reads them: what is no pair among `properties` is passed over.
 
-    >>> listing_properties({"properties": ["team=pay,a%3Db=c=d,,=x,y,%ff=1"]})
-    {'team': 'pay', 'a=b': 'c=d'}
+    >>> listing_properties({"properties": ["team=pay,a%3Db=c=d,,=x,y,%ff=1"], "property": ["note=x,y"]})
+    {'team': 'pay', 'a=b': 'c=d', 'note': 'x,y'}
+
+    Raises:
+        InvalidName: one of `property` is no pair.
     """
     properties: dict[str, str] = {}
     for piece in ",".join(query.get("properties", ())).split(","):
@@ -69,6 +75,11 @@ def listing_properties(query: Query) -> dict[str, str]:
             continue
         if equals and pair[0]:
             properties[pair[0]] = pair[1]
+    for text in query.get("property", ()):
+        key, equals, value = text.partition("=")
+        if not (equals and key):
+            raise InvalidName(f"property {text[:80]!r}: expected key=value", name=text)
+        properties[key] = value
     return properties
 
 
