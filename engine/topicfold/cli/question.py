@@ -25,15 +25,15 @@ def require_yes(consequence: str) -> None:
         InvalidRequest: they said anything else.
         Exit: they pressed Ctrl-C; not as an interrupt, after which a change may be applied.
     """
-    sys.stderr.write(f"{consequence} Go on? [y/N] ")
-    sys.stderr.flush()
-    if not _says_yes():
+    if not _says_yes(f"{consequence} Go on? [y/N] "):
         raise InvalidRequest("not confirmed; nothing was changed")
 
 
-def _says_yes() -> bool:
+def _says_yes(question: str) -> bool:
     """Raises Exit: they pressed Ctrl-C."""
     try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; nothing was changed\n")
