@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from topicfold.cli.looking import looking_every
 from topicfold.cli.session import Session, open_client
 from topicfold.errors import TopicfoldError
 
@@ -21,28 +21,34 @@ def telling_of_lost_log(session: Session) -> Iterator[Callable[[], None]]:
 
     Gives what is to be called with each sign that it can. That a server is away is said by whoever waits for it.
     """
-    heard, is_over = [time.monotonic()], threading.Event()
+    silence = _Silence(session)
+    with looking_every(SILENT_SECONDS, silence.look, "topicfold-silence"):
+        yield silence.hear
 
-    def look() -> None:
-        was_reachable = True
-        while not is_over.wait(SILENT_SECONDS):
-            is_reachable = time.monotonic() - heard[0] < SILENT_SECONDS or _reaches_log(session)
-            if is_reachable is was_reachable or is_reachable is None:
-                continue
-            was_reachable = is_reachable
-            if is_reachable:
-                session.output.note("the server reaches its log again")
-            else:
-                session.output.warning("the server cannot reach its log; what happens is shown when it can again")
 
-    def hear() -> None:
-        heard[0] = time.monotonic()
+class _Silence:
+    """When something was heard last, and what was told of the log."""
 
-    threading.Thread(target=look, name="topicfold-silence", daemon=True).start()
-    try:
-        yield hear
-    finally:
-        is_over.set()
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._heard = time.monotonic()
+        self._was_reachable = True
+
+    def hear(self) -> None:
+        """Take a sign that the server reaches its log."""
+        self._heard = time.monotonic()
+
+    def look(self) -> bool:
+        """Tell whatever is otherwise than before; return True, to go on."""
+        is_reachable = time.monotonic() - self._heard < SILENT_SECONDS or _reaches_log(self._session)
+        if is_reachable is None or is_reachable is self._was_reachable:
+            return True
+        self._was_reachable = is_reachable
+        if is_reachable:
+            self._session.output.note("the server reaches its log again")
+        else:
+            self._session.output.warning("the server cannot reach its log; what happens is shown when it can again")
+        return True
 
 
 def _reaches_log(session: Session) -> bool | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import select
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from topicfold.cli.looking import looking_every
 
 _LOOK_SECONDS = 0.2
 
@@ -40,18 +41,12 @@ def ending_without_reader(end: Callable[[], None]) -> Iterator[None]:
     Raises:
         BrokenPipeError: so it was; once the block has ended.
     """
-    is_over = threading.Event()
 
-    def look() -> None:
-        while not is_over.wait(_LOOK_SECONDS):
-            if is_reader_gone():
-                end()
-                return
+    def look() -> bool:
+        if is_gone := is_reader_gone():
+            end()
+        return not is_gone
 
-    looking = threading.Thread(target=look, name="topicfold-stdout", daemon=True)
-    looking.start()
-    try:
+    with looking_every(_LOOK_SECONDS, look, "topicfold-stdout"):
         yield
-    finally:
-        is_over.set()
     require_reader()
