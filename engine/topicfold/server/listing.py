@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from topicfold.errors import InvalidName, ListingFailed, NamespaceNotFound, Overloaded
+from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
@@ -31,7 +31,7 @@ from topicfold.server.asking import asked_to_read
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
-from topicfold.server.queries import SYSTEM_TOPICS, Query, flag, label_filter, query_of
+from topicfold.server.queries import SYSTEM_TOPICS, Query, equalities, flag, label_filter, query_of
 from topicfold.server.routes import READ_ERRORS
 from topicfold.server.stream import client_has_read, line_of
 from topicfold.wire import headers
@@ -64,7 +64,7 @@ def listing_properties(query: Query) -> dict[str, str]:
     {'team': 'pay', 'a=b': 'c=d', 'note': 'x,y'}
 
     Raises:
-        InvalidName: one of `property` is no pair.
+        InvalidName: one of `property` is no pair, or a key is given two values.
     """
     properties: dict[str, str] = {}
     for piece in ",".join(query.get("properties", ())).split(","):
@@ -75,12 +75,11 @@ def listing_properties(query: Query) -> dict[str, str]:
             continue
         if equals and pair[0]:
             properties[pair[0]] = pair[1]
-    for text in query.get("property", ()):
-        key, equals, value = text.partition("=")
-        if not (equals and key):
-            raise InvalidName(f"property {text[:80]!r}: expected key=value", name=text)
-        properties[key] = value
-    return properties
+    try:
+        return properties | equalities(query, "property")
+    except InvalidRequest as error:
+        # 412, as PIP-468 has it.
+        raise InvalidName(error.reason, hint=error.hint) from None
 
 
 async def answer_listing(node: Node, request: Request, mode: ListingMode, properties: Mapping[str, str]) -> Response:

@@ -88,20 +88,20 @@ def label_filter(query: Query) -> dict[str, str]:
     return parse_pairs(texts, LABEL_FILTERS[0]) if texts else {}
 
 
-def label_equalities(query: Query, name: str) -> dict[str, str]:
-    """Return the labels of parameters `name=key=value`; a value is taken as it stands.
+def equalities(query: Query, name: str) -> dict[str, str]:
+    """Return what parameters `name=key=value` want to be equal; a value is taken as it stands.
 
     Raises:
         InvalidRequest: one is no such pair, or a key is given two values.
     """
-    labels: dict[str, str] = {}
+    wanted: dict[str, str] = {}
     for text in query.get(name, ()):
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise InvalidRequest(f"{name}: {text[:80]!r} is not key=value", hint=f"Write {name}=team=payments.")
-        if labels.setdefault(key, value) != value:
-            raise InvalidRequest(f"{name}: no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
-    return labels
+        if wanted.setdefault(key, value) != value:
+            raise InvalidRequest(f"{name}: no topic bears {key!r} with two values, {wanted[key]!r} and {value!r}")
+    return wanted
 
 
 def _did_you_mean(name: str, known: Collection[str]) -> str:

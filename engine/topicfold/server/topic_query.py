@@ -18,7 +18,7 @@ from topicfold.model.selector_structured import document_in, parse_document
 from topicfold.model.selector_text import parse_selector
 from topicfold.server.node import Node
 from topicfold.server.paths import namespaces_in
-from topicfold.server.queries import SYSTEM_TOPICS, Query, flag, label_equalities, one
+from topicfold.server.queries import SYSTEM_TOPICS, Query, equalities, flag, one
 from topicfold.server.topic_list_form import PARAMETERS as FORM_PARAMETERS
 from topicfold.server.topic_list_form import PATTERN, topic_list_form
 from topicfold.wire.confirmation import query_text
@@ -65,7 +65,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
     namespaces = tuple(namespaces_in(request))
     selector_text = one(query, "labelSelector")
     form = topic_list_form(query, namespaces, node.settings.subscription_pattern_max_length)
-    labels = label_equalities(query, "label")
+    labels = equalities(query, "label")
     for key, value in form.labels.items():
         if labels.setdefault(key, value) != value:
             raise InvalidRequest(f"no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
