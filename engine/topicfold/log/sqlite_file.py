@@ -239,7 +239,7 @@ class SqliteFile:
     def _prepare(self, path: Path, partitions: int) -> None:
         """Make the tables in an empty file; refuse a file of somebody else before anything is written to it.
 
-        New tables go into the file itself at once: a copy of it without its write-ahead log is this log, if an old one.
+        New tables go into the file itself at once: a copy of it without its write-ahead log has tables, if no records.
         """
         is_made = self._is_ours(path)
         # A copy that SQLite makes has none.
