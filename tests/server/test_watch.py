@@ -171,14 +171,20 @@ async def test_a_head_of_a_watch_is_no_watch(port: int) -> None:
     assert answer.endswith(b"\r\n\r\n")
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "%00", base64.urlsafe_b64encode(bytes(27)).decode()])
-@pytest.mark.parametrize("headers", [{}, LINES])
-async def test_a_cursor_that_is_none_is_refused(port: int, cursor: str, headers: dict[str, str]) -> None:
-    async with opened(port, f"since={cursor}", **headers) as refused:
+@pytest.mark.parametrize(
+    "cursor", ["nonsense", "AAAA", "%00", base64.urlsafe_b64encode(bytes(27)).decode(), ""],
+    ids=["no_token", "short", "nul", "other_bytes", "empty"],
+)  # fmt: skip
+async def test_a_cursor_that_is_none_is_refused_for_lines_and_a_reset_in_events(port: int, cursor: str) -> None:
+    async with opened(port, f"since={cursor}", **LINES) as refused:
         problem = await refused.problem()
     assert (refused.status, problem["code"]) == (400, "invalid_request")
-    assert problem["detail"].startswith("since: position ")
+    assert problem["detail"].startswith("since: position " if cursor else "since is empty")
     assert "`cursor` of a frame" in problem["hint"]
+    async with opened(port, f"since={cursor}") as stream:
+        frames = await stream.frames(3)
+    assert [frame.kind for frame in frames] == ["RESET", "ADDED", "BOOKMARK"]
+    assert frames[0].members["reason"] == problem["detail"]
 
 
 async def test_a_cursor_that_a_browser_sends_and_is_none_is_a_reset_in_events_and_refused_for_lines(port: int) -> None:
@@ -195,12 +201,6 @@ async def test_whoever_has_not_heard_what_followed_a_reset_is_told_it_again(
 ) -> None:
     async with opened(port, query, **headers) as stream:
         assert [frame.kind for frame in await stream.frames(3)] == ["RESET", "ADDED", "BOOKMARK"]
-
-
-@pytest.mark.parametrize("headers", [{}, LINES])
-async def test_an_empty_cursor_is_refused_rather_than_taken_for_none(port: int, headers: dict[str, str]) -> None:
-    async with opened(port, "since=", **headers) as refused:
-        assert (refused.status, (await refused.problem())["detail"]) == (400, "since is empty")
 
 
 async def test_a_cursor_says_how_far_and_not_of_what_so_another_query_may_go_on_from_it(
@@ -229,9 +229,8 @@ def beside(rest: RestNode) -> str:
     return next(each for number in count() if rest.node.engine.partition(each := f"public/n{number}") == partition)
 
 
-@pytest.mark.parametrize("headers", [{}, LINES])
-async def test_a_cursor_that_says_nothing_of_a_namespace_is_refused_with_its_name(
-    orders: RestNode, port: int, headers: dict[str, str]
+async def test_a_cursor_that_says_nothing_of_a_namespace_is_refused_for_lines_and_a_reset_in_events(
+    orders: RestNode, port: int
 ) -> None:
     near = beside(orders)
     await orders.done("PUT", f"/admin/v2/namespaces/{near}")
@@ -240,11 +239,14 @@ async def test_a_cursor_that_says_nothing_of_a_namespace_is_refused_with_its_nam
         cursor = (await stream.frames(2))[1].cursor
     for since, other in ((cursor, near), (cursor, "public/other"), (moved(orders, 0), "public/other")):
         for namespaces in (f"namespace={other}", f"namespace=public/default&namespace={other}"):
-            async with opened(port, f"{namespaces}&since={since}", **headers) as refused:
+            async with opened(port, f"{namespaces}&since={since}", **LINES) as refused:
                 problem = await refused.problem()
             assert (refused.status, problem["code"]) == (400, "invalid_request")
             assert problem["detail"] == f"since: it is of other namespaces, and says nothing of {other}"
             assert "Leave it out" in problem["hint"]
+            async with opened(port, f"{namespaces}&since={since}") as stream:
+                reset = await stream.frame()
+            assert (reset.kind, reset.members["reason"]) == ("RESET", problem["detail"])
 
 
 async def test_a_browser_whose_cursor_says_nothing_of_a_namespace_is_told_to_start_anew(

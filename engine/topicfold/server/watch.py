@@ -67,10 +67,10 @@ class Watching:
         """Answer with a stream.
 
         Raises:
-            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused;
-                or the position to go on from says nothing of a namespace.
+            InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed, all of it refused.
             NamespaceNotFound: there is no such namespace, and no position to go on from.
-            Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in the stream.
+            InvalidRequest, Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in
+                the stream.
             Overloaded: too many watch already.
             NotReady: the node is starting or stopping.
             WatchesDisabled: nobody may watch on this node.

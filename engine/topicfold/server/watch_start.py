@@ -42,27 +42,24 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     """Return from where to go: a reconnecting browser's last event id before the `since` of its first request.
 
     Raises:
-        InvalidRequest: `since` is malformed or says nothing of a namespace; another parameter is malformed.
-        InvalidRequest, Resync: lines cannot go on from there; events say so of a last event id in the stream, and of a
-            `since` of another log.
+        InvalidRequest: a parameter is malformed, or given twice.
+        InvalidRequest, Resync: lines cannot go on from there. Events say so in the stream, whatever is wrong with the
+            cursor: a browser that is refused does not ask again.
     """
     headers: Headers = request.scope[HEADERS_KEY]
     given = one(query, "since")
-    if given == "":
-        raise InvalidRequest("since is empty", hint=_CURSOR_HINT)
     last_event = headers.get(_LAST_EVENT, b"").decode("latin-1")
     text, name = (last_event, "Last-Event-ID") if last_event else (given, "since")
     initial = "initial" not in query or flag(query, "initial")
     seconds = _seconds(query)
-    if not text:
+    if text is None:
         return Start(None, initial, known_hash, seconds=seconds)
     if text == NOWHERE:
         return Start(None, True, reset=_CUT_OFF, seconds=seconds)
     try:
         since = _since(text, name, subject, identity)
     except (InvalidRequest, Resync) as error:
-        is_asked_wrong = isinstance(error, InvalidRequest) and not last_event
-        if is_asked_wrong or not subject.encoding.as_events:
+        if not subject.encoding.as_events:
             raise
         return Start(None, True, reset=Reset(error.code, error.reason), seconds=seconds)
     return Start(since, initial, seconds=seconds)
@@ -78,6 +75,8 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
         InvalidRequest: it is none, or says nothing of a namespace.
         Resync: it is of another log, or of whoever may see other topics.
     """
+    if not text:
+        raise InvalidRequest(f"{name} is empty", hint=_CURSOR_HINT)
     cursor = cursor_in(text)
     try:
         since = parse_revision(cursor.revision, identity.incarnation, identity.partitions)
