@@ -85,3 +85,14 @@ def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() 
     assert not window.has_ended(0, "a/c", 0)
     window.add(0, turn(131), b"")
     assert not window.has_ended(0, "a/b", 0)
+
+
+def test_where_a_live_topic_had_its_own_grants_changed_last_is_known_as_far_back_as_the_window_goes() -> None:
+    window = Window({0: 0}, size=10)
+    for before, after, offset in ((BEFORE, AFTER, 1), (AFTER, AFTER, 2), (AFTER, BEFORE, 3), (AFTER, None, 4)):
+        window.add(0, TopicDelta("a/b", "orders", 5, before, after, offset), b"")
+    assert window.has_other_grants(0, "a/b", "orders", 3)
+    assert not window.has_other_grants(0, "a/b", "orders", 4)
+    assert not window.has_other_grants(0, "a/b", "other", 0)
+    window.add(0, turn(14), b"")
+    assert not window.has_other_grants(0, "a/b", "orders", 0)

@@ -40,6 +40,7 @@ class Reset(NamedTuple):
 
 
 TOO_OLD = Reset("too_old", "the position is too far back")
+OTHER_RIGHTS = Reset("other_rights", "what may be shown of these topics is not what it was")
 
 
 @dataclass(frozen=True, slots=True)

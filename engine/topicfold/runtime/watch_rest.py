@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import NamedTuple
 
+from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.slices import SLICE_SECONDS
-from topicfold.runtime.watch_group import Reset, Subject, borne
+from topicfold.runtime.watch_group import DELETED, OTHER_RIGHTS, Reset, Subject, borne
 from topicfold.runtime.window import Window
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
@@ -29,7 +30,7 @@ class Part(NamedTuple):
     """Frames, and the positions that they come to.
 
     `said` are the positions of the last frame's cursor, None where there is no frame. `reset`: nothing goes on from
-    here, for a namespace has ended.
+    here, for a namespace has ended, or what follows may not be seen any more.
     """
 
     frames: tuple[bytes, ...]
@@ -62,7 +63,7 @@ class Rest:
         part = self._parts.get(whole) or self._parts.get(for_now)
         if part is None:
             part, is_whole = self._made(subject, positions)
-            self._parts[whole if is_whole else for_now] = part
+            self._parts[whole if is_whole and subject.viewer is None else for_now] = part
             if len(self._parts) > MAX_PARTS:
                 self._parts.popitem(last=False)
         return part
@@ -88,9 +89,12 @@ class Rest:
                 if effect.namespace not in subject.namespaces:
                     continue
                 if isinstance(effect, TopicDelta):
-                    frame = self._frame(subject, effect, audit, positions)
-                    if frame is not None:
-                        frames.append(frame)
+                    kind = subject.kind_of(effect, borne(effect))
+                    if kind is not None:
+                        if kind != DELETED and self._is_hidden_now(subject, partition, effect):
+                            return Part(tuple(frames), positions, said, OTHER_RIGHTS), False
+                        cursor = self._cursor(subject, positions)
+                        frames.append(subject.encoding.change(kind, effect, audit, cursor))
                         said = positions.copy()
                     if subject.query.regex and monotonic() > until:
                         return Part(tuple(frames), positions, said, None), True
@@ -101,8 +105,17 @@ class Rest:
                 return Part(tuple(frames), positions, said, None), True
         return Part(tuple(frames), positions, said, None), False
 
-    def _frame(self, subject: Subject, delta: TopicDelta, audit: bytes, positions: Positions) -> bytes | None:
-        kind = subject.kind_of(delta, borne(delta))
-        if kind is None:
-            return None
-        return subject.encoding.change(kind, delta, audit, self._cursor(subject, positions))
+    def _is_hidden_now(self, subject: Subject, partition: int, delta: TopicDelta) -> bool:
+        """Return whether a topic that `subject` showed after a change of it is one that it does not show today.
+
+        Whoever sees single topics sees one that is gone as long as its grants are as they were then.
+        """
+        namespace, key = delta.namespace, delta.key
+        if subject.may_see(namespace, NO_GRANTS):
+            return False
+        table = self._states[partition].topics.get(namespace)
+        number = None if table is None else table.numbers.get(key)
+        row = None if table is None or number is None else table.shown(number)
+        if row is not None:
+            return not subject.may_see(namespace, row.grants)
+        return self._window.has_other_grants(partition, namespace, key, delta.offset + 1)

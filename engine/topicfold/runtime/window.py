@@ -16,7 +16,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from topicfold.model.records import NO_GRANTS
@@ -42,8 +42,9 @@ class Window:
         self._offsets = {partition: array("q") for partition in starts}
         self._seen: dict[int, list[bytes]] = {partition: [] for partition in starts}
         self._first = dict.fromkeys(starts, 0)
-        self._ends: dict[int, dict[str, int]] = {partition: {} for partition in starts}
-        """Where namespaces ended last, in the order of the log."""
+        self._closed: dict[int, dict[Hashable, int]] = {partition: {} for partition in starts}
+        """Where namespaces ended last, by name, and where live topics had other grants, by namespace and key, in the
+        order of the log."""
 
     def start(self, partition: int) -> int:
         """Return from where on the window may hold events."""
@@ -59,16 +60,16 @@ class Window:
 
     def add(self, partition: int, effect: Effect, audit: bytes) -> None:
         """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
-        offsets, seen, ends = self._offsets[partition], self._seen[partition], self._ends[partition]
-        _note_end(ends, effect)
+        offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
+        _note_closed(closed, effect)
         offsets.append(effect.offset)
         seen.append(_packed(effect, audit))
         first, oldest = self._first[partition], effect.offset + 1 - self._size
         while offsets[first] < oldest:
             seen[first] = b""
             first += 1
-        while ends and ends[next(iter(ends))] < oldest:
-            del ends[next(iter(ends))]
+        while closed and closed[next(iter(closed))] < oldest:
+            del closed[next(iter(closed))]
         if first > _KEPT_BEFORE_FIRST and first > len(seen) // 4:
             del offsets[:first], seen[:first]
             first = 0
@@ -85,18 +86,25 @@ class Window:
         self._seen[partition] = [_packed(effect, audit) for effect, audit in seen] + self._seen[partition][first:]
         self._first[partition] = 0
         self._starts[partition] = start
-        ends: dict[str, int] = {}
+        closed: dict[Hashable, int] = {}
         for effect, _ in seen:
-            _note_end(ends, effect)
-        later = self._ends[partition]
-        self._ends[partition] = {each: offset for each, offset in ends.items() if each not in later} | later
+            _note_closed(closed, effect)
+        later = self._closed[partition]
+        self._closed[partition] = {each: offset for each, offset in closed.items() if each not in later} | later
 
     def has_ended(self, partition: int, namespace: str, start: int) -> bool:
         """Return whether a namespace of the partition ended in an event from position `start` on.
 
         Complete only where `start` is not below the floor. Cost: O(1).
         """
-        return self._ends[partition].get(namespace, -1) >= start
+        return self._closed[partition].get(namespace, -1) >= start
+
+    def has_other_grants(self, partition: int, namespace: str, key: str, start: int) -> bool:
+        """Return whether a live topic of the partition had its own grants changed in an event from `start` on.
+
+        Complete only where `start` is not below the floor. Cost: O(1).
+        """
+        return self._closed[partition].get((namespace, key), -1) >= start
 
     def between(self, partition: int, start: int, end: int) -> list[Seen]:
         """Return the effects of events from position `start` on that lie before `end`, in order.
@@ -108,10 +116,19 @@ class Window:
         return [_unpacked(each) for each in self._seen[partition][places]]
 
 
-def _note_end(ends: dict[str, int], effect: Effect) -> None:
-    if isinstance(effect, NamespaceTurn) and not effect.is_live:
-        ends.pop(effect.namespace, None)
-        ends[effect.namespace] = effect.offset
+def _note_closed(closed: dict[Hashable, int], effect: Effect) -> None:
+    what: Hashable
+    if isinstance(effect, TopicDelta):
+        before, after = effect.before, effect.after
+        if before is None or after is None or not before.grants or before.grants == after.grants:
+            return
+        what = effect.namespace, effect.key
+    elif effect.is_live:
+        return
+    else:
+        what = effect.namespace
+    closed.pop(what, None)
+    closed[what] = effect.offset
 
 
 def _packed(effect: Effect, audit: bytes) -> bytes:

@@ -187,6 +187,60 @@ async def test_a_former_life_of_a_namespace_is_told_to_nobody_who_watches_the_pr
         assert [frame.kind for frame in await stream.rest()] == ["MODIFIED", "RESET", "BOOKMARK"]
 
 
+async def heard(port: int) -> str:
+    """Return the cursor of `ann`, who has heard all there is until now."""
+    async with opened(port, QUERY, authorization=bearer("ann")) as stream:
+        await stream.until(b'"initial":true')
+        return stream.received.rpartition(b"id: ")[2].partition(b"\n")[0].decode()
+
+
+async def told_since(port: int, cursor: str) -> list[tuple[str, str | None]]:
+    """Return what `ann` is told from a cursor on: each frame's kind, and its topic's label `k`."""
+    query = f"{QUERY}&since={cursor}&timeoutSeconds=1"
+    async with opened(port, query, authorization=bearer("ann")) as stream:
+        frames = await stream.rest()
+    return [(frame.kind, frame.members.get("topic", {}).get("labels", {}).get("k")) for frame in frames]
+
+
+async def test_what_happened_to_a_topic_before_its_grant_was_taken_away_is_told_no_more(
+    acme: RestNode, port: int
+) -> None:
+    cursor = await heard(port)
+    await label(acme, SHOWN, k="then")
+    assert await told_since(port, cursor) == [("MODIFIED", "then")]
+    await root(acme, "DELETE", f"{SHOWN}/permissions/ann")
+    assert await told_since(port, cursor) == [("RESET", None), ("BOOKMARK", None)]
+    await root(acme, "POST", f"{SHOWN}/permissions/ann", ["consume"])
+    await label(acme, SHOWN, k="now")
+    assert await told_since(port, cursor) == [
+        ("MODIFIED", "then"), ("DELETED", "then"), ("ADDED", "then"), ("MODIFIED", "now"),
+    ]  # fmt: skip
+
+
+async def test_a_grant_that_was_taken_away_and_nothing_else_resumes_as_it_goes_live(acme: RestNode, port: int) -> None:
+    cursor = await heard(port)
+    await root(acme, "DELETE", f"{SHOWN}/permissions/ann")
+    await label(acme, SHOWN, k="hidden")
+    assert await told_since(port, cursor) == [("DELETED", None), ("BOOKMARK", None)]
+
+
+async def test_what_happened_to_a_topic_that_is_gone_is_told_unless_its_grant_went_first(
+    acme: RestNode, port: int
+) -> None:
+    cursor = await heard(port)
+    await label(acme, SHOWN, k="then")
+    await root(acme, "DELETE", SHOWN)
+    assert await told_since(port, cursor) == [("MODIFIED", "then"), ("DELETED", "then")]
+    await root(acme, "PUT", SHOWN)
+    assert await told_since(port, cursor) == [("RESET", None), ("BOOKMARK", None)]
+    await root(acme, "POST", f"{SHOWN}/permissions/ann", ["list-topics"])
+    later = await heard(port)
+    await label(acme, SHOWN, k="later")
+    await root(acme, "DELETE", f"{SHOWN}/permissions/ann")
+    await root(acme, "DELETE", SHOWN)
+    assert await told_since(port, later) == [("RESET", None), ("BOOKMARK", None)]
+
+
 async def test_a_watch_ends_with_the_token(acme: RestNode, port: int) -> None:
     token = f"Bearer {issuer().token(sub='ann', exp=int(time.time()) - LEEWAY_SECONDS + 4)}"
     async with opened(port, QUERY, authorization=token) as stream:
