@@ -14,6 +14,7 @@ from topicfold.runtime import cut
 from topicfold.runtime.watch_group import Group, Subject
 from topicfold.runtime.watch_index import WatchIndex
 from topicfold.runtime.watch_pump import Pump
+from topicfold.runtime.watch_rest import Rest
 from topicfold.runtime.watcher import Watcher
 from topicfold.runtime.watches import Watches
 from topicfold.runtime.window import Window
@@ -91,6 +92,14 @@ def tells_anybody_of_anything(patch: Patch) -> None:
     patch.setattr(Viewer, "sees", lambda self, namespace, grants: True)
 
 
+def tells_what_was_allowed_then(patch: Patch) -> None:
+    patch.setattr(Rest, "_is_hidden_now", lambda *_: False)
+
+
+def resets_whoever_sees_single_topics(patch: Patch) -> None:
+    patch.setattr(Rest, "_is_hidden_now", lambda self, subject, *_: subject.viewer is not None)
+
+
 def calls_what_was_there_added(patch: Patch) -> None:
     kind_of = Subject.kind_of
 
@@ -145,6 +154,8 @@ MUTANTS: Mapping[Mutant, Iterable[str]] = {
     calls_positions_too_old_that_are_not: ("v7",),
     goes_on_from_what_the_window_lost: ("v7",),
     tells_anybody_of_anything: ("v11",),
+    tells_what_was_allowed_then: ("v11",),
+    resets_whoever_sees_single_topics: ("v7",),
     sends_to_who_does_not_read: ("v10",),
     catches_up_without_waiting_for_the_reader: ("v10",),
     calls_what_was_there_added: ("v11",),

@@ -37,7 +37,7 @@ class Asked:
             return False
         local = name.rpartition("/")[2]
         return (
-            self._may_see(namespace, row)
+            self.may_see(namespace, row)
             and all(test(row.labels) for test in naive_tests(self.selector) or ())
             and (not self.patterns or any(naive_matches(each, local) for each in self.patterns))
             and (self.regex is None or re.fullmatch(self.regex, local) is not None)
@@ -50,7 +50,8 @@ class Asked:
             return "MODIFIED" if was else "ADDED"
         return "DELETED" if was else None
 
-    def _may_see(self, namespace: str, row: Row) -> bool:
+    def may_see(self, namespace: str, row: Row) -> bool:
+        """Return whether a topic may be shown to whoever watches, whether it matches or not."""
         if self.roles is None or namespace in self.whole:
             return True
         return any(_LISTS.intersection(row.grants.get(role, ())) for role in self.roles)

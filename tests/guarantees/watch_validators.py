@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tests.guarantees.watch_history import Frame, History, Positions, Segment, changes, segments
+from tests.guarantees.watch_history import Frame, History, Positions, Segment, Stream, changes, segments
 from tests.guarantees.watch_log import End, Row, Step, WatchedLog
 from topicfold.model.topic_hash import topic_list_hash
 
@@ -108,7 +108,10 @@ def v6_bookmark(history: History, log: WatchedLog, window: int) -> Iterator[str]
 
 
 def v7_gone(history: History, log: WatchedLog, window: int) -> Iterator[str]:
-    """A RESET comes if, and only if, the position is out of the window, unreadable, or a namespace has ended."""
+    """A RESET comes if, and only if, the position is out of the window, unreadable, or a namespace has ended.
+
+    It comes, too, where a topic was shown since that position that may be seen no more (V11).
+    """
     for stream in history.streams:
         if stream.refused == GONE and not stream.is_unreadable:
             yield from _needless_reset(
@@ -186,6 +189,8 @@ def v11_filtered(history: History, log: WatchedLog, window: int) -> Iterator[str
                 yield f"{frame.kind} {frame.name} shows other labels than {row}"
             elif frame.kind == "MODIFIED" and step.before and frame.members["old"]["labels"] != step.before.labels:
                 yield f"{frame.kind} {frame.name} shows other old labels than {step.before}"
+            elif frame.kind != "DELETED" and _was_hidden_for_good(history, log, stream, step):
+                yield f"{frame.kind} {frame.name} tells of a topic that may be seen no more: {step}"
 
 
 VALIDATORS: tuple[Validator, ...] = (
@@ -248,8 +253,41 @@ def _needless_reset(history: History, log: WatchedLog, window: int, part: Segmen
         return
     if any(known[each] < start[each] - window for each in history.partitions):
         return
-    if not _ends(history, log, known, start):
+    if not _ends(history, log, known, start) and not _has_hidden(history, log, known, start):
         yield f"a RESET inside the window, from {known} to {start}: {part.reset.members if part.reset else GONE}"
+
+
+def _later(log: WatchedLog, partition: int, step: Step) -> list[Step]:
+    steps = log.steps[partition]
+    return [each for each in steps if isinstance(each, Step) and each.name == step.name and each.offset > step.offset]
+
+
+def _has_hidden(history: History, log: WatchedLog, start: Positions, end: Positions) -> bool:
+    """Return whether a topic was shown between two positions that may not be seen later, or had other grants then."""
+    asked = history.asked
+    for partition in history.partitions:
+        for step in _steps(log, partition, start, end):
+            if not isinstance(step, Step) or not asked.shows(step.namespace, step.name, step.after):
+                continue
+            for later in _later(log, partition, step):
+                if later.offset >= end[partition] or later.after is None:
+                    continue
+                if not asked.may_see(later.namespace, later.after):
+                    return True
+                if later.before is not None and later.before.grants != later.after.grants:
+                    return True
+    return False
+
+
+def _was_hidden_for_good(history: History, log: WatchedLog, stream: Stream, step: Step) -> bool:
+    """Return whether a topic had become one that may not be seen when the stream began, and never was another."""
+    partition = history.partition_of[step.namespace]
+    if stream.since is None or step.offset >= stream.node_at[partition]:
+        return False
+    later = _later(log, partition, step)
+    known = [each for each in later if each.offset < stream.node_at[partition]]
+    rows = [each.after for each in (*known[-1:], *later[len(known) :])]
+    return bool(known) and all(row is not None and not history.asked.may_see(step.namespace, row) for row in rows)
 
 
 def _matching(history: History, log: WatchedLog, at: Positions) -> dict[str, Row]:
