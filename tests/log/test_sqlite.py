@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -22,8 +23,10 @@ import pytest
 
 import topicfold
 from tests.log import sqlite_writer
-from tests.log.following import Following, never
+from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, LogGap, LogUnavailable, Overloaded, TopicfoldError, WrongLog
+from topicfold.log import sqlite_delivery
+from topicfold.log.identity import establish_identity
 from topicfold.log.port import Entry, LogFull, SettingProblem
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, require_safe_sqlite
@@ -145,6 +148,52 @@ async def test_a_file_copied_without_its_write_ahead_log_is_no_empty_file(log: S
     with apsw.Connection(str(copy)) as connection:
         assert connection.pragma("application_id").to_bytes(4, "big") == b"TFLG"
         assert connection.execute("SELECT count(*) FROM partitions").get == log.partitions
+
+
+async def test_a_copy_of_a_young_log_without_its_write_ahead_log_is_the_same_log(log: SqliteLog, path: Path) -> None:
+    identity = await establish_identity(log, b"the log's own id")
+    opened = await SqliteLog.open(copy_of_the_file_alone(path))
+    assert await establish_identity(opened, b"a new log's id..") == identity
+    await opened.close()
+
+
+async def test_while_nothing_is_appended_the_file_takes_in_what_was(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_delivery, "_QUIET_SECONDS", 0.02)
+    following = Following(log)
+    for count in range(1, 4):
+        log.append(0, b"x", never)
+        await following.seen(count)
+    await until_the_file_alone_holds(3, log, path)
+
+
+async def test_while_somebody_reads_appends_go_on_and_the_file_takes_them_in_afterwards(
+    log: SqliteLog, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_delivery, "_QUIET_SECONDS", 0.0)
+    following, reader = Following(log), apsw.Connection(str(path))
+    reader.execute("BEGIN; SELECT count(*) FROM records")
+    for count in range(1, 4):
+        log.append(0, b"x", never)
+        await following.seen(count)
+    assert records_in(copy_of_the_file_alone(path)) == 0
+    reader.close()
+    await until_the_file_alone_holds(3, log, path)
+
+
+async def test_a_file_takes_in_what_a_killed_process_left_beside_it_when_it_is_opened(
+    log: SqliteLog, path: Path, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        log.append(0, b"x", never)
+        await log.end_offsets()
+    left = tmp_path / "left.db"
+    for suffix in ("", "-wal"):
+        shutil.copyfile(f"{path}{suffix}", f"{left}{suffix}")
+    opened = await SqliteLog.open(left)
+    assert records_in(copy_of_the_file_alone(left)) == 3
+    await opened.close()
 
 
 @pytest.fixture
@@ -340,6 +389,23 @@ async def test_closing_ends_the_thread(path: Path) -> None:
 
 def content(path: Path) -> bytes:
     return path.read_bytes()
+
+
+def copy_of_the_file_alone(path: Path) -> Path:
+    return Path(shutil.copyfile(path, path.with_name("alone.db")))
+
+
+def records_in(path: Path) -> int:
+    with closing(apsw.Connection(str(path))) as connection:
+        count: int = connection.execute("SELECT count(*) FROM records").get
+        return count
+
+
+async def until_the_file_alone_holds(count: int, log: SqliteLog, path: Path) -> None:
+    """Return once it does, looked at by the thread that writes it: so no copy is half of what it writes."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await log._worker.ask(lambda file: records_in(copy_of_the_file_alone(path))) < count:
+            pass
 
 
 def tamper(path: Path, statement: str) -> None:

@@ -1,11 +1,13 @@
 """What the thread of a SQLite log hands to the loop, in the order of the log.
 
 A commit of its own is handed over at once, without being read back; whether another process has committed is looked
-at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead.
+at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead. Where nobody commits for
+some seconds, the file itself takes in its write-ahead log.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +16,8 @@ from topicfold.log.port import Deliver, Entry, Fault
 from topicfold.log.sqlite_file import SqliteFile
 
 _POLL_SECONDS = 0.002
+_QUIET_SECONDS = 2.0
+"""Without a commit before a checkpoint: it holds up an append that comes just then, by milliseconds."""
 _BATCH = 1_000
 _MAX_BACKLOG_BYTES = 8 * 1024 * 1024
 """On its way to the loop before the thread stops reading ahead: replaying needs little more memory than this."""
@@ -41,6 +45,7 @@ class SqliteDelivery:
         self._is_ended = False
         self._handed_out_bytes = 0
         self._taken_bytes = 0
+        self._checkpoint_at = 0.0
 
     @property
     def patience_seconds(self) -> float | None:
@@ -85,6 +90,7 @@ class SqliteDelivery:
         try:
             version = file.version()
             if version == self._version and not self._is_behind:
+                self._checkpoint_when_quiet(file)
                 return
             bounds = file.bounds()
             self._version, self._is_behind = version, False
@@ -115,11 +121,17 @@ class SqliteDelivery:
         self._hand_out(follow, batch[:whole])
         self._post(follow.fault, gap, partition)
 
+    def _checkpoint_when_quiet(self, file: SqliteFile) -> None:
+        if time.monotonic() >= self._checkpoint_at:
+            file.checkpoint()
+            self._checkpoint_at = time.monotonic() + _QUIET_SECONDS
+
     def _has_room(self) -> bool:
         return self._handed_out_bytes - self._taken_bytes < _MAX_BACKLOG_BYTES
 
     def _hand_out(self, follow: Follow, batch: list[Entry]) -> None:
         if batch:
+            self._checkpoint_at = time.monotonic() + _QUIET_SECONDS
             size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
             self._handed_out_bytes += size
             self._post(self._take, follow, batch, size)

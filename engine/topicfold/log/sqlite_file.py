@@ -97,11 +97,13 @@ class SqliteFile:
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
         self._identities = {each: file_identity(each) for each in (target, *beside) if each.exists()}
         self.partitions = len(self.bounds())
+        self.checkpoint()
 
     def append(self, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
         """Append all of `records` in one transaction and return them with their offsets.
 
-        All are in the log or none is, except where the commit itself fails: then nobody knows.
+        All are in the log or none is, except where the commit itself fails: then nobody knows. A log's first commit is
+        its header, and goes into the file itself at once: a copy of that alone bears the log's identity.
 
         Raises:
             LogFull: there is no room; none is in the log.
@@ -110,6 +112,7 @@ class SqliteFile:
         """
         with self._transaction():
             ends = [bound.end for bound in self._select_bounds()]
+            is_first = not any(ends)
             entries = []
             for partition, value in records:
                 entries.append(Entry(partition, ends[partition], value))
@@ -119,6 +122,8 @@ class SqliteFile:
                 "UPDATE partitions SET next_offset = ? WHERE partition = ?",
                 [(ends[partition], partition) for partition in {entry.partition for entry in entries}],
             )
+        if is_first:
+            self.checkpoint()
         return entries
 
     def delete_before(self, partition: int, offset: int, limit: int) -> int:
@@ -197,6 +202,16 @@ class SqliteFile:
         except apsw.Error as error:
             raise translated(error, self._path) from error
 
+    def checkpoint(self) -> None:
+        """Copy from the write-ahead log into the file itself what no reader holds back; wait for nobody.
+
+        What could not be copied is as safe as before, and goes with a later call.
+
+        Cost: 2 µs where there is nothing to copy, else two syncs and 7 ms for 900 pages.
+        """
+        with suppress(apsw.Error):
+            self._connection.wal_checkpoint()
+
     def close(self) -> None:
         """Close the file; the last one to do so folds the write-ahead log into it."""
         self._connection.close()
@@ -237,10 +252,7 @@ class SqliteFile:
         ]
 
     def _prepare(self, path: Path, partitions: int) -> None:
-        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it.
-
-        New tables go into the file itself at once: a copy of it without its write-ahead log has tables, if no records.
-        """
+        """Make the tables in an empty file; refuse a file of somebody else before anything is written to it."""
         is_made = self._is_ours(path)
         # A copy that SQLite makes has none.
         self._keep_write_ahead_log()
@@ -255,9 +267,6 @@ class SqliteFile:
                     self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     self._connection.execute(f"PRAGMA user_version = {FORMAT}")
             self._connection.execute("COMMIT")
-            # Where another process is at it, that does.
-            with suppress(apsw.BusyError):
-                self._connection.wal_checkpoint()
         self._connection.execute("PRAGMA synchronous = FULL")
 
     def _keep_write_ahead_log(self) -> None:
