@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from topicfold.errors import InvalidName, TopicfoldError
+from topicfold.model.brokers import wrong_with_brokers
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules, broken_key_rule
 from topicfold.model.names import check_cluster, check_tenant, parse_namespace
 from topicfold.model.pattern import SEPARATOR
@@ -84,6 +85,12 @@ def _words(value: Any) -> Any:
         raise ValueError("neither words parted by commas nor a JSON list") from None
 
 
+def _brokers(text: str | None) -> str | None:
+    if text is not None and (wrong := wrong_with_brokers(text)):
+        raise ValueError(wrong)
+    return text
+
+
 def _base_url(text: str | None) -> str | None:
     """Return the address of a node without a slash at its end.
 
@@ -119,12 +126,14 @@ class Settings(BaseSettings):
     )
 
     log_file: Path = Field(default=Path("topicfold.db"), description="The embedded log's file.")
-    kafka_bootstrap: str | None = Field(default=None, description="Keep the log on this Kafka cluster instead.")
+    kafka_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
+        default=None, description="Keep the log on this Kafka cluster instead."
+    )
     kafka_topic: str = Field(default="__change_events", description="The Kafka topic that is the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Further settings of librdkafka.")
     snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Partitions of a log that is made new.")
-    cluster_bootstrap: str | None = Field(
+    cluster_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
         default=None, description="The Kafka cluster that has the topics; absent = the one that has the log, if any."
     )
     cluster_settings: dict[str, str] = Field(default_factory=dict, description="librdkafka's settings for it.")

@@ -329,8 +329,9 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
     ],
 )
 @pytest.mark.parametrize("scheme", ["http://", "https://"])
-def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str) -> None:
-    ran = bare_run(*words.split(), f"{scheme}127.0.0.1:9092")
+@pytest.mark.parametrize("before", ["", "broker:9092, "])
+def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str, before: str) -> None:
+    ran = bare_run(*words.split(), f"{before}{scheme}127.0.0.1:9092")
     option = words.split()[-1]
     assert (ran.code, ran.err.splitlines()[0]) == (
         2,

@@ -89,7 +89,12 @@ def test_a_log_file_on_the_command_line_goes_before_kafka_elsewhere(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[server]\nprot = 1", "Did you mean 'port'?"), ("[server]\nport = 'x'", "port: 'x' is not a whole number")],
+    [
+        ("[server]\nprot = 1", "Did you mean 'port'?"),
+        ("[server]\nport = 'x'", "port: 'x' is not a whole number"),
+        ("[server]\nkafka_bootstrap = 'http://b:9092'", "kafka_bootstrap: write HOST:PORT, without http://"),
+        ("[server]\ncluster_bootstrap = 'http://b:9092'", "cluster_bootstrap: write HOST:PORT, without http://"),
+    ],
 )
 def test_a_mistake_in_the_files_server_table_is_a_usage_error(
     bare_run: Run, served: list[Any], config_file: Path, text: str, said: str
@@ -135,6 +140,8 @@ def test_an_empty_variable_is_as_good_as_none(
         ("PORT", "70000", "TOPICFOLD_PORT: '70000' should be less than or equal to 65535"),
         ("STALE_AFTER_SECONDS", "soon", "TOPICFOLD_STALE_AFTER_SECONDS: 'soon' is not a number"),
         ("ALLOWED_HOSTS", "[a", "TOPICFOLD_ALLOWED_HOSTS: neither words parted by commas nor a JSON list"),
+        ("KAFKA_BOOTSTRAP", "http://b:9092", "TOPICFOLD_KAFKA_BOOTSTRAP: write HOST:PORT, without http://"),
+        ("CLUSTER_BOOTSTRAP", "http://b:9092", "TOPICFOLD_CLUSTER_BOOTSTRAP: write HOST:PORT, without http://"),
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
         ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is no JSON object"),
     ],

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import secrets
 import shlex
 import sys
@@ -33,6 +32,7 @@ from topicfold.cli.next_step import next_step, said_here
 from topicfold.cli.output import Output
 from topicfold.cli.session import Session
 from topicfold.errors import BadSetting, TopicfoldError
+from topicfold.model.brokers import wrong_with_brokers
 
 if TYPE_CHECKING:
     from topicfold.client.call import ChangeOptions
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _BROKER = "HOST:PORT"
-_HTTP = re.compile("https?://", re.IGNORECASE)
 _PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL"})
 """Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in."""
 
@@ -68,8 +67,8 @@ def _wrong_with(metavar: str | None, places: Iterable[str]) -> str:
     for place in map(str.strip, places):
         if not place:
             return "it must not be empty"
-        if metavar == _BROKER and (url := _HTTP.match(place)):
-            return f"write {_BROKER}, without {url[0]}"
+        if metavar == _BROKER and (wrong := wrong_with_brokers(place)):
+            return wrong
     return ""
 
 
