@@ -75,6 +75,17 @@ def test_an_export_makes_the_same_topics_elsewhere(run: Run, client: Client, exp
     assert (after.labels, after.properties, after.policies) == (before.labels, before.properties, before.policies)
 
 
+def test_what_a_file_no_longer_says_of_a_part_is_gone_once_it_is_applied(
+    run: Run, client: Client, exported: Path
+) -> None:
+    text = exported.read_text().replace("tier: gold", "env: prod").replace("n: '010'", "m: '010'")
+    exported.write_text(text.replace("messageTTLInSeconds: 60", ""))
+    assert run("policies", "apply", "-f", str(exported)).code == 0
+    after = client.get_topic("orders")
+    assert (after.labels, after.properties) == ({"env": "prod", "team": "pay"}, {"m": "010", "yes": "no"})
+    assert after.policies == {"local": {"retentionPolicies": RETENTION}, "global": {}}
+
+
 def test_a_difference_is_a_table_and_exit_code_1(run: Run, changed: Path) -> None:
     shown = run("policies", "diff", "-f", str(changed))
     assert shown.code == 1

@@ -76,6 +76,18 @@ def test_labels_are_set_beside_others_and_removed_by_key_or_all(client: Client) 
     assert client.get_labels("orders") == {}
 
 
+def test_a_patch_merges_into_a_record_and_none_removes(client: Client) -> None:
+    policies = {"local": {"messageTTLInSeconds": 5, "maxMessageSize": 7}}
+    client.create_topic("orders", labels={"tier": "gold", "stage": "test"}, policies=policies)
+    changes = {"labels": {"stage": None}, "policies": {"local": {"maxMessageSize": None}}}
+    client.patch_topic("orders", changes)
+    after = client.get_topic("orders")
+    assert (after.labels, after.policies) == (
+        {"tier": "gold"},
+        {"local": {"messageTTLInSeconds": 5}, "global": None},
+    )
+
+
 def test_labels_of_a_namespace_are_keys_with_sorted_values(client: Client) -> None:
     client.create_topic("a", labels={"tier": "silver"})
     client.create_topic("b", labels={"tier": "gold", "team": "pay"})

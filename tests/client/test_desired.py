@@ -72,7 +72,20 @@ def test_only_the_parts_that_differ_are_sent(tmp_path: Path) -> None:
 def test_a_part_that_is_left_out_stays_and_one_that_is_empty_is_emptied(tmp_path: Path) -> None:
     there = topic(labels={"tier": "gold"}, properties={"owner": "ann"})
     (step,) = steps(read_files([file_with(tmp_path, "topics: [{name: orders, labels: {}}]")]), {ORDERS: there})
-    assert step.body == {"labels": {}}
+    assert step.body == {"labels": {"tier": None}}
+
+
+def test_what_is_sent_of_a_policy_takes_away_what_the_file_does_not_say(tmp_path: Path) -> None:
+    offload = {"managedLedgerOffloadDriver": "filesystem"}
+    text = f"topics: [{{name: orders, policies: {{local: {{offloadPolicies: {offload}, messageTTLInSeconds: 5}}}}}}]"
+    local = {
+        "offloadPolicies": offload | {"managedLedgerOffloadMaxThreads": 3},
+        "retentionPolicies": RETENTION,
+        "messageTTLInSeconds": 5,
+    }
+    (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(policies={"local": local})})
+    wanted = {"offloadPolicies": {"managedLedgerOffloadMaxThreads": None}, "retentionPolicies": None}
+    assert step.body == {"policies": {"local": wanted}}
 
 
 def test_policies_that_were_never_set_do_not_differ_from_none(tmp_path: Path) -> None:
@@ -90,7 +103,7 @@ def test_a_missing_topic_is_made_with_all_that_is_said(tmp_path: Path) -> None:
 def test_pruning_takes_labels_and_policies_off_topics_that_no_file_names() -> None:
     there = [topic(), topic("persistent://public/default/old", labels={"team": "pay"}), topic(ORDERS + "2")]
     (step,) = pruning(there, [Desired(ORDERS, {})])
-    assert (step.topic, step.body) == ("persistent://public/default/old", {"labels": {}})
+    assert (step.topic, step.body) == ("persistent://public/default/old", {"labels": {"team": None}})
 
 
 def test_all_that_is_wrong_in_a_file_is_said_at_once_with_its_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Desired state through REST: a topic made with its policies, and members of a topic replaced whole in one update."""
+"""Desired state through REST: a topic made with its policies, and patches merged into one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
+from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
+from topicfold.model.events import Verdict
+from topicfold.model.labels import MAX_LABELS, LabelRules
 from topicfold.model.policy import whole
+from topicfold.model.policy.limits import Limits
+from topicfold.model.records import EMPTY, TopicRecord
+from topicfold.model.updates import Refuse
+from topicfold.server.desired import merging
 from topicfold.server.records import MAX_VIOLATIONS
 from topicfold.wire.resources import TopicItem
 
@@ -17,6 +24,13 @@ RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
 QUOTA = {"destination_storage": {"limitSize": 10 << 20, "limitTime": 0, "policy": "producer_exception"}}
 LOCAL = {"retentionPolicies": RETENTION, "messageTTLInSeconds": 5}
 GLOBAL = {"maxMessageSize": 7}
+HOLD = {"policy": "producer_request_hold"}
+ORDERS_LABELS = {"team": "pay", "tier": "gold"}
+
+
+def local(policies: Any) -> dict[str, Any]:
+    """Return a body about policies on this cluster."""
+    return {"policies": {"local": policies}}
 
 
 async def violations(rest: RestNode, method: str, body: Any) -> list[str]:
@@ -36,23 +50,149 @@ async def test_a_topic_is_made_with_its_policies(rest: RestNode) -> None:
     assert await rest.get(f"{ORDERS}/maxMessageSize?isGlobal=true") == 7
 
 
-async def test_what_is_given_is_replaced_whole_and_the_rest_stays(orders: RestNode) -> None:
-    await orders.send("PATCH", NATIVE, {"policies": {"local": LOCAL, "global": GLOBAL}, "properties": {"a": "1"}})
-    answer = await orders.send(
-        "PATCH", NATIVE, {"labels": {"env": "prod"}, "policies": {"local": {"maxProducerPerTopic": 3}}}
-    )
+async def test_labels_properties_and_policies_merge_key_by_key_and_the_rest_stays(orders: RestNode) -> None:
+    first = {"policies": {"local": LOCAL, "global": GLOBAL}, "properties": {"a": "1", "b": "2"}}
+    await orders.done("PATCH", NATIVE, first)
+    body = {
+        "labels": {"env": "prod", "team": None, "nosuch": None},
+        "properties": {"a": None, "c": "3"},
+        "policies": {"local": {"maxProducerPerTopic": 3, "messageTTLInSeconds": None}},
+    }
+    answer = await orders.send("PATCH", NATIVE, body)
     item = await orders.get(NATIVE)
     assert (answer.status_code, answer.content) == (204, b"")
     assert item["etag"] == answer.headers["etag"].strip('"')
-    assert item["labels"] == {"env": "prod"}
-    assert item["properties"] == {"a": "1"}
-    assert item["policies"] == {"local": {"maxProducerPerTopic": 3}, "global": GLOBAL}
+    assert item["labels"] == {"env": "prod", "tier": "gold"}
+    assert item["properties"] == {"b": "2", "c": "3"}
+    assert item["policies"] == {"local": {"retentionPolicies": RETENTION, "maxProducerPerTopic": 3}, "global": GLOBAL}
 
 
-async def test_null_takes_a_scope_off_and_an_empty_object_empties_it(orders: RestNode) -> None:
-    await orders.send("PATCH", NATIVE, {"policies": {"local": LOCAL, "global": GLOBAL}})
-    await orders.done("PATCH", NATIVE, {"policies": {"local": None, "global": {}}})
-    assert (await orders.get(NATIVE))["policies"] == {"local": None, "global": {}}
+async def test_a_policy_that_is_an_object_merges_and_a_list_is_replaced(orders: RestNode) -> None:
+    rates = {name: {"dispatchRate": {"dispatchThrottlingRateInMsg": 5}} for name in ("a", "b")}
+    first = {"retentionPolicies": RETENTION, "backLogQuotaMap": {"message_age": {"limitTime": 9} | HOLD}}
+    lists = {"subscriptionTypesEnabled": ["Shared", "Failover"], "subscriptionPolicies": rates}
+    await orders.done("PATCH", NATIVE, local(first | lists))
+    change = {
+        "retentionPolicies": {"retentionTimeInMinutes": "20"},
+        "backLogQuotaMap": {"message_age": {"limitTime": None, "limit": 7}},
+        "subscriptionTypesEnabled": ["Exclusive"],
+        "subscriptionPolicies": {"a": None, "b": {"dispatchRate": {"ratePeriodInSecond": 2}}},
+    }
+    await orders.done("PATCH", NATIVE, local(change))
+    found = (await orders.get(NATIVE))["policies"]["local"]
+    assert found["retentionPolicies"] == RETENTION | {"retentionTimeInMinutes": 20}
+    assert found["backLogQuotaMap"] == {"message_age": {"limitSize": 7, "limitTime": 0} | HOLD}
+    assert found["subscriptionTypesEnabled"] == ["Exclusive"]
+    assert list(found["subscriptionPolicies"]) == ["b"]
+    rate = found["subscriptionPolicies"]["b"]["dispatchRate"]
+    assert (rate["dispatchThrottlingRateInMsg"], rate["ratePeriodInSecond"]) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "labels", "policies"),
+    [
+        ({"labels": None}, {}, {"local": LOCAL, "global": GLOBAL}),
+        ({"labels": {}, "properties": {}}, ORDERS_LABELS, {"local": LOCAL, "global": GLOBAL}),
+        ({"policies": None}, ORDERS_LABELS, {"local": None, "global": None}),
+        ({"policies": {"local": None}}, ORDERS_LABELS, {"local": None, "global": GLOBAL}),
+        ({"policies": {"local": {}, "global": {}}}, ORDERS_LABELS, {"local": LOCAL, "global": GLOBAL}),
+        (local(dict.fromkeys(LOCAL)), ORDERS_LABELS, {"local": {}, "global": GLOBAL}),
+    ],
+)
+async def test_null_takes_a_member_off_whole_and_an_empty_object_nothing(
+    orders: RestNode, body: Any, labels: Any, policies: Any
+) -> None:
+    await orders.done("PATCH", NATIVE, {"policies": {"local": LOCAL, "global": GLOBAL}})
+    await orders.done("PATCH", NATIVE, body)
+    item = await orders.get(NATIVE)
+    assert (item["labels"], item["policies"]) == (labels, policies)
+
+
+async def test_a_merged_policy_is_checked_as_a_whole_one_and_is_told_at_its_place(orders: RestNode) -> None:
+    await orders.done(
+        "PATCH", NATIVE, local({"retentionPolicies": RETENTION, "backLogQuotaMap": {"message_age": HOLD}})
+    )
+    change = {"retentionPolicies": {"retentionSizeInMB": None}, "backLogQuotaMap": {"message_age": {"policy": None}}}
+    assert await violations(orders, "PATCH", local(change)) == [
+        "policies.local.backLogQuotaMap.message_age.policy",
+        "policies.local.retentionPolicies",
+    ]
+
+
+async def test_beside_what_is_wrong_by_itself_is_told_what_is_wrong_once_merged(orders: RestNode) -> None:
+    await orders.done("PATCH", NATIVE, local({"retentionPolicies": RETENTION}))
+    body = local({"retentionPolicies": {"retentionSizeInMB": None}, "nosuch": None}) | {"lables": None}
+    assert await violations(orders, "PATCH", body) == [
+        "lables",
+        "policies.local.nosuch",
+        "policies.local.retentionPolicies",
+    ]
+    body = local({"retentionPolicies": {"retentionSizeInMB": 20}, "nosuch": None})
+    assert await violations(orders, "PATCH", body) == ["policies.local.nosuch"]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"lables": None}, "lables"),
+        ({"kafkaName": None}, "kafkaName"),
+        ({"policies": {"locl": None}}, "policies.locl"),
+        (local({"retentionPolicies": {"nosuch": None}}), "policies.local.retentionPolicies.nosuch"),
+        (local({"backLogQuotaMap": {"nosuch": None}}), "policies.local.backLogQuotaMap.nosuch"),
+        (local({"subscriptionTypesEnabled": [None]}), "policies.local.subscriptionTypesEnabled.0"),
+        (local({"retentionPolicies": 5}), "policies.local.retentionPolicies"),
+        ({"policies": {"global": {"shadowTopics": None}}}, "policies.global.shadowTopics"),
+    ],
+)
+async def test_what_is_not_known_is_refused_though_it_would_only_be_removed(
+    orders: RestNode, body: Any, place: str
+) -> None:
+    assert await violations(orders, "PATCH", body) == [place]
+
+
+async def test_what_the_rules_forbid_by_now_may_stay_and_go_and_is_not_set_anew(store: MemoryStore) -> None:
+    async with rest_node(store) as free:
+        await free.done("PUT", NATIVE, {"labels": {"a": "1", "b": "2", "c": "3"}} | local({"maxMessageSize": 9}))
+    async with rest_node(store, 10**9, allowed_custom_label_keys="d", max_message_size=8) as strict:
+        await strict.done("PATCH", NATIVE, {"labels": {"a": None, "d": "4"}} | local({"messageTTLInSeconds": 5}))
+        assert await strict.problem("PATCH", NATIVE, {"labels": {"b": "5"}}) == (400, "invalid_labels")
+        assert await violations(strict, "PATCH", local({"maxMessageSize": 10})) == ["policies.local.maxMessageSize"]
+        await strict.done("PATCH", NATIVE, {"labels": {"b": None}} | local({"maxMessageSize": None}))
+        item = await strict.get(NATIVE)
+    assert (item["labels"], item["policies"]["local"]) == ({"c": "3", "d": "4"}, {"messageTTLInSeconds": 5})
+
+
+async def test_as_many_labels_may_be_merged_as_fit_with_those_that_go(rest: RestNode) -> None:
+    full = {f"l{each}": "x" for each in range(MAX_LABELS)}
+    await rest.done("PUT", NATIVE, {"labels": full})
+    assert await violations(rest, "PATCH", {"labels": {"more": "x"}}) == ["labels"]
+    await rest.done("PATCH", NATIVE, {"labels": {"more": "x", "l0": None}})
+    await rest.done(
+        "PATCH", NATIVE, {"labels": dict.fromkeys(full) | {f"m{each}": "x" for each in range(MAX_LABELS - 1)}}
+    )
+    assert len(await rest.get(LABELS)) == MAX_LABELS
+
+
+def test_a_topic_that_has_too_many_labels_by_now_may_have_others_in_their_place_and_no_more() -> None:
+    old = TopicRecord(labels={"a": "1", "b": "2"})
+    patches: list[dict[str, str | None]] = [{"a": None, "c": "3"}, {"c": "3"}]
+    same, more = (
+        merging("orders", {"labels": patch}, LabelRules(max_labels=1), Limits(), lambda: EMPTY)(old)
+        for patch in patches
+    )
+    assert same == TopicRecord(labels={"b": "2", "c": "3"})
+    assert more == Refuse(Verdict.TOO_MANY_LABELS, "topic orders would have 3 labels, at most 1 are allowed on a topic")
+
+
+@pytest.mark.parametrize("media_type", ["application/merge-patch+json", "application/json; charset=utf-8"])
+async def test_a_patch_is_taken_as_either_type(orders: RestNode, media_type: str) -> None:
+    await orders.done("PATCH", NATIVE, {"labels": {"team": None}}, content_type=media_type)
+    assert await orders.get(LABELS) == {"tier": "gold"}
+
+
+async def test_nothing_but_a_patch_is_taken_as_a_merge_patch(rest: RestNode) -> None:
+    answer = await rest.problem("PUT", NATIVE, {}, content_type="application/merge-patch+json")
+    assert answer == (415, "unsupported_media_type")
 
 
 async def test_nothing_given_changes_nothing(orders: RestNode) -> None:
@@ -69,7 +209,7 @@ async def test_a_patch_is_one_update_on_the_version_that_was_read(orders: RestNo
         assert (await orders.send("PATCH", NATIVE, body, if_match=read)).status_code == 204
     assert len(events) == 1
     assert await orders.problem("PATCH", NATIVE, {"labels": {}}, if_match=read) == (412, "precondition_failed")
-    assert await orders.get(LABELS) == {"a": "b"}
+    assert await orders.get(LABELS) == ORDERS_LABELS | {"a": "b"}
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
@@ -107,7 +247,7 @@ async def test_a_misspelt_member_is_told_its_neighbour(rest: RestNode) -> None:
     assert "did you mean local?" in reason
 
 
-@pytest.mark.parametrize("body", [[], "x", 5, {"labels": None}, {"labels": []}, {"policies": {"local": []}}])
+@pytest.mark.parametrize("body", [[], "x", 5, {"labels": []}, {"labels": {"a": 5}}, {"policies": {"local": []}}])
 async def test_a_body_of_another_shape_is_400(orders: RestNode, body: object) -> None:
     assert (await orders.problem("PATCH", NATIVE, body))[0] == 400
 
@@ -178,8 +318,49 @@ async def test_a_retried_patch_is_one_and_the_key_with_another_body_is_422(order
     again = await orders.send("PATCH", NATIVE, body, idempotency_key="k")
     assert first.headers["etag"] == again.headers["etag"]
     assert (first.status_code, first.content) == (again.status_code, again.content) == (204, b"")
-    other = {"policies": {"local": {}}}
-    assert await orders.problem("PATCH", NATIVE, other, idempotency_key="k") == (422, "idempotency_key_reused")
+    for other in ({"policies": {"local": {}}}, local(LOCAL | {"maxMessageSize": None}), body | {"labels": {"a": None}}):
+        assert await orders.problem("PATCH", NATIVE, other, idempotency_key="k") == (422, "idempotency_key_reused")
+
+
+async def test_a_retried_patch_is_not_merged_again_and_its_spelling_does_not_matter(orders: RestNode) -> None:
+    first = await orders.done("PATCH", NATIVE, local({"maxMessageSize": 5}), idempotency_key="k")
+    await orders.done("PATCH", NATIVE, local({"maxMessageSize": 6}))
+    again = await orders.done("PATCH", NATIVE, local({"maxMessageSize": "5"}), idempotency_key="k")
+    assert first.headers["etag"] == again.headers["etag"]
+    assert (await orders.get(NATIVE))["policies"]["local"] == {"maxMessageSize": 6}
+
+
+async def test_a_merge_that_was_refused_under_a_key_stays_refused(orders: RestNode) -> None:
+    half = local({"retentionPolicies": {"retentionTimeInMinutes": 20}})
+    assert (await orders.problem("PATCH", NATIVE, half, idempotency_key="k"))[0] == 400
+    await orders.done("PATCH", NATIVE, local({"retentionPolicies": RETENTION}))
+    assert (await orders.problem("PATCH", NATIVE, half, idempotency_key="k"))[0] == 400
+    await orders.done("PATCH", NATIVE, half, idempotency_key="another")
+
+
+async def test_patches_of_different_keys_at_once_on_two_nodes_are_all_there(nodes: list[RestNode]) -> None:
+    await nodes[0].done("PUT", NATIVE, {"labels": {f"old{each}": "x" for each in range(20)}})
+    patches = [
+        {"labels": {f"old{each}": None, f"new{each}": "y"}, "properties": {f"p{each}": "z"}} for each in range(20)
+    ]
+    await asyncio.gather(*(nodes[each % 2].done("PATCH", NATIVE, body) for each, body in enumerate(patches)))
+    item = await nodes[2].get(NATIVE, x_consistency="linearizable")
+    assert item["labels"] == {f"new{each}": "y" for each in range(20)}
+    assert item["properties"] == {f"p{each}": "z" for each in range(20)}
+
+
+async def test_a_merge_is_not_refused_for_what_another_node_has_changed_already(nodes: list[RestNode]) -> None:
+    one, other = nodes[:2]
+    await one.done("PUT", NATIVE)
+    await other.node.caught_up()
+    other.node.log.pause()
+    await one.done("PATCH", NATIVE, local({"retentionPolicies": RETENTION}))
+    half = local({"retentionPolicies": {"retentionTimeInMinutes": 20}})
+    patching = asyncio.create_task(other.send("PATCH", NATIVE, half))
+    await turns()
+    assert not patching.done()
+    other.node.log.resume()
+    assert (await patching).status_code == 204
 
 
 async def test_patches_of_different_members_at_once_on_several_nodes_are_all_there(nodes: list[RestNode]) -> None:
@@ -197,5 +378,5 @@ async def test_of_thousands_of_unknown_policies_only_those_are_looked_into_that_
     asked: list[str] = []
     monkeypatch.setattr(whole, "get_close_matches", lambda name, known, n: asked.append(name) or [])
     unknown = {f"maxUnackedMessagesOn{number}": 1 for number in range(2_000)}
-    assert len(await violations(orders, method, {"policies": {"local": unknown, "global": unknown}})) == len(asked)
-    assert len(asked) == MAX_VIOLATIONS
+    found = await violations(orders, method, {"policies": {"local": unknown, "global": unknown}})
+    assert len(found) == len(set(asked)) == MAX_VIOLATIONS

@@ -10,7 +10,7 @@ import pytest
 from topicfold.model.policy.shapes import BACKLOG_QUOTA, INT
 from topicfold.model.policy.table import POLICIES
 from topicfold.model.policy.values import Choice, Decimal, Flag, Kind, ListOf, MapOf, Number, Text, shown_value
-from topicfold.wire.policy_schema import schema_of, schema_of_all
+from topicfold.wire.policy_schema import patch_schema, schema_of, schema_of_all
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,14 @@ def test_what_is_shown_of_a_policy_has_no_member_that_its_schema_lacks(policy: A
 
 def test_all_policies_of_a_scope_have_one_schema() -> None:
     assert list(schema_of_all()["properties"]) == [policy.name for policy in POLICIES]
+
+
+def test_of_a_patch_every_member_may_be_null_at_any_depth_and_none_has_a_default() -> None:
+    kind = MapOf(BACKLOG_QUOTA)
+    patch = patch_schema(schema_of(kind))
+    entry = patch["additionalProperties"]
+    assert (patch["type"], "maxProperties" in patch, entry["type"]) == ("object", False, ["object", "null"])
+    assert entry["properties"]["limitTime"]["type"] == ["integer", "null"]
+    assert entry["properties"]["policy"]["enum"][-1] is None
+    assert not any("default" in member for member in entry["properties"].values())
+    assert schema_of(kind)["additionalProperties"]["type"] == "object"

@@ -175,7 +175,7 @@ def adopt_topic(topic: str, record: Mapping[str, Any], o: ChangeOptions) -> Call
 
 
 def patch_topic(topic: str, changes: Mapping[str, Any], o: ChangeOptions) -> Call[Written]:
-    """Ask to replace members of a topic's record."""
+    """Ask to merge a patch into a topic's record."""
     return change("PATCH", native_topic_path(topic), o, query=domain_query(topic), body=dict(changes))
 
 

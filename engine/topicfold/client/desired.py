@@ -1,6 +1,6 @@
 """Desired state of topics, and how the server's differ: labels, properties and policies.
 
-What is not said of a topic is left as it is; what is said is replaced whole. Nothing here talks to a server.
+What is not said of a topic is left as it is; a part that is said is to be just that. Nothing here talks to a server.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from topicfold.client.answers import Topic
 from topicfold.errors import Forbidden, InvalidPolicy
 from topicfold.model.differences import Difference, Path, part_differences
+from topicfold.model.merge_patch import patch_between
 from topicfold.model.names import kafka_name, parse_topic
 from topicfold.model.policy.values import Value, plain_value
 from topicfold.model.policy.whole import read_policies
@@ -39,8 +40,8 @@ class Desired:
 class Step:
     """All that has to be done to one topic, in one update.
 
-    `etag` is the version it was compared with, None where the topic has to be made. `body` is what is sent. `problem`
-    says why none of it can be done, "" if it can.
+    `etag` is the version it was compared with, None where the topic has to be made. `body` is what is sent: a
+    new record, or the merge patch of the one that is there. `problem` says why none of it can be done, "" if it can.
     """
 
     topic: str
@@ -67,7 +68,8 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
             problem = f"{fixed.path[0]} is {fixed.old}, not {fixed.new}; nothing of this topic was changed"
             yield Step(each.name, topic.etag, {}, (fixed, *differences), problem)
         elif differences:
-            yield Step(each.name, topic.etag, _body({part: each.parts[part] for part in by_part}), differences)
+            patch = {part: patch_between(part_of(topic, part), each.parts[part]) for part in by_part}
+            yield Step(each.name, topic.etag, _body(patch), differences)
 
 
 def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Step]:
@@ -127,7 +129,7 @@ def _path(part: str) -> Path:
 
 
 def _body(parts: Mapping[str, Mapping[str, Value]]) -> dict[str, Any]:
-    """Return the body that replaces these parts."""
+    """Return the body that says these parts."""
     body: dict[str, Any] = {part: plain_value(value) for part, value in parts.items() if part not in SCOPES}
     policies = {part: plain_value(value) for part, value in parts.items() if part in SCOPES}
     return body | ({"policies": policies} if policies else {})

@@ -153,9 +153,13 @@ class ResourceCalls:
 
     @asks
     def patch_topic(self, topic: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Replace members of a topic's record in one update: `labels`, `properties`, `policies` by scope.
+        """Merge `changes` into a topic's record in one update: `labels`, `properties`, `policies` by scope.
 
-        What `changes` leaves out stays as it is.
+        They are a JSON Merge Patch: what is left out stays, at any depth; None removes; a list is replaced whole.
+
+            client.patch_topic("orders", {"labels": {"tier": "gold", "stage": None}})
+
+        Source: RFC 7396.
         """
         return calls.patch_topic(topic, changes, options)
 

@@ -1,4 +1,4 @@
-"""Desired state of a topic: some members of its record replaced whole, all in one update."""
+"""Desired state of a topic: some members of its record merged with a patch, or replaced whole, all in one update."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from topicfold.model.events import Verdict
+from topicfold.model.merge_patch import merge_patch
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.policy.whole import put_whole
-from topicfold.model.records import EMPTY, Record, TopicRecord
+from topicfold.model.policy.whole import merge_policies, put_whole
+from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
 from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
 
 SCOPES = ("local", "global_")
@@ -34,3 +35,23 @@ def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], P
         return replace(old, **members)
 
     return update
+
+
+def merge_members(old: TopicRecord, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a merge patch gives the members of a topic's record which it names.
+
+    The patch is by member; that of policies is canonical, None for a scope that is taken off.
+
+    >>> merge_members(TopicRecord(labels={"team": "pay"}), {"labels": {"team": None, "env": "prod"}})
+    {'labels': mappingproxy({'env': 'prod'})}
+
+    Raises:
+        InvalidPolicy: what is merged of policies is wrong; carries all of one scope.
+    """
+    return {name: _merged(name, getattr(old, name), each) for name, each in patch.items()}
+
+
+def _merged(name: str, old: Any, patch: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if name not in SCOPES:
+        return frozen(merge_patch(old, patch) or {})
+    return None if patch is None else merge_policies(old or EMPTY, patch, is_global=name == SCOPES[1])

@@ -64,9 +64,13 @@ def too_many_together(name: str, old: Iterable[str], new: Iterable[str], rules: 
     One that has too many may have others in their place: rules may have changed since.
     """
     before = set(old)
-    count = len(before.union(new))
-    is_refused = count > rules.max_labels and count > len(before)
-    return f"topic {name} would have {too_many(count, rules)}" if is_refused else ""
+    return too_many_after(name, len(before), len(before.union(new)), rules)
+
+
+def too_many_after(name: str, before: int, after: int, rules: LabelRules) -> str:
+    """Return the same of topic `name` whose labels become `after` where there were `before`."""
+    is_refused = after > rules.max_labels and after > before
+    return f"topic {name} would have {too_many(after, rules)}" if is_refused else ""
 
 
 def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:

@@ -75,6 +75,8 @@ def _outcome(engine: Engine, target: Target, updater: Updater, asked: Asked, *, 
     group = run_group(target, [update], current, engine.options.new_id())
     if update.settled.done():
         update.settled.result()
+    if update.failure is not None:
+        raise update.failure
     if group.verdicts[0] > Verdict.UNCHANGED:
         raise refusal(group.verdicts[0], update.refusal, target, str(group.etags[0]))
     is_changed = group.verdicts[0] == Verdict.CHANGED

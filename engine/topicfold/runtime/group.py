@@ -1,8 +1,8 @@
 """One group commit: the queued updates of an aggregate run in order into one event.
 
 Pure but for the updaters it calls. Each update sees what those before it in the group produced, its `If-Match`
-too; the last record of the row is the event's payload. An updater that raises fails alone: at once where no event
-can carry its update, else by an event that says so, since an earlier one might still be accepted.
+too; the last record of the row is the event's payload. An updater that raises fails alone: an error of ours refuses its
+update as any refusal does; a defect fails it at once, unless an earlier event that carries it might still be accepted.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def run_group(
 
     An update of a topic among those of its namespace is refused: it is there because the namespace is not live.
     `decoded` is the current record where the caller has it at hand.
-    An update whose updater raises is failed and left out. It is refused in the group instead where an attempt of it is
-    undecided, and where an error of ours is the answer to a client's key; a defect leaves the key free. One that only
+    An update whose updater raises an error of ours is refused in the group; that leans on the record, as every refusal
+    does. A defect fails it and leaves it out, and its key free, unless an attempt of it is undecided. One that only
     cannot be told yet (`Wait`, `Postponed`) is failed, or left waiting while an attempt of it is undecided.
     """
     try:
@@ -148,8 +148,7 @@ def _run(
                 update.settled.set_exception(error)
             continue
         except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
-            is_refusal = isinstance(error, TopicfoldError) and update.operation.by_client
-            if not (update.in_attempt or is_refusal):
+            if not (update.in_attempt or isinstance(error, TopicfoldError)):
                 update.settled.set_exception(error)
                 continue
             verdict, new = _refuse(update, _refusal_of(error)), record

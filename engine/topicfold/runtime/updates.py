@@ -86,7 +86,7 @@ class Updates:
             KeyReused: the operation id was used with another body.
             OutcomeUnknown: time is up and an event that carries the update is undecided.
             LogUnavailable, NotReady, Overloaded: not applied, and never will be by this call.
-            TopicfoldError: whatever the updater raised, unless an event carried it: then it is in `update.failure`.
+            Wait: the updater raised it. Any other error of ours that it raised is a refusal, and in `update.failure`.
         """
         mine, update = update, self._joined(update)
         if not update.settled.done():

@@ -16,6 +16,7 @@ from topicfold.server.guard import HEADERS_KEY, MAX_BODY_BYTES
 from topicfold.server.node import Node
 
 MAX_DEPTH = 32
+MERGE_PATCH_TYPE = "application/merge-patch+json"
 _TAKEN_TYPES = ("", "application/json", "text/plain", "application/vnd.partitioned-topic-metadata+json")
 
 
@@ -35,7 +36,8 @@ async def json_body(request: Request, node: Node) -> Any:
         ClientDisconnect: the client left.
     """
     media_type = request.scope[HEADERS_KEY].get(b"content-type", b"").decode("latin-1")
-    if media_type.partition(";")[0].strip().lower() not in _TAKEN_TYPES:
+    taken = (*_TAKEN_TYPES, MERGE_PATCH_TYPE) if request.method == "PATCH" else _TAKEN_TYPES
+    if media_type.partition(";")[0].strip().lower() not in taken:
         raise HTTPException(415, f"Content-Type {media_type[:80]!r} is not taken; send application/json")
     seconds = node.settings.request_timeout_seconds
     try:

@@ -1,26 +1,30 @@
-"""Bodies under `/api/v1` that say what a topic is to be: read and checked whole, all that is wrong said at once."""
+"""Bodies under `/api/v1` that say what a topic is to be, or to become: all that is wrong is said at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet
-from topicfold.model.desired import SCOPES
-from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.desired import SCOPES, merge_members, replace_members
+from topicfold.model.events import Verdict
+from topicfold.model.labels import LabelRules, check_labels, too_many_after
 from topicfold.model.names import is_kafka_name
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import plain_value
-from topicfold.model.policy.whole import read_policies
-from topicfold.model.records import TopicRecord, frozen
+from topicfold.model.policy.whole import check_changed, merge_policies, read_policies, read_policies_patch
+from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
+from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
 from topicfold.server.records import MAX_VIOLATIONS, checked, violated
 from topicfold.wire.resources import NewTopic, Resource, TopicPatch
 
 Violations = list[dict[str, str]]
 R = TypeVar("R", bound=Resource)
+CheckPolicy = Callable[[str, str, Any], None]
+"""Takes a scope, a policy's name and what a body says of it; raises what is wrong with that."""
 
 
 def new_topic_in(body: Any, rules: LabelRules, limits: Limits) -> TopicRecord:
@@ -30,7 +34,7 @@ def new_topic_in(body: Any, rules: LabelRules, limits: Limits) -> TopicRecord:
         InvalidLabels: its labels break the rules, and nothing else is wrong.
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    new = _read(NewTopic, body, rules, limits)
+    new = _read(NewTopic, body, rules, partial(_check_new, limits))
     return TopicRecord(
         new.partitions,
         new.kafka_name,
@@ -41,32 +45,71 @@ def new_topic_in(body: Any, rules: LabelRules, limits: Limits) -> TopicRecord:
     )
 
 
-def members_in(body: Any, rules: LabelRules, limits: Limits) -> dict[str, Any]:
-    """Return the members of a topic's record that a PATCH replaces, with their values.
+def patch_in(body: Any, seen: Callable[[], TopicRecord], rules: LabelRules, limits: Limits) -> dict[str, Any]:
+    """Return the merge patch of a topic's record that a PATCH is, by member of the record; that of policies canonical.
+
+    Refused is what is wrong whatever it is merged into; what is wrong beside that on the record which is `seen` now is
+    told too.
 
     Raises:
         InvalidLabels: its labels break the rules, and nothing else is wrong.
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
-    patch = _read(TopicPatch, body, rules, limits)
-    found: dict[str, Any] = {name: frozen(getattr(patch, name)) for name in patch.model_fields_set - {"policies"}}
-    scopes = patch.policies.model_fields_set
-    return found | {scope: _policies(getattr(patch.policies, scope), is_global=scope == SCOPES[1]) for scope in scopes}
+    try:
+        patch = _read(TopicPatch, body, rules, _check_patch)
+    except (InvalidLabels, InvalidRequest):
+        _read(TopicPatch, body, rules, partial(_check_merged, seen(), limits))
+        raise
+    found: dict[str, Any] = {name: getattr(patch, name) for name in patch.model_fields_set - {"policies"}}
+    if patch.policies is None:
+        return found | dict.fromkeys(SCOPES)
+    for scope in patch.policies.model_fields_set:
+        said = getattr(patch.policies, scope)
+        found[scope] = None if said is None else read_policies_patch(said, is_global=scope == SCOPES[1])
+    return found
 
 
-def meaning_of(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what replacing `members` means, for telling one request from another."""
-    return {name: plain_value(value) for name, value in members.items()}
+def meaning_of(patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a merge patch means, for telling one request from another."""
+    return {name: plain_value(value) for name, value in patch.items()}
 
 
-def _read(shape: type[R], body: Any, rules: LabelRules, limits: Limits) -> R:
+def merging(
+    name: str, patch: Mapping[str, Any], rules: LabelRules, limits: Limits, below: Callable[[], Policies]
+) -> Updater:
+    """Return the update that merges a patch, as `patch_in` returns it, into a topic's record as that then is.
+
+    What it changes is checked as if it were set anew; what stays as it is may stay. `below` is as `replace_members`
+    has it.
+
+    Raises:
+        InvalidRequest: when it is run; carries all that is wrong with what is merged.
+    """
+    policies = {scope.rstrip("_"): patch.get(scope) for scope in SCOPES}
+
+    def update(old: Stored) -> Record | Refuse | None:
+        if not isinstance(old, TopicRecord):
+            return topic_missing(name)
+        wrong = list(islice(_wrong_policies(policies, partial(_check_merged, old, limits)), MAX_VIOLATIONS))
+        if wrong:
+            raise violated(wrong)
+        members = merge_members(old, patch)
+        refused = too_many_after(name, len(old.labels), len(members.get("labels", ())), rules)
+        if refused:
+            return Refuse(Verdict.TOO_MANY_LABELS, refused)
+        return replace_members(name, members, below)(old)
+
+    return update
+
+
+def _read(shape: type[R], body: Any, rules: LabelRules, check: CheckPolicy) -> R:
     wrong: Violations = []
     try:
         found = checked(shape, body)
     except InvalidRequest as error:
         wrong += error.values["violations"]
     given = body if isinstance(body, dict) else {}
-    wrong += islice(_wrong_policies(given.get("policies"), limits), MAX_VIOLATIONS)
+    wrong += islice(_wrong_policies(given.get("policies"), check), MAX_VIOLATIONS)
     kafka_name = given.get("kafkaName")
     if isinstance(kafka_name, str) and not is_kafka_name(kafka_name):
         wrong.append({"path": "kafkaName", "reason": "1 to 249 of A-Z a-z 0-9 . _ - are allowed"})
@@ -88,19 +131,48 @@ def _wrong_labels(given: Any, rules: LabelRules) -> Violations:
     return []
 
 
-def _wrong_policies(given: Any, limits: Limits) -> Iterator[dict[str, str]]:
-    for scope, policies in given.items() if isinstance(given, dict) else ():
-        for name, value in policies.items() if isinstance(policies, dict) else ():
+def _wrong_policies(given: Any, check: CheckPolicy) -> Iterator[dict[str, str]]:
+    for scope, policies in given.items() if isinstance(given, Mapping) else ():
+        for name, value in policies.items() if isinstance(policies, Mapping) else ():
             place = f"policies.{scope}.{name}"
             try:
-                for each in read_policies({name: value}, is_global=scope == "global").values():
-                    BY_NAME[name].check(each, limits)
+                check(scope, name, value)
             except InvalidPolicy as error:
                 for each in error.values["violations"]:
                     inside = each["path"].removeprefix(name).lstrip(".")
                     yield {"path": f"{place}.{inside}".rstrip("."), "reason": each["reason"]}
             except (PolicyUnmet, Forbidden) as error:
                 yield {"path": place, "reason": error.reason}
+
+
+def _check_new(limits: Limits, scope: str, name: str, value: Any) -> None:
+    """Check one policy that is set where nothing was.
+
+    Raises:
+        InvalidPolicy, PolicyUnmet, Forbidden: it may not be.
+    """
+    check_changed(EMPTY, read_policies({name: value}, is_global=scope == "global"), limits)
+
+
+def _check_patch(scope: str, name: str, value: Any) -> None:
+    """Check the merge patch of one policy for what is wrong whatever it is merged into.
+
+    Raises:
+        InvalidPolicy: something is.
+    """
+    read_policies_patch({name: value}, is_global=scope == "global")
+
+
+def _check_merged(old: TopicRecord, limits: Limits, scope: str, name: str, value: Any) -> None:
+    """Check what one policy of a topic becomes by a merge patch.
+
+    Raises:
+        InvalidPolicy, PolicyUnmet, Forbidden: it is wrong, or may not be set.
+    """
+    is_global = scope == "global"
+    before = (old.global_ if is_global else old.local) or EMPTY
+    patch = read_policies_patch({name: value}, is_global=is_global)
+    check_changed(before, merge_policies(before, patch, is_global=is_global), limits)
 
 
 def _policies(given: dict[str, Any] | None, *, is_global: bool) -> Policies | None:

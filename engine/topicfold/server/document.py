@@ -16,6 +16,7 @@ from topicfold import __version__
 from topicfold.model.names import DOMAINS
 from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
+from topicfold.server.bodies import MERGE_PATCH_TYPE
 from topicfold.server.ownership import may_redirect
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
 from topicfold.wire import diagnosis, headers, history, resources
@@ -87,7 +88,8 @@ def _description(operation: Operation) -> dict[str, Any]:
     if parameters:
         described["parameters"] = parameters
     if operation.body is not None:
-        described["requestBody"] = {"content": {"application/json": {"schema": _schema(operation.body)}}}
+        media_types = (MERGE_PATCH_TYPE, JSON_TYPE) if operation.method == "PATCH" else (JSON_TYPE,)
+        described["requestBody"] = {"content": {each: {"schema": _schema(operation.body)} for each in media_types}}
     if operation.needs is Access.PUBLIC:
         described["security"] = []
     return described | {"responses": _responses(operation)}

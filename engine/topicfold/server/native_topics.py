@@ -20,16 +20,17 @@ from topicfold.errors import (
     TopicNotFound,
     Undecodable,
 )
-from topicfold.model.desired import SCOPES, replace_members
+from topicfold.model.desired import SCOPES
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.records import TopicRecord
 from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
 from topicfold.server.answers import dry_answer, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.desired import meaning_of, members_in, new_topic_in
+from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in
 from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
@@ -94,16 +95,21 @@ class NativeTopics:
         return written_answer(written, topic_item(TopicView(str(name), written.etag, record)), 201)
 
     async def change(self, request: Request) -> Response:
-        """Replace some members of a topic's record whole, all in one update."""
+        """Merge a patch into a topic's record, all in one update.
+
+        Source: RFC 7396 (JSON Merge Patch).
+        """
         name = refuse_partition(native_topic_in(request, "dryRun"))
         node = self.node
         options = node.engine.options
-        members = members_in(await json_body(request, node), options.label_rules, options.limits)
-        await self._require_for_policies(request, members)
-        if not members.keys().isdisjoint(SCOPES):
+        body = await json_body(request, node)
+        patch = patch_in(body, partial(self._seen, name), options.label_rules, options.limits)
+        await self._require_for_policies(request, patch)
+        if not patch.keys().isdisjoint(SCOPES):
             must_have_policies(node)
-        asked = asked_to_write(request, node, "change", meaning_of(members))
-        update = replace_members(str(name), members, partial(below_topics, node.engine, name.namespace))
+        asked = asked_to_write(request, node, "change", meaning_of(patch))
+        below = partial(below_topics, node.engine, name.namespace)
+        update = merging(str(name), patch, options.label_rules, options.limits, below)
         if is_dry(request):
             return dry_answer(await would_change(node.engine, name, update, asked))
         return written_answer(await node.writing.change_topic(name, update, asked))
@@ -113,6 +119,11 @@ class NativeTopics:
         name = native_topic_in(request)
         asked = asked_to_write(request, self.node, "delete", None)
         return written_answer(await self.node.writing.delete_topic(name, asked))
+
+    def _seen(self, name: TopicName) -> TopicRecord:
+        """Return a topic's record as it is folded here, an empty one where there is none."""
+        reading = self.node.reading
+        return (reading.topic(name).record if reading.has_topic(name) else None) or TopicRecord()
 
     async def _require_for_policies(self, request: Request, members: Collection[str]) -> None:
         """Return if who asks may change `members` of a topic's record: policies of all clusters need more than others.
@@ -165,7 +176,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=NewTopic,
                   query=domain | DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
                   errors=(*WRITE_ERRORS, NamespaceNotFound, AlreadyExists, InvalidLabels)),
-        Operation("changeTopicRecord", "PATCH", path, topics.change, "Replace parts of a topic's record", 204,
+        Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic's record", 204,
                   body=TopicPatch, query=domain | DRY_QUERY, needs=_UPDATING,
                   errors=(*WRITE_ERRORS, *missing, InvalidLabels, PolicyUnmet, PoliciesDisabled, Undecodable)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,

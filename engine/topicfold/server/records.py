@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -170,8 +170,9 @@ def _inside(shape: type[Resource], place: tuple[int | str, ...]) -> type[Resourc
     """Return the shape of what is at `place` in a body of this shape."""
     for step in place:
         field = next(each for name, each in shape.model_fields.items() if step in (name, each.alias))
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Resource):
-            shape = field.annotation
+        annotated = (field.annotation, *get_args(field.annotation))
+        shapes = (each for each in annotated if isinstance(each, type) and issubclass(each, Resource))
+        shape = next(shapes, shape)
     return shape
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from topicfold.model.policy.table import POLICIES
@@ -52,6 +53,25 @@ def schema_of_all() -> dict[str, Any]:
     """Return the JSON schema of the policies of one scope, by name; those that are not set are left out."""
     properties = {policy.name: schema_of(policy.kind) | {"description": policy.doc} for policy in POLICIES}
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+
+
+def patch_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of merge patches of what `schema` describes: null removes a member, none has a default.
+
+    >>> patch_schema({"type": "object", "properties": {"a": {"type": "integer", "default": 0}}})
+    {'type': 'object', 'properties': {'a': {'type': ['integer', 'null']}}}
+    """
+    patch = {name: each for name, each in schema.items() if name not in ("default", "maxProperties")}
+    if "properties" in schema:
+        patch["properties"] = {name: _or_null(each) for name, each in schema["properties"].items()}
+    if schema.get("additionalProperties"):
+        patch["additionalProperties"] = _or_null(schema["additionalProperties"])
+    return patch
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    patch = patch_schema(schema) | {"type": [schema["type"], "null"]}
+    return patch | {"enum": [*schema["enum"], None]} if "enum" in schema else patch
 
 
 def _properties(member: Member) -> list[tuple[str, dict[str, Any]]]:

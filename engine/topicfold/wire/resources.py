@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import MAX_PARTITIONS, TopicRecord
 from topicfold.runtime.reading import TopicView
-from topicfold.wire.policy_schema import schema_of_all
+from topicfold.wire.policy_schema import patch_schema, schema_of_all
 
 
 class Resource(BaseModel):
@@ -162,14 +162,25 @@ class NewTopic(Resource):
     policies: TopicPolicies = Field(default_factory=TopicPolicies)
 
 
-class TopicPatch(Resource):
-    """What of a topic is to become what. A member that is given is replaced whole, one that is left out stays."""
+PoliciesPatch = Annotated[dict[str, Any] | None, WithJsonSchema(patch_schema(schema_of_all()))]
 
-    labels: dict[str, str] = Field(default_factory=dict)
-    properties: dict[str, str] = Field(default_factory=dict)
-    policies: TopicPolicies = Field(
-        default_factory=TopicPolicies, description="A scope that is left out stays; null takes its policies off."
-    )
+
+class TopicPoliciesPatch(Resource):
+    """What of a topic's own policies is to become what; null takes all policies of a scope off."""
+
+    local: PoliciesPatch = Field(default=None, description="Those on this cluster.")
+    global_: PoliciesPatch = Field(default=None, alias="global", description="Those on all clusters.")
+
+
+class TopicPatch(Resource):
+    """What of a topic is to become what, as a JSON Merge Patch (RFC 7396).
+
+    Objects merge, null removes, anything else replaces; what is left out stays.
+    """
+
+    labels: dict[str, str | None] | None = Field(default_factory=dict)
+    properties: dict[str, str | None] | None = Field(default_factory=dict)
+    policies: TopicPoliciesPatch | None = Field(default_factory=TopicPoliciesPatch)
 
 
 class EffectivePolicy(Resource):

@@ -19,6 +19,7 @@ from topicfold.model.policy.values import (
     Text,
     frozen_value,
     plain_value,
+    read_patch,
     read_value,
     shown_value,
 )
@@ -113,6 +114,22 @@ def test_the_older_name_of_a_limit_is_read_where_the_newer_is_missing() -> None:
     assert read_value(BACKLOG_QUOTA, {"limit": 5}, "quota")["limitSize"] == 5
     assert read_value(BACKLOG_QUOTA, {"limit": 5, "limitSize": 6}, "quota")["limitSize"] == 6
     assert shown_value(BACKLOG_QUOTA, {"limitSize": 6, "limitTime": 0}) == {"limit": 6, "limitSize": 6, "limitTime": 0}
+
+
+def test_a_patch_fills_nothing_in_and_keeps_its_nulls() -> None:
+    given = {"a": None, "b": {"limit": "5", "policy": None}, "c": {"limitSize": None, "limit": None}}
+    assert plain_value(read_patch(MapOf(BACKLOG_QUOTA), given, "quotas")) == {
+        "a": None,
+        "b": {"limitSize": 5, "policy": None},
+        "c": {"limitSize": None},
+    }
+
+
+def test_what_a_patch_removes_does_not_count() -> None:
+    kept, removed = ({f"{word}{each}": value for each in range(256)} for word, value in (("k", "x"), ("r", None)))
+    assert len(read_patch(MapOf(Text()), kept | removed, "it")) == 512
+    with pytest.raises(InvalidPolicy, match="has 257 members"):
+        read_patch(MapOf(Text()), kept | removed | {"more": "x"}, "it")
 
 
 def test_members_that_are_not_known_are_passed_over_unless_told_otherwise() -> None:

@@ -98,9 +98,13 @@ Kind = Number | Decimal | Flag | Text | Choice | ListOf | Shape | MapOf
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of JSON: what is wrong with it so far, and whether members that no shape has are wrong."""
+    """One reading of JSON: what is wrong with it so far, and whether members that no shape has are wrong.
+
+    `is_patch`: of a merge patch, so a null removes a member, and one that is left out stays.
+    """
 
     refuses_unknown: bool
+    is_patch: bool = False
     violations: list[dict[str, str]] = field(default_factory=list)
 
     def wrong(self, path: str, reason: str) -> None:
@@ -185,8 +189,12 @@ class _Reading:
             name = member.alias if member.alias in given and given.get(member.name) is None else member.name
             if given.get(name) is not None:
                 found[member.name] = self.value(member.kind, given[name], _under(path, name))
+            elif name in given and self.is_patch:
+                found[member.name] = None
             elif name in given and member.missing is not None:
                 self.wrong(_under(path, name), "must not be null")
+            elif self.is_patch:
+                continue
             elif member.missing is not None and not shape.is_sparse:
                 found[member.name] = member.missing
         if self.refuses_unknown:
@@ -198,15 +206,19 @@ class _Reading:
     def _map(self, kind: MapOf, given: Any, path: str) -> Value:
         if not isinstance(given, Mapping):
             return self.wrong(path, f"must be an object, not {kind_of(given)}")
-        if len(given) > MAX_ITEMS:
-            return self.wrong(path, f"has {len(given)} members, at most {MAX_ITEMS} are allowed")
+        removed = {name for name, each in given.items() if each is None and self.is_patch}
+        if len(given) - len(removed) > MAX_ITEMS:
+            return self.wrong(path, f"has {len(given) - len(removed)} members, at most {MAX_ITEMS} are allowed")
         for name in given:
             if kind.keys and name not in kind.keys:
                 self.wrong(_under(path, name), f"not known here; known are {', '.join(kind.keys)}")
             elif not isinstance(name, str) or len(name) > MAX_TEXT_LENGTH or not name.isprintable():
                 self.wrong(_under(path, str(name)[:80]), "is no name")
         return MappingProxyType(
-            {name: self.value(kind.value, given[name], _under(path, name)) for name in sorted(given)}
+            {
+                name: None if name in removed else self.value(kind.value, given[name], _under(path, name))
+                for name in sorted(given)
+            }
         )
 
 
@@ -220,11 +232,19 @@ def read_value(kind: Kind, given: Any, what: str, *, refuses_unknown: bool = Fal
         InvalidPolicy: carries all that is wrong, each with its place. Members that a shape has not are wrong with
             `refuses_unknown` and passed over without.
     """
-    reading = _Reading(refuses_unknown)
-    value = reading.value(kind, given, "")
-    if reading.violations:
-        raise InvalidPolicy(what, reading.violations)
-    return value
+    return _read(_Reading(refuses_unknown), kind, given, what)
+
+
+def read_patch(kind: Kind, given: Any, what: str) -> Value:
+    """Return the canonical merge patch of a value of this kind that JSON says; one that is no object replaces it.
+
+    >>> dict(read_patch(MapOf(Text()), {"b": "1", "a": None}, "settings"))
+    {'a': None, 'b': '1'}
+
+    Raises:
+        InvalidPolicy: carries all that is wrong, each with its place, whatever it is merged into.
+    """
+    return _read(_Reading(refuses_unknown=True, is_patch=True), kind, given, what)
 
 
 def shown_value(kind: Kind, value: Value) -> Any:
@@ -267,6 +287,13 @@ def kind_of(given: Any) -> str:
         (bool, "a boolean"), ((int, float), "a number"), (str, "text"), (list, "a list"), (dict, "an object"),
     )  # fmt: skip
     return next((name for kind, name in names if isinstance(given, kind)), "null")
+
+
+def _read(reading: _Reading, kind: Kind, given: Any, what: str) -> Value:
+    value = reading.value(kind, given, "")
+    if reading.violations:
+        raise InvalidPolicy(what, reading.violations)
+    return value
 
 
 def _under(path: str, name: object) -> str:

@@ -5,19 +5,21 @@ For updates that are functions of everything there is, for desired states, and f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from topicfold.errors import InvalidPolicy
+from topicfold.model.merge_patch import merge_patch
 from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, holding
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.unset import is_no_dispatch_rate
-from topicfold.model.policy.values import Value, kind_of, read_value
+from topicfold.model.policy.values import Kind, Value, kind_of, read_patch, read_value
 from topicfold.model.records import EMPTY
 from topicfold.model.updates import Refuse
 
@@ -36,6 +38,40 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
     Raises:
         InvalidPolicy: carries all that is wrong with all of them, each with its place.
     """
+    found = _read(given, what, partial(read_value, refuses_unknown=True), is_global=is_global)
+    said = {name: _kept(name, value) for name, value in found.items() if value is not None}
+    return MappingProxyType({name: value for name, value in said.items() if value is not None})
+
+
+def read_policies_patch(given: Any, what: str = "policies", *, is_global: bool = False) -> Mapping[str, Any]:
+    """Return the canonical merge patch of the policies of one scope that a JSON object says by name.
+
+    >>> dict(read_policies_patch({"maxMessageSize": "12", "publishRate": None}))
+    {'maxMessageSize': 12, 'publishRate': None}
+
+    Raises:
+        InvalidPolicy: carries all that is wrong with all of them, each with its place, whatever they are merged into.
+    """
+    return MappingProxyType(_read(given, what, read_patch, is_global=is_global))
+
+
+def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool = False) -> Policies:
+    """Return what the policies of one scope become by a canonical merge patch; those it does not name stay.
+
+    Raises:
+        InvalidPolicy: carries all that is wrong with what is merged.
+    """
+    merged = merge_patch(old, patch)
+    read = read_policies({name: merged.get(name) for name in patch}, is_global=is_global)
+    return MappingProxyType({**{name: value for name, value in old.items() if name not in patch}, **read})
+
+
+def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_global: bool) -> dict[str, Any]:
+    """Return the values that a JSON object says by name, nulls as they are.
+
+    Raises:
+        InvalidPolicy: carries all that is wrong.
+    """
     if not isinstance(given, Mapping):
         raise InvalidPolicy(what, [{"path": "", "reason": f"must be an object, not {kind_of(given)}"}])
     found: dict[str, Any] = {}
@@ -46,9 +82,9 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
             violations.append({"path": str(name), "reason": _unknown(str(name))})
         elif is_global and not policy.topic.has_global:
             violations.append({"path": name, "reason": "cannot be set for all clusters; set it in policies.local"})
-        elif value is not None:
+        else:
             try:
-                found[name] = read_value(policy.kind, value, name, refuses_unknown=True)
+                found[name] = None if value is None else read(policy.kind, value, name)
             except InvalidPolicy as error:
                 violations += [
                     {"path": f"{name}.{each['path']}".rstrip("."), "reason": each["reason"]}
@@ -56,7 +92,7 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
                 ]
     if violations:
         raise InvalidPolicy(what, violations)
-    return MappingProxyType({name: kept for name, value in found.items() if (kept := _kept(name, value)) is not None})
+    return found
 
 
 def check_changed(old: Policies, new: Policies, limits: Limits) -> None:
