@@ -15,6 +15,8 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime import slices
 from topicfold.runtime.examiner import Finding
+from topicfold.state import invariants
+from topicfold.state.topic_table import TopicTable
 
 
 def flip_hash(node: Node) -> None:
@@ -55,6 +57,26 @@ def flip_namespace(node: Node) -> None:
 
 
 SPOILT = (flip_payload, flip_hash, flip_version, flip_label, unlist_label, flip_topic_sum, flip_namespace)
+INDEXES: dict[str, Callable[[TopicTable], object]] = {
+    "orders does not fit its record: partitions": lambda table: table.partitions.update({0: 3}),
+    "orders does not fit its record: kafka_name": lambda table: table.kafka_names.update({0: "bills"}),
+    "orders does not fit its record: pending": lambda table: table.pending.add(0),
+    "orders does not fit its record: ending": lambda table: table.ending.add(0),
+    "orders does not fit its record: grants": lambda table: table.grants.update({0: {"stranger": ("produce",)}}),
+    "orders does not fit its record: undecodable": lambda table: table.undecodable.add(0),
+    "orders does not fit its record: non_persistent": lambda table: table.non_persistent.add(0),
+    "orders does not fit its record: system": lambda table: table.system.add(0),
+    "orders does not fit its record: number": lambda table: table.numbers.update(orders=1),
+    "orders does not fit its record: name_index": lambda table: table.names.discard(0),
+    "bills does not fit its record: name_index": lambda table: table.names.add(1),
+    "orders does not fit its record: label_index": lambda table: table.index._keys["team"].discard(0),
+    "listed as team=pay, wrongly: bills": lambda table: table.index._postings[0].add(1),
+    "listed as team, wrongly: bills": lambda table: table.index._keys["team"].add(1),
+    "listed as tier=gold, wrongly: nobody": lambda table: table.index._intern("tier", "gold"),
+    "listed by a segment of the name, wrongly: bills": lambda table: table.names._rare.add(5, 1),
+    "there is a number in live that no topic has": lambda table: table.live.add(77),
+    "there are numbers or labels that nobody has": lambda table: table.numbers.update(ghost=0),
+}
 
 
 @pytest.fixture
@@ -76,6 +98,23 @@ async def test_what_flips_in_memory_stops_its_partition_and_no_other(node: Node,
     assert fault.values == {"partition": partition, "offset": node.engine.states[partition].position}
     assert node.engine.scrubber.report is not None
     assert node.engine.scrubber.report.found == node.engine.scrubber.found >= 1
+
+
+@pytest.mark.parametrize("told", INDEXES)
+async def test_an_index_that_lists_what_no_record_says_is_found_in_one_pass_and_stops_its_partition(
+    node: Node, told: str
+) -> None:
+    await node.writing.create_topic(parse_topic("bills"), TopicRecord(), node.asked())
+    await node.writing.delete_topic(parse_topic("bills"), node.asked())
+    state, table, _ = place(node)
+    digest = state.digest()
+    INDEXES[told](table)
+    await node.engine.scrubber.scrub()
+    await node.engine.examiner.idle()
+    report = node.engine.scrubber.report
+    assert report is not None
+    assert told in "; ".join(report.told)
+    assert (state.digest(), list(node.engine.reader.faults)) == (digest, [state.partition])
 
 
 async def test_what_lies_in_memory_as_it_was_put_there_is_left_alone(node: Node) -> None:
@@ -116,8 +155,7 @@ async def test_the_fold_goes_on_while_everything_is_looked_at(
 async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, table, _ = place(node)
-    monkeypatch.setattr(type(table), "is_sound", lambda *_: False)
+    monkeypatch.setattr(invariants, "misfits", lambda *_: ["hash"])
     await node.engine.scrubber.scrub()
     await node.engine.examiner.idle()
     assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}

@@ -36,6 +36,16 @@ class Topics:
         """Return by a scan who bears all of `wanted`."""
         return sorted(number for number, labels in self.borne.items() if wanted.items() <= labels.items())
 
+    def listed(self) -> dict[tuple[str, str], list[int]]:
+        """Return whom the index lists, by pair."""
+        index = self.index
+        pairs = [(key, value) for key, values in index.all_labels().items() for value in values]
+        return {pair: list(index.having(*pair) or ()) for pair in pairs}
+
+    def unions(self) -> dict[str, list[int]]:
+        """Return whom the index lists, by key."""
+        return {key: list(self.index.having_key(key) or ()) for key in self.index.keys}
+
     def pairs(self, among: range = range(6)) -> list[tuple[str, str]]:
         """Return by a scan which pairs there are."""
         return sorted({pair for number, labels in self.borne.items() if number in among for pair in labels.items()})
@@ -52,10 +62,8 @@ def test_every_postings_list_and_union_is_that_of_a_scan_and_none_is_empty(
     history: list[tuple[int, dict[str, str]]],
 ) -> None:
     topics = Topics(history)
-    by_pair = {(key, value): list(postings) for key, value, postings in topics.index.postings_by_pair()}
-    assert by_pair == {pair: topics.bearing(dict([pair])) for pair in topics.pairs()}
-    unions = {key: list(postings) for key, postings in topics.index.postings_by_key()}
-    assert unions == {
+    assert topics.listed() == {pair: topics.bearing(dict([pair])) for pair in topics.pairs()}
+    assert topics.unions() == {
         key: sorted(number for number, labels in topics.borne.items() if key in labels)
         for key in by_key(topics.pairs())
     }
@@ -101,11 +109,7 @@ def test_an_index_that_everybody_left_is_empty(history: list[tuple[int, dict[str
     topics = Topics(history)
     for number in range(6):
         topics.put(number, {})
-    assert (topics.index.all_labels(), [*topics.index.postings_by_pair()], [*topics.index.postings_by_key()]) == (
-        {},
-        [],
-        [],
-    )
+    assert (topics.index.all_labels(), topics.listed(), topics.unions()) == ({}, {}, {})
     assert set(topics.ids.values()) == {NO_LABELS}
 
 

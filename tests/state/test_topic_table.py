@@ -102,8 +102,8 @@ def test_a_topic_is_found_by_its_name_while_it_lives() -> None:
     assert list(table(*rows, ("pay__b", live(6))).names.matching(parse_pattern("**"))) == [0, 1]
 
 
-def test_a_table_has_its_own_separator_and_so_has_an_emptied_one() -> None:
-    topics = TopicTable(decode_indexed, ".").emptied()
+def test_a_table_has_its_own_separator() -> None:
+    topics = TopicTable(decode_indexed, ".")
     topics.put("persistent://public/default/pay.a", "pay.a", live(1))
     assert list(topics.names.matching(parse_pattern("pay.*", "."))) == [0]
 

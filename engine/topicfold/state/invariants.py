@@ -1,73 +1,174 @@
-"""Checks that a partition's state agrees with itself. Slow; for tests, the simulation and the scrubber."""
+"""Looks whether a partition's state agrees with itself: at once for tests, in steps for the scrubber.
+
+Each topic's standing is held against its record, and whoever is listed in an index against what it lists them for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple
+
+from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
-from topicfold.model.names import topic_of_key
-from topicfold.state.aggregate import add_hashes, hash_of
+from topicfold.model.names import split_topic, topic_of_key
+from topicfold.state import label_index, name_index
+from topicfold.state.aggregate import ABSENT, Aggregate, add_hashes, hash_of
 from topicfold.state.fold import PartitionState
+from topicfold.state.standing import misfits, standing
 from topicfold.state.topic_table import TopicTable
+
+_NUMBERED = (
+    "live", "undecodable", "non_persistent", "system", "partitions", "kafka_names", "pending", "ending", "grants",
+    "names.everyone",
+)  # fmt: skip
+"""Where a table has numbers of topics, beside rows and postings."""
+_NAMED = 3
+"""Of so many topics a flaw tells the names."""
+
+
+class Flaw(NamedTuple):
+    """Something that does not fit, in words; `look` returns what it is about, alike for two folds of one log."""
+
+    text: str
+    look: Callable[[PartitionState], object]
+
+
+Step = tuple[bool, Flaw | None]
+"""Whether a topic was looked at, and what does not fit."""
+
+_TableFlaw = tuple[str, Callable[[TopicTable], object]]
 
 
 def check(state: PartitionState) -> list[str]:
-    """Return a sentence for each thing in `state` that does not fit; none for a sound state.
+    """Return a sentence for each thing in `state` that does not fit; none for a sound state. Cost: as `steps`."""
+    return [flaw.text for _, flaw in steps(state) if flaw is not None]
 
-    Rebuilds every index from the records and compares. Cost: O(topics).
+
+def steps(state: PartitionState) -> Iterator[Step]:
+    """Look at all of `state`, step by step. The fold may go on between two steps; what it changes is no flaw.
+
+    Sums are looked at only where nothing changed meanwhile. Who is listed in an index is held against the topics' own
+    labels and names, so not where a topic has a flaw itself. Not looked at: offsets, the rings of operations, and the
+    integers that labels are compared by.
+
+    Cost: 8 µs a topic with five labels, 10 µs if its name has three segments; of a step at most 0.5 ms, but for the
+    greatest number in a dictionary: 5 ms where a million topics are in it.
     """
-    return list(_violations(state))
+    yield from _owner_steps(state)
+    for namespace in list(state.topics):
+        table = state.topics.get(namespace)
+        if table is not None:
+            yield from _topic_steps(state, namespace, table)
 
 
-def _violations(state: PartitionState) -> Iterator[str]:
-    live = {name for name, namespace in state.namespaces.items() if namespace.is_live}
-    if live != set(state.topics):
-        yield f"tables of {sorted(state.topics)} but live namespaces {sorted(live)}"
-    total = 0
+def _owner_steps(state: PartitionState) -> Iterator[Step]:
+    since, total = state.accepted_to, 0
     for kind, owners in ((AggregateKind.TENANT, state.tenants), (AggregateKind.NAMESPACE, state.namespaces)):
-        for name, owner in owners.items():
-            total = add_hashes(total, hash_of(kind, name, owner))
-    if total != state.own_digest_sum:
-        yield "the digest sum of tenants and namespaces is not that of its parts"
-    for namespace, table in state.topics.items():
-        yield from (f"{namespace}: {sentence}" for sentence in _table_violations(namespace, table))
+        for name in list(owners):
+            total = add_hashes(total, hash_of(kind, name, owners[name]))
+            yield False, None
+    if state.accepted_to == since and total != state.own_digest_sum:
+        yield False, Flaw("the sum of tenants and namespaces is not that of its parts", _owners)
+    for name in {**state.namespaces, **state.topics}:
+        is_live, has_table = _life(name, state)
+        text = f"{name} is {'live' if is_live else 'not live'} and has {'a' if has_table else 'no'} table of topics"
+        yield False, None if is_live is has_table else Flaw(text, partial(_life, name))
 
 
-def _table_violations(namespace: str, table: TopicTable) -> Iterator[str]:
-    expected = table.emptied()
-    for number, key in enumerate(table.keys):
-        name = topic_of_key(namespace, key)
-        expected.put(name, key, table.row(number))
-        if expected.stored_hash(number) != table.stored_hash(number):
-            yield f"{key}: the stored hash is not that of the row"
-        if expected.labels(number) != table.labels(number):
-            yield f"{key}: labels {table.labels(number)}, the record says {expected.labels(number)}"
-    if expected.numbers != table.numbers:
-        yield "the numbers are not those of the keys"
-    if expected.live != table.live or expected.undecodable != table.undecodable:
-        yield "the sets of live or undecodable topics differ from the rows"
-    if expected.non_persistent != table.non_persistent or expected.system != table.system:
-        yield "the sets of non-persistent or system topics are not those of the keys"
-    if expected.partitions != table.partitions:
-        yield "the numbers of partitions are not those of the records"
-    waits = expected.pending == table.pending and expected.ending == table.ending
-    if expected.kafka_names != table.kafka_names or not waits:
-        yield "names in Kafka, or who waits for a step there, are not those of the records"
-    if expected.grants != table.grants:
-        yield "the grants are not those of the records"
-    if expected.digest_sum != table.digest_sum:
-        yield "the digest sum is not that of the rows"
-    if _by_pair(expected) != _by_pair(table):
-        yield "the label index differs from one rebuilt from the records"
-    if _by_key(expected) != _by_key(table):
-        yield "the unions by key differ from those rebuilt from the records"
-    if expected.names != table.names:
-        yield "the name index differs from one rebuilt from the names"
+def _topic_steps(state: PartitionState, namespace: str, table: TopicTable) -> Iterator[Step]:
+    since, total, are_sound = state.accepted_to, 0, True
+    for number in range(len(table.keys)):
+        name = topic_of_key(namespace, table.keys[number])
+        total = add_hashes(total, table.stored_hash(number))
+        if found := misfits(table, number, name):
+            are_sound = False
+            text = f"what is stored of {name} does not fit its record: {', '.join(found)}"
+            yield True, Flaw(text, partial(_stored, name))
+        else:
+            yield True, None
+    is_added_up = state.accepted_to != since or total == table.digest_sum
+    for part in (_table_flaws(table, is_added_up), _index_flaws(table) if are_sound else ()):
+        for flaw in part:
+            yield False, flaw and Flaw(f"{namespace}: {flaw[0]}", partial(_of_table, namespace, flaw[1]))
 
 
-def _by_pair(table: TopicTable) -> dict[tuple[str, str], list[int]]:
-    return {(key, value): list(postings) for key, value, postings in table.index.postings_by_pair()}
+def _table_flaws(table: TopicTable, is_added_up: bool) -> Iterator[_TableFlaw | None]:
+    yield None if is_added_up else ("the sum is not that of the topics", attrgetter("digest_sum"))
+    yield ("there are numbers or labels that nobody has", _unused) if any(_unused(table)) else None
+    for part in _NUMBERED:
+        look = partial(_is_beyond, part)
+        yield (f"there is a number in {part} that no topic has", look) if look(table) else None
 
 
-def _by_key(table: TopicTable) -> dict[str, list[int]]:
-    return {key: list(postings) for key, postings in table.index.postings_by_key()}
+def _index_flaws(table: TopicTable) -> Iterator[_TableFlaw | None]:
+    for label in table.index.misfiled(table.label_ids):
+        yield label and _listed_flaw(table, f"as {_label_text(label)}", partial(_not_bearing, label))
+    for place in table.names.misfiled():
+        yield None if place is None else _listed_flaw(table, "by a segment of the name", partial(_not_called, place))
+
+
+def _listed_flaw(table: TopicTable, where: str, look: Callable[[TopicTable], list[str] | None]) -> _TableFlaw:
+    names = look(table)
+    return f"listed {where}, wrongly: {', '.join(names[:_NAMED]) if names else 'nobody'}", look
+
+
+def _label_text(label: label_index.Filing) -> str:
+    key, value = label
+    return key if value is None else f"{key}={value}"
+
+
+def _not_bearing(label: label_index.Filing, table: TopicTable) -> list[str] | None:
+    numbers = table.index.strangers(label, table.label_ids)
+    return None if numbers is None else _called(table, numbers)
+
+
+def _not_called(place: name_index.Filing, table: TopicTable) -> list[str]:
+    return _called(table, table.names.strangers(place))
+
+
+def _called(table: TopicTable, numbers: Iterable[int]) -> list[str]:
+    """Return what topics are called, in order, for numbers differ between folds."""
+    return sorted([table.keys[each] if each < len(table.keys) else f"number {each}" for each in numbers])
+
+
+def _is_beyond(part: str, table: TopicTable) -> bool:
+    numbers = attrgetter(part)(table)
+    greatest = numbers.max() if numbers and isinstance(numbers, BitMap) else max(numbers, default=-1)
+    return bool(greatest >= len(table.keys))
+
+
+def _unused(table: TopicTable) -> tuple[int, ...]:
+    return len(table.numbers) - len(table.keys), *table.index.unborne()
+
+
+def _of_table(namespace: str, look: Callable[[TopicTable], object], state: PartitionState) -> object:
+    table = state.topics.get(namespace)
+    return None if table is None else look(table)
+
+
+def _owners(state: PartitionState) -> object:
+    aggregates = (*sorted(state.tenants.items()), *sorted(state.namespaces.items()))
+    return state.own_digest_sum, [(name, _content(each)) for name, each in aggregates]
+
+
+def _life(name: str, state: PartitionState) -> tuple[bool, bool]:
+    """Return whether a namespace is live, and whether it has a table."""
+    return state.namespaces.get(name, ABSENT).is_live, name in state.topics
+
+
+def _stored(name: str, state: PartitionState) -> object:
+    """Return everything about one topic that is stored, and that two folds of one log must agree about."""
+    namespace, key = split_topic(name) or ("", "")
+    table = state.topics.get(namespace)
+    number = None if table is None else table.numbers.get(key)
+    if table is None or number is None:
+        return None
+    return _content(table.row(number)), standing(table, number)
+
+
+def _content(aggregate: Aggregate) -> Aggregate:
+    """Return an aggregate without where its event lies, which no digest covers."""
+    return aggregate._replace(offset=0)

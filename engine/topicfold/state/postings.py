@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from pyroaring import BitMap
 
@@ -72,6 +73,14 @@ class Postings:
         """Return the members as a bitmap that must not be changed. Cost: O(1) when large."""
         members = self._members
         return members if isinstance(members, BitMap) else BitMap(members)
+
+    def part(self, start: int, most: int) -> list[int]:
+        """Return the members from `start` on, in order, no more than `most`. Cost: O(log n + most)."""
+        members = self._members
+        if isinstance(members, BitMap):
+            return list(islice(members.iter_equal_or_larger(start), most))
+        index = bisect_left(members, start)
+        return list(members[index : index + most])
 
     @staticmethod
     def union(sets: Sequence[Postings]) -> BitMap:

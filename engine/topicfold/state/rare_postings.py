@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 FINGERPRINT_BITS = 32
 _CHUNK = 512
+_NUMBER = (1 << FINGERPRINT_BITS) - 1
 
 
 class RarePostings:
@@ -78,13 +79,25 @@ class RarePostings:
         first = fingerprint << FINGERPRINT_BITS
         start = bisect_left(chunk, first)
         end = bisect_left(chunk, first + (1 << FINGERPRINT_BITS), start)
-        return [entry - first for entry in chunk[start:end]]
+        return [entry & _NUMBER for entry in chunk[start:end]]
+
+    def part(self, fingerprint: int) -> list[tuple[int, int]]:
+        """Return (fingerprint, number) of the first entries from `fingerprint` on, in order: a chunk, none at the end.
+
+        All entries of the fingerprints that are in it. Cost: O(chunk).
+        """
+        first = fingerprint << FINGERPRINT_BITS
+        for place in range(bisect_right(self._firsts, fingerprint), len(self._chunks)):
+            chunk = self._chunks[place]
+            if found := chunk[bisect_left(chunk, first) :]:
+                return [(entry >> FINGERPRINT_BITS, entry & _NUMBER) for entry in found]
+        return []
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """Yield (fingerprint, number) of all entries, in order."""
         for chunk in self._chunks:
             for entry in chunk:
-                yield entry >> FINGERPRINT_BITS, entry & ((1 << FINGERPRINT_BITS) - 1)
+                yield entry >> FINGERPRINT_BITS, entry & _NUMBER
 
     def _split(self, place: int) -> None:
         """Part a chunk about its middle, where one fingerprint ends and another begins; leave it if none does."""

@@ -66,8 +66,10 @@ class ShownColumns(NamedTuple):
 DecodeIndexed = Callable[[int, bytes], Indexed | None]
 """Takes a payload's schema number and bytes; returns what is indexed of it, None where it cannot be read."""
 
-_NOTHING = Indexed({}, 0)
-_FOREIGN = f"{NON_PERSISTENT}://"
+NOTHING = Indexed({}, 0)
+"""What is indexed of a topic that is dead, or cannot be read."""
+FOREIGN = f"{NON_PERSISTENT}://"
+"""How keys begin of topics that are not persistent."""
 
 
 class TopicTable:
@@ -104,10 +106,6 @@ class TopicTable:
         self._payloads = ByteColumn()
         self._labels = ByteColumn()
 
-    def emptied(self) -> TopicTable:
-        """Return an empty table that reads payloads and names as this one does."""
-        return TopicTable(self._decode, self.names.separator)
-
     def restore(self, columns: Columns) -> None:
         """Take the topics of a table that is empty, all at once. They are the table's own from now on.
 
@@ -126,7 +124,7 @@ class TopicTable:
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
             topic = self.row(number)
-            indexed = self._decode(topic.payload_schema, topic.payload) or _NOTHING
+            indexed = self.indexed(topic) or NOTHING
             if indexed.grants:
                 self.grants[number] = indexed.grants
             if indexed.pending:
@@ -208,17 +206,17 @@ class TopicTable:
         if number is None:
             number = self.numbers[key] = len(self.keys)
             self.keys.append(key)
-            if key.startswith(_FOREIGN):
+            if key.startswith(FOREIGN):
                 self.non_persistent.add(number)
             if is_system_topic(local_of_key(key)):
                 self.system.add(number)
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(ROW.size))
-        indexed = self._decode(topic.payload_schema, topic.payload) if topic.is_live else _NOTHING
+        indexed = self.indexed(topic)
         if indexed is None:
             self.undecodable.add(number)
-            indexed = _NOTHING
+            indexed = NOTHING
         elif self.undecodable:
             self.undecodable.discard(number)
         if indexed.partitions:
@@ -274,19 +272,14 @@ class TopicTable:
         start = number * ROW.size
         return int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
 
-    def is_sound(self, number: int, name: str) -> bool:
-        """Return whether what is stored of the topic of that number, called `name` in full, follows from its record.
+    def indexed(self, topic: Aggregate) -> Indexed | None:
+        """Return what is to be indexed of `topic`, None where it cannot be read. Cost: O(payload)."""
+        return self._decode(topic.payload_schema, topic.payload) if topic.is_live else NOTHING
 
-        Looks at its hash, its labels and the postings of these. Cost: as `put`.
-        """
-        row = self.row(number)
-        indexed = self._decode(row.payload_schema, row.payload) if row.is_live else _NOTHING
-        labels = self.labels(number)
-        return (
-            self.stored_hash(number) == hash_of(AggregateKind.TOPIC, name, row)
-            and labels == dict((indexed or _NOTHING).labels)
-            and all(number in (self.index.having(key, value) or ()) for key, value in labels.items())
-        )
+    @property
+    def label_ids(self) -> ByteColumn:
+        """The numbers of each topic's pairs in `index`. Not to be changed."""
+        return self._labels
 
     def matching(self, labels: Mapping[str, str]) -> BitMap:
         """Return the live topics that bear all of `labels`; all live topics where none is given. Not to be changed."""

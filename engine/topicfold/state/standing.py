@@ -1,0 +1,87 @@
+"""What is stored of one topic beside its record: what it is, and what it is to be by the record and the name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from topicfold.model.events import AggregateKind
+from topicfold.model.names import is_system_topic, local_of_key
+from topicfold.model.records import NO_GRANTS, Grants, Step
+from topicfold.state.aggregate import hash_of
+from topicfold.state.topic_table import FOREIGN, NOTHING, TopicTable
+
+
+class Standing(NamedTuple):
+    """One topic's share of a table, but for its record: two folds of one log have the same.
+
+    `labels` is None where the numbers of its pairs stand for none. The last three say whether the key leads to the
+    topic, and whether the indexes list it wherever they are to.
+    """
+
+    hash: int
+    labels: dict[str, str] | None
+    partitions: int
+    kafka_name: str | None
+    pending: bool
+    ending: bool
+    grants: Grants
+    undecodable: bool
+    non_persistent: bool
+    system: bool
+    number: bool
+    label_index: bool
+    name_index: bool
+
+
+def standing(table: TopicTable, number: int) -> Standing:
+    """Return what is stored of the topic of that number. Cost: 0.7 µs a label or segment."""
+    ids = table.label_ids.of(number)
+    try:
+        labels = table.index.labels(ids)
+    except (IndexError, TypeError):
+        labels = None
+    return Standing(
+        table.stored_hash(number),
+        labels,
+        table.partitions.get(number, 0),
+        table.kafka_names.get(number),
+        number in table.pending,
+        number in table.ending,
+        table.grants.get(number, NO_GRANTS),
+        number in table.undecodable,
+        number in table.non_persistent,
+        number in table.system,
+        table.numbers.get(table.keys[number]) == number,
+        labels is not None and table.index.lists(number, ids),
+        table.names.fits(number, number in table.live),
+    )
+
+
+def due_standing(table: TopicTable, number: int, name: str) -> Standing:
+    """Return what is to be stored of the topic of that number, called `name` in full. Cost: as reading its record."""
+    key, row = table.keys[number], table.row(number)
+    indexed = table.indexed(row)
+    labels, partitions, kafka_name, pending, grants = indexed or NOTHING
+    return Standing(
+        hash_of(AggregateKind.TOPIC, name, row),
+        dict(labels),
+        partitions,
+        kafka_name,
+        bool(pending),
+        pending is Step.END,
+        grants,
+        indexed is None,
+        key.startswith(FOREIGN),
+        is_system_topic(local_of_key(key)),
+        number=True,
+        label_index=True,
+        name_index=True,
+    )
+
+
+def misfits(table: TopicTable, number: int, name: str) -> list[str]:
+    """Return what of that topic's standing does not follow from its record, by name; none where it is sound."""
+    stored, due = standing(table, number), due_standing(table, number, name)
+    if stored == due:
+        return []
+    return [field for field, one, other in zip(Standing._fields, stored, due, strict=True) if one != other]
