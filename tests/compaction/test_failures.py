@@ -25,7 +25,8 @@ from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
-from topicfold.snapshot.commits import MANIFESTS, read_commit, require_intact, sequences
+from topicfold.snapshot.commits import MANIFESTS, read_commit, sequences
+from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]

@@ -17,10 +17,10 @@ from topicfold.snapshot.commits import (
     Commit,
     put_commit,
     read_commit,
-    require_intact,
     sequences,
 )
 from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import LABEL_INDEX
 
 COMMIT = Commit(1, 0, "genesis", "ab" * 16, 2, (0, 0), (3, 4), (1, 1), ("00", "11"), {"topics": 1}, (), (), 1, 1000)

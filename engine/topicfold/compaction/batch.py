@@ -23,8 +23,9 @@ from topicfold.compaction.spans import Bytes
 from topicfold.errors import LevelUnsupported
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import SUPPORTED_LEVEL
-from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile, require_intact
+from topicfold.snapshot.commits import GENESIS_COMMIT, Commit, DataFile
 from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES
 
 SMALL_ROWS = 50_000

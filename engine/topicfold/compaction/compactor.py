@@ -19,7 +19,8 @@ from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
 from topicfold.snapshot.claims import LEASE_SECONDS, Claims
-from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_intact, require_log, sequences
+from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_log, sequences
+from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import STATE_TABLES
 
 _PAUSE_SECONDS = 0.2

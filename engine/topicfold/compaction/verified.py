@@ -15,7 +15,8 @@ from topicfold.errors import SnapshotDamaged, TrimRefused
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log
 from topicfold.runtime.refold import NewState, refold
-from topicfold.snapshot.commits import Commit, read_commit, require_intact, sequences
+from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.loading import require_own, restore
 from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.state.fold import PartitionState

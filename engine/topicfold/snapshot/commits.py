@@ -142,37 +142,6 @@ def require_log(commit: Commit, incarnation: bytes, partitions: int, directory: 
         )
 
 
-def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:
-    """Return if every data file that `commit` names, of `tables` or of all, is there and is what it was.
-
-    Raises:
-        SnapshotDamaged: names the first that is not.
-
-    Cost: reads all of them once; 1 to 2 GB/s.
-    """
-    for each in commit.files + commit.added:
-        if tables is None or each.table in tables:
-            require_file(root, commit.sequence, each)
-
-
-def require_file(root: Path, sequence: int, file: DataFile) -> bytes:
-    """Return the bytes of one data file, once they are known to be what was written.
-
-    Raises:
-        SnapshotDamaged: they are not.
-    """
-    path = root / file.path
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        reason = f"{path}, which commit {sequence} names, cannot be read: {error.strerror}"
-        raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
-    if len(raw) != file.size or hashlib.sha256(raw).hexdigest() != file.sha256:
-        reason = f"{path} is not what commit {sequence} says: its length or SHA-256 is another"
-        raise SnapshotDamaged(reason, sequence=sequence, path=str(path))
-    return raw
-
-
 def put_if_absent(path: Path, content: bytes) -> bool:
     """Put a file with this content at `path`, durable and never seen half written; False if there is one already.
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
-from topicfold.snapshot.commits import Commit, read_commit, require_file, sequences
+from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.intact import require_file
 from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
 

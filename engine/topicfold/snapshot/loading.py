@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
 from topicfold.model.events import SUPPORTED_LEVEL
-from topicfold.snapshot.commits import Commit, read_commit, require_file, require_log, sequences
+from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
+from topicfold.snapshot.intact import require_file
 from topicfold.snapshot.owner_rows import read_owners
 from topicfold.snapshot.ring_rows import read_rings
 from topicfold.snapshot.tables import STATE_TABLES
@@ -156,7 +157,7 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
             for table in {*STATE_TABLES, *(file.table for file in commit.files)}
         }
 
-        def verified(table: str) -> Iterator[bytes]:
+        def verified(table: str) -> Iterator[memoryview]:
             for file, content in verifying.pop(table):
                 yield content.result()
                 if table.startswith("topics"):

@@ -23,7 +23,7 @@ Owners = list[dict[str, Aggregate]]
 """By partition and name."""
 
 
-def read_owners(files: Sequence[bytes], partitions: int) -> tuple[Owners, Owners]:
+def read_owners(files: Sequence[memoryview], partitions: int) -> tuple[Owners, Owners]:
     """Return tenants and namespaces, dead ones too, from files of `topics` and `topics_tail`.
 
     Of several rows of one the newest counts.
@@ -53,7 +53,7 @@ def aggregate_of(row: Mapping[str, Any]) -> Aggregate:
     )
 
 
-def _rows_of_owners(raw: bytes) -> Iterator[dict[str, Any]]:
+def _rows_of_owners(raw: memoryview) -> Iterator[dict[str, Any]]:
     file = pq.ParquetFile(pa.BufferReader(raw))
     kind = file.schema_arrow.names.index("kind")
     for number in range(file.num_row_groups):

@@ -34,7 +34,9 @@ def ring_content(rows: pa.Table) -> Ids:
     )  # fmt: skip
 
 
-def read_rings(files: Sequence[bytes], capacities: Mapping[int, tuple[int, int]]) -> dict[int, tuple[bytes, bytes]]:
+def read_rings(
+    files: Sequence[memoryview], capacities: Mapping[int, tuple[int, int]]
+) -> dict[int, tuple[bytes, bytes]]:
     """Return of each partition in `capacities` its rings, by client and by server, as `OperationRing.restore` wants.
 
     Files may hold operations that have fallen out of the rings, which hold so many each.

@@ -37,6 +37,9 @@ TOPIC_COLUMNS = (
 )  # fmt: skip
 """The columns that are read of topics."""
 
+_PAYLOAD = TOPICS.get_field_index("payload")
+"""No field before it has fields of its own, so its column in Parquet has the same number."""
+
 REPEATING = ("kind", "namespace", "labels.key_value.key", "labels.key_value.value")
 
 
@@ -80,13 +83,14 @@ class TopicRows:
         return len(self.packed)
 
 
-def read_topics(base: Iterable[bytes], tail: Iterable[bytes], partitions: Sequence[int]) -> TopicRows:
+def read_topics(base: Iterable[memoryview], tail: Iterable[memoryview], partitions: Sequence[int]) -> TopicRows:
     """Return the rows in these files of `topics` and of `topics_tail`; those of topics of `partitions` are chosen.
 
     Of several rows of a topic the newest counts, and none does if that is gone.
     """
     files = [[_File.of(raw) for raw in files] for files in (base, tail)]
-    gathered = _Gathered(sum(file.metadata.num_rows for each in files for file in each))
+    whole = [file for each in files for file in each]
+    gathered = _Gathered(sum(file.metadata.num_rows for file in whole), sum(file.payload_bytes() for file in whole))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         of_base, of_all = (gathered.add(_groups(each, pool)) for each in files)
         rows = gathered.rows(pool)
@@ -102,9 +106,14 @@ class _File:
     metadata: pq.FileMetaData
 
     @classmethod
-    def of(cls, raw: bytes) -> _File:
+    def of(cls, raw: memoryview) -> _File:
         content = pa.py_buffer(raw)
         return cls(content, pq.ParquetFile(pa.BufferReader(content)).metadata)
+
+    def payload_bytes(self) -> int:
+        """Return how many bytes payloads have, or a little more."""
+        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
+        return sum(group.column(_PAYLOAD).total_uncompressed_size for group in groups)
 
     def group(self, number: int) -> pa.Table:
         """Return a row group. A dictionary of nested texts can be had of one at a time only."""
@@ -132,14 +141,14 @@ class _Gathered:
     A quarter to a half of a load's processor time was the system's, for memory that had not been used before.
     """
 
-    def __init__(self, most: int) -> None:
-        """Make room for up to `most` rows."""
+    def __init__(self, most: int, payload_bytes: int) -> None:
+        """Make room for up to `most` rows, and for payloads of about so many bytes."""
         self._length = 0
         self._packed = np.empty(most, PACKED)
         self._partitions, self._partition_counts = np.empty(most, np.int32), np.empty(most, np.int32)
         self._counts = np.empty(most, np.int64)
         self._flags = {name: np.empty(most, bool) for name in ("gone", "live", "unreadable", "special")}
-        self._payloads, self._payload_ends = bytearray(), np.zeros(most + 1, np.int64)
+        self._payloads, self._payload_ends = np.empty(payload_bytes, np.uint8), np.zeros(most + 1, np.int64)
         self._texts: dict[str, list[pa.Array]] = {name: [] for name in ("namespace", "key", "kafka_name")}
         self._label_keys: list[pa.DictionaryArray] = []
         self._label_values: list[pa.DictionaryArray] = []
@@ -180,7 +189,7 @@ class _Gathered:
             partitions=self._partitions[: self._length],
             packed=self._packed[: self._length],
             keys=_joined_texts(self._column("key")),
-            payloads=memoryview(self._payloads),
+            payloads=self._payloads.data,
             payload_ends=self._payload_ends[: self._length + 1],
             counts=self._counts[: self._length],
             label_keys=_texts(self._label_keys),
@@ -195,8 +204,12 @@ class _Gathered:
         for chunk in column.chunks:
             _, ends, content = chunk.buffers()
             bounds = np.frombuffer(ends, np.int32, len(chunk) + 1, chunk.offset * 4)
-            self._payload_ends[at + 1 : at + 1 + len(chunk)] = bounds[1:] + (len(self._payloads) - int(bounds[0]))
-            self._payloads += memoryview(content)[bounds[0] : bounds[-1]]
+            start = int(self._payload_ends[at])
+            end = start + int(bounds[-1] - bounds[0])
+            if end > len(self._payloads):
+                self._payloads = np.append(self._payloads[:start], np.empty(end, np.uint8))
+            self._payloads[start:end] = np.frombuffer(content, np.uint8)[bounds[0] : bounds[-1]]
+            self._payload_ends[at + 1 : at + 1 + len(chunk)] = bounds[1:] + (start - int(bounds[0]))
             at += len(chunk)
 
     def _column(self, name: str) -> pa.ChunkedArray:

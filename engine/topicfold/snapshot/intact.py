@@ -1,0 +1,51 @@
+"""Data files of a commit, known to be what was written: what was hashed is what is given."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from topicfold.errors import SnapshotDamaged
+from topicfold.snapshot.commits import Commit, DataFile
+
+
+def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:
+    """Return if every data file that `commit` names, of `tables` or of all, is there and is what it was.
+
+    Raises:
+        SnapshotDamaged: names the first that is not.
+
+    Cost: reads all of them once; 1 to 2 GB/s.
+    """
+    for each in commit.files + commit.added:
+        if tables is None or each.table in tables:
+            require_file(root, commit.sequence, each)
+
+
+def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
+    """Return the bytes of one data file, once they are known to be what was written.
+
+    Raises:
+        SnapshotDamaged: they are not.
+    """
+    path = root / file.path
+    try:
+        raw = _content(path, file.size + 1)
+    except OSError as error:
+        reason = f"{path}, which commit {sequence} names, cannot be read: {error.strerror}"
+        raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
+    if len(raw) != file.size or hashlib.sha256(raw).hexdigest() != file.sha256:
+        reason = f"{path} is not what commit {sequence} says: its length or SHA-256 is another"
+        raise SnapshotDamaged(reason, sequence=sequence, path=str(path))
+    return raw
+
+
+def _content(path: Path, most: int) -> memoryview:
+    """Return what a file holds up to `most` bytes. numpy has so much in huge pages: half the time of `read_bytes`."""
+    room, filled = np.empty(most, np.uint8).data, 0
+    with path.open("rb", buffering=0) as file:
+        while taken := file.readinto(room[filled:]):
+            filled += taken
+    return room[:filled]
