@@ -96,8 +96,10 @@ class _InOrder:
         # Straight to where they stay: that much memory for all topics at once costs more than taking them. No number
         # is out of bounds, and where numpy has to look it first takes them elsewhere.
         self._packed.take(self._chosen[part], out=rows, mode="clip")
+        keys = self._keys[part].tolist()
         return {
-            "keys": self._keys[part].tolist(),
+            "keys": keys,
+            "numbers": dict(zip(keys, range(len(keys)), strict=True)),
             "rows": packed,
             "payloads": self._payloads.part(part),
             "live": _bitmap(self._is_live[part]),

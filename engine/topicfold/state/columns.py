@@ -17,7 +17,7 @@ ROW = struct.Struct("<16s16sHHq16s")
 
 
 class Columns(NamedTuple):
-    """The topics of a table that is restored, whose numbers are their places here.
+    """The topics of a table that is restored, whose `numbers` are their places here.
 
     `rows` holds of each, in `ROW`'s layout: version, ETag, payload schema, offset, hash; `labels` the numbers, of 4
     bytes, of its pairs in `label_index`. Of the numbers in `decoded` the payload says more than is here; those in
@@ -25,6 +25,7 @@ class Columns(NamedTuple):
     """
 
     keys: list[str]
+    numbers: dict[str, int]
     rows: bytearray
     payloads: Pieces
     labels: Pieces

@@ -112,7 +112,7 @@ class TopicTable:
         Cost: 0.1 µs a topic, as much as `put` for each of `decoded`, and what the indexes take.
         """
         self.keys += columns.keys
-        self.numbers.update(zip(columns.keys, range(len(columns.keys)), strict=True))
+        self.numbers.update(columns.numbers)
         self._rows = columns.rows
         self._payloads.restore(columns.payloads)
         self._labels.restore(columns.labels)
