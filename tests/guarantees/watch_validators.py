@@ -189,7 +189,7 @@ def v11_filtered(history: History, log: WatchedLog, window: int) -> Iterator[str
                 yield f"{frame.kind} {frame.name} shows other labels than {row}"
             elif frame.kind == "MODIFIED" and step.before and frame.members["old"]["labels"] != step.before.labels:
                 yield f"{frame.kind} {frame.name} shows other old labels than {step.before}"
-            elif frame.kind != "DELETED" and _was_hidden_for_good(history, log, stream, step):
+            elif _was_hidden_for_good(history, log, stream, step):
                 yield f"{frame.kind} {frame.name} tells of a topic that may be seen no more: {step}"
 
 
@@ -263,18 +263,20 @@ def _later(log: WatchedLog, partition: int, step: Step) -> list[Step]:
 
 
 def _has_hidden(history: History, log: WatchedLog, start: Positions, end: Positions) -> bool:
-    """Return whether a topic was shown between two positions that may not be seen later, or had other grants then."""
+    """Return whether a topic that could be seen between two positions may not be later, or had other grants then."""
     asked = history.asked
     for partition in history.partitions:
         for step in _steps(log, partition, start, end):
-            if not isinstance(step, Step) or not asked.shows(step.namespace, step.name, step.after):
+            if not isinstance(step, Step) or step.namespace not in asked.namespaces:
                 continue
-            for later in _later(log, partition, step):
-                if later.offset >= end[partition] or later.after is None:
+            if not any(row is not None and asked.may_see(step.namespace, row) for row in (step.before, step.after)):
+                continue
+            for each in (step, *_later(log, partition, step)):
+                if each.offset >= end[partition] or each.after is None:
                     continue
-                if not asked.may_see(later.namespace, later.after):
+                if not asked.may_see(each.namespace, each.after):
                     return True
-                if later.before is not None and later.before.grants != later.after.grants:
+                if each is not step and each.before is not None and each.before.grants != each.after.grants:
                     return True
     return False
 
@@ -284,10 +286,10 @@ def _was_hidden_for_good(history: History, log: WatchedLog, stream: Stream, step
     partition = history.partition_of[step.namespace]
     if stream.since is None or step.offset >= stream.node_at[partition]:
         return False
-    later = _later(log, partition, step)
-    known = [each for each in later if each.offset < stream.node_at[partition]]
-    rows = [each.after for each in (*known[-1:], *later[len(known) :])]
-    return bool(known) and all(row is not None and not history.asked.may_see(step.namespace, row) for row in rows)
+    all_of_it = [step, *_later(log, partition, step)]
+    known = [each for each in all_of_it if each.offset < stream.node_at[partition]]
+    rows = [each.after for each in all_of_it[len(known) - 1 :]]
+    return all(row is not None and not history.asked.may_see(step.namespace, row) for row in rows)
 
 
 def _matching(history: History, log: WatchedLog, at: Positions) -> dict[str, Row]:

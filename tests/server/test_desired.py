@@ -108,6 +108,35 @@ async def test_null_takes_a_member_off_whole_and_an_empty_object_nothing(
     assert (item["labels"], item["policies"]) == (labels, policies)
 
 
+@pytest.mark.parametrize(
+    "nulls",
+    [
+        {"retentionPolicies": {"retentionTimeInMinutes": None}},
+        {"retentionPolicies": {"retentionTimeInMinutes": None, "retentionSizeInMB": None}},
+        {"dispatchRate": {"ratePeriodInSecond": None}},
+        {"backLogQuotaMap": {"message_age": None}},
+        {"messageTTLInSeconds": None},
+    ],
+)
+async def test_nulls_alone_make_no_policy_and_leave_none_of_which_nothing_is_left(
+    orders: RestNode, nulls: dict[str, Any]
+) -> None:
+    await orders.done("PATCH", NATIVE, local(nulls))
+    assert (await orders.get(NATIVE))["policies"] == {"local": None, "global": None}
+    whole = {"retentionPolicies": {"retentionTimeInMinutes": 1, "retentionSizeInMB": 1}, "maxMessageSize": 5}
+    await orders.done("PATCH", NATIVE, local(whole))
+    everything = {"retentionPolicies": {"retentionTimeInMinutes": None, "retentionSizeInMB": None}}
+    await orders.done("PATCH", NATIVE, local(everything))
+    assert (await orders.get(NATIVE))["policies"]["local"] == {"maxMessageSize": 5}
+
+
+async def test_a_member_without_a_name_is_unknown(orders: RestNode) -> None:
+    for value in (None, 30):
+        assert await violations(orders, "PATCH", local({"retentionPolicies": {"": value}})) == [
+            "policies.local.retentionPolicies"
+        ]
+
+
 async def test_a_merged_policy_is_checked_as_a_whole_one_and_is_told_at_its_place(orders: RestNode) -> None:
     await orders.done(
         "PATCH", NATIVE, local({"retentionPolicies": RETENTION, "backLogQuotaMap": {"message_age": HOLD}})

@@ -54,4 +54,8 @@ def merge_members(old: TopicRecord, patch: Mapping[str, Any]) -> dict[str, Any]:
 def _merged(name: str, old: Any, patch: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if name not in SCOPES:
         return frozen(merge_patch(old, patch) or {})
-    return None if patch is None else merge_policies(old or EMPTY, patch, is_global=name == SCOPES[1])
+    if patch is None:
+        return None
+    merged = merge_policies(old or EMPTY, patch, is_global=name == SCOPES[1])
+    # Removing makes no policies where there were none.
+    return None if old is None and patch and not merged else merged

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import NamedTuple
 
+from topicfold.model.names import local_of_key
 from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.slices import SLICE_SECONDS
-from topicfold.runtime.watch_group import DELETED, OTHER_RIGHTS, Reset, Subject, borne
+from topicfold.runtime.watch_group import OTHER_RIGHTS, Reset, Subject, borne
 from topicfold.runtime.window import Window
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
@@ -89,10 +90,10 @@ class Rest:
                 if effect.namespace not in subject.namespaces:
                     continue
                 if isinstance(effect, TopicDelta):
+                    if self._is_hidden_now(subject, partition, effect):
+                        return Part(tuple(frames), positions, said, OTHER_RIGHTS), False
                     kind = subject.kind_of(effect, borne(effect))
                     if kind is not None:
-                        if kind != DELETED and self._is_hidden_now(subject, partition, effect):
-                            return Part(tuple(frames), positions, said, OTHER_RIGHTS), False
                         cursor = self._cursor(subject, positions)
                         frames.append(subject.encoding.change(kind, effect, audit, cursor))
                         said = positions.copy()
@@ -106,16 +107,22 @@ class Rest:
         return Part(tuple(frames), positions, said, None), False
 
     def _is_hidden_now(self, subject: Subject, partition: int, delta: TopicDelta) -> bool:
-        """Return whether a topic that `subject` showed after a change of it is one that it does not show today.
+        """Return whether a topic that could be seen before a change of it, or after, may not be seen today.
 
-        Whoever sees single topics sees one that is gone as long as its grants are as they were then.
+        Labels are not asked, so that nobody learns from this which there were. Whoever sees single topics sees one that
+        is gone as long as its grants are as they were then.
         """
         namespace, key = delta.namespace, delta.key
         if subject.may_see(namespace, NO_GRANTS):
+            return False
+        could_before, could_after = (
+            row is not None and subject.may_see(namespace, row.grants) for row in (delta.before, delta.after)
+        )
+        if not (could_before or could_after) or not subject.query.matches_name(local_of_key(key)):
             return False
         table = self._states[partition].topics.get(namespace)
         number = None if table is None else table.numbers.get(key)
         row = None if table is None or number is None else table.shown(number)
         if row is not None:
             return not subject.may_see(namespace, row.grants)
-        return self._window.has_other_grants(partition, namespace, key, delta.offset + 1)
+        return self._window.has_other_grants(partition, namespace, key, delta.offset + could_after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -67,6 +67,15 @@ def patch_in(body: Any, seen: Callable[[], TopicRecord], rules: LabelRules, limi
         said = getattr(patch.policies, scope)
         found[scope] = None if said is None else read_policies_patch(said, is_global=scope == SCOPES[1])
     return found
+
+
+def scopes_in(body: Any) -> Sequence[str]:
+    """Return the scopes of policies that a PATCH is about, whatever else is wrong with its body."""
+    policies = body.get("policies", {}) if isinstance(body, Mapping) else {}
+    if policies is None:
+        return SCOPES
+    named = policies if isinstance(policies, Mapping) else {}
+    return [scope for scope in SCOPES if not named.keys().isdisjoint((scope, scope.rstrip("_")))]
 
 
 def meaning_of(patch: Mapping[str, Any]) -> dict[str, Any]:

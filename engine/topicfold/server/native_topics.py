@@ -30,7 +30,7 @@ from topicfold.runtime.reading import TopicView
 from topicfold.server.answers import dry_answer, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in
+from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
 from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
@@ -103,8 +103,8 @@ class NativeTopics:
         node = self.node
         options = node.engine.options
         body = await json_body(request, node)
+        await self._require_for_policies(request, scopes_in(body))
         patch = patch_in(body, partial(self._seen, name), options.label_rules, options.limits)
-        await self._require_for_policies(request, patch)
         if not patch.keys().isdisjoint(SCOPES):
             must_have_policies(node)
         asked = asked_to_write(request, node, "change", meaning_of(patch))

@@ -177,7 +177,10 @@ class NameIndex:
             start = 0
             while numbers := self._frequent.get(place, _NOBODY).part(start, _LOOKED_AT):
                 start = max(start, *numbers) + 1
-                yield None if all(self._belongs(number, place) for number in numbers) else place
+                if not all(self._belongs(number, place) for number in numbers):
+                    yield place
+                    break
+                yield None
         fingerprint = 0
         while entries := self._rare.part(fingerprint):
             fingerprint = max(fingerprint, *(each for each, _ in entries)) + 1

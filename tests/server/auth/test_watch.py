@@ -217,11 +217,17 @@ async def test_what_happened_to_a_topic_before_its_grant_was_taken_away_is_told_
     ]  # fmt: skip
 
 
-async def test_a_grant_that_was_taken_away_and_nothing_else_resumes_as_it_goes_live(acme: RestNode, port: int) -> None:
+async def test_neither_labels_nor_who_bore_them_is_learned_from_a_watch_across_a_grant_that_was_taken_away(
+    acme: RestNode, port: int
+) -> None:
     cursor = await heard(port)
+    await label(acme, SHOWN, k="then")
+    between = (await acme.send("GET", f"/api/v1/topics?{QUERY}", authorization=ROOT)).json()["position"]
     await root(acme, "DELETE", f"{SHOWN}/permissions/ann")
-    await label(acme, SHOWN, k="hidden")
-    assert await told_since(port, cursor) == [("DELETED", None), ("BOOKMARK", None)]
+    for since in (cursor, between):
+        for selector in ("k%3Dthen", "k%21%3Dthen", "k%3Dother"):
+            told = await told_since(port, f"{since}&labelSelector={selector}")
+            assert told == [("RESET", None), ("BOOKMARK", None)]
 
 
 async def test_what_happened_to_a_topic_that_is_gone_is_told_unless_its_grant_went_first(

@@ -186,7 +186,8 @@ class _Reading:
             return self.wrong(path, f"must be an object, not {kind_of(given)}")
         found: dict[str, Value] = {}
         for member in shape.members:
-            name = member.alias if member.alias in given and given.get(member.name) is None else member.name
+            is_alias = member.alias and member.alias in given and given.get(member.name) is None
+            name = member.alias if is_alias else member.name
             if given.get(name) is not None:
                 found[member.name] = self.value(member.kind, given[name], _under(path, name))
             elif name in given and self.is_patch:
@@ -198,9 +199,9 @@ class _Reading:
             elif member.missing is not None and not shape.is_sparse:
                 found[member.name] = member.missing
         if self.refuses_unknown:
-            known = {name for member in shape.members for name in (member.name, member.alias)}
+            known = {name for member in shape.members for name in (member.name, member.alias) if name}
             for name in given.keys() - known:
-                self.wrong(_under(path, name), f"not known here; known are {', '.join(sorted(known - {''}))}")
+                self.wrong(_under(path, name), f"not known here; known are {', '.join(sorted(known))}")
         return MappingProxyType(found)
 
     def _map(self, kind: MapOf, given: Any, path: str) -> Value:

@@ -58,11 +58,14 @@ def read_policies_patch(given: Any, what: str = "policies", *, is_global: bool =
 def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool = False) -> Policies:
     """Return what the policies of one scope become by a canonical merge patch; those it does not name stay.
 
+    One of which nothing is left is unset.
+
     Raises:
         InvalidPolicy: carries all that is wrong with what is merged.
     """
     merged = merge_patch(old, patch)
-    read = read_policies({name: merged.get(name) for name in patch}, is_global=is_global)
+    left = {name: merged.get(name) for name, each in patch.items() if merged.get(name) != {} or each == {}}
+    read = read_policies(left, is_global=is_global)
     return MappingProxyType({**{name: value for name, value in old.items() if name not in patch}, **read})
 
 
