@@ -298,3 +298,14 @@ def test_what_the_fold_changes_between_two_steps_is_no_flaw(
             put(name, labels)
         assert [flaw for _, flaw in looking if flaw] == []
         assert check(state) == []
+
+
+def test_the_greatest_number_there_is_is_a_stranger_as_any_other_and_told_once() -> None:
+    state = folded(
+        namespace_put(1),
+        *[topic_put(10 + each, an_id(1), name=f"persistent://{NAMESPACE}/a__{each}") for each in range(300)],
+    )
+    state.topics[NAMESPACE].names._frequent[0, "a"].add(2**32 - 1)
+    assert [told for told in check(state) if "by a segment" in told] == [
+        f"{NAMESPACE}: listed by a segment of the name, wrongly: number {2**32 - 1}"
+    ]
