@@ -166,6 +166,7 @@ async def test_beside_what_is_wrong_by_itself_is_told_what_is_wrong_once_merged(
         ({"lables": None}, "lables"),
         ({"kafkaName": None}, "kafkaName"),
         ({"policies": {"locl": None}}, "policies.locl"),
+        ({"policies": {"global_": {"maxMessageSize": 9}}}, "policies.global_"),
         (local({"retentionPolicies": {"nosuch": None}}), "policies.local.retentionPolicies.nosuch"),
         (local({"backLogQuotaMap": {"nosuch": None}}), "policies.local.backLogQuotaMap.nosuch"),
         (local({"subscriptionTypesEnabled": [None]}), "policies.local.subscriptionTypesEnabled.0"),

@@ -58,6 +58,8 @@ async def test_the_domain_is_a_parameter(rest: RestNode) -> None:
         ({"partitions": 10_001}, "partitions"),
         ({"kafkaName": "a b"}, "kafkaName"),
         ({"kafkaName": 5}, "kafkaName"),
+        ({"kafka_name": "Orders.v1"}, "kafka_name"),
+        ({"policies": {"global_": {}}}, "policies.global_"),
         ({"labels": {"a": 1}}, "labels.a"),
         ({"properties": {"a": None}}, "properties.a"),
         ({"properties": []}, "properties"),

@@ -75,7 +75,7 @@ def scopes_in(body: Any) -> Sequence[str]:
     if policies is None:
         return SCOPES
     named = policies if isinstance(policies, Mapping) else {}
-    return [scope for scope in SCOPES if not named.keys().isdisjoint((scope, scope.rstrip("_")))]
+    return [scope for scope in SCOPES if scope.rstrip("_") in named]
 
 
 def meaning_of(patch: Mapping[str, Any]) -> dict[str, Any]:

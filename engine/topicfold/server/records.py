@@ -151,7 +151,7 @@ def checked(shape: type[R], body: Any) -> R:
         InvalidRequest: carries all violations, the first `MAX_VIOLATIONS` of very many.
     """
     try:
-        return shape.model_validate({} if body is None else body)
+        return shape.model_validate({} if body is None else body, by_name=False, by_alias=True)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_VIOLATIONS]
         raise violated([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
