@@ -93,7 +93,7 @@ async def make_snapshot(_: None, bootstrap: str, topic: str, root: str) -> None:
     def fold(plan: Plan) -> list[SliceResult]:
         return [fold_slice(plan, 0, [batch])]
 
-    await asyncio.to_thread(Compactor(Path(root), identity, 1).take, fold)
+    await asyncio.to_thread(Compactor(Path(root), identity).take, fold, 1)
 
 
 async def boot_seconds(_: None, bootstrap: str, topic: str, root: str) -> float:

@@ -62,9 +62,9 @@ def run(root: Path, cuts: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         # Whether `topics` is written anew hangs on its size, which is small here: have both ways taken.
         patch.setattr(batch, "_must_rewrite", lambda commit: commit is None or commit.sequence % 3 == 0)
-        job = Compactor(root, IDENTITY, 2)
+        job = Compactor(root, IDENTITY)
         for each in batches(cuts):
-            job.take(run_here(each))
+            job.take(run_here(each), slices=2)
         job.close()
 
 

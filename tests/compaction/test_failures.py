@@ -125,9 +125,9 @@ def tidy(root: Path) -> None:
 
 
 def test_tables_that_are_tidied_up_after_each_batch_say_the_same(undisturbed: Path, tmp_path: Path) -> None:
-    job = Compactor(tmp_path, IDENTITY, 2)
+    job = Compactor(tmp_path, IDENTITY)
     for each in batches(1):
-        job.take(run_here(each))
+        job.take(run_here(each), slices=2)
         tidy(tmp_path)
     job.close()
     assert whole(tmp_path) == whole(undisturbed)
@@ -155,24 +155,24 @@ def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturb
 
 
 def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:
-    job = Compactor(tmp_path, IDENTITY, 2)
+    job = Compactor(tmp_path, IDENTITY)
     for each in batches(1):
-        job.take(run_here(each))
+        job.take(run_here(each), slices=2)
         (tmp_path / MANIFESTS / f"{job.base.sequence - 1:012}.json").write_bytes(b"{}")
     job.close()
     assert whole(tmp_path) == whole(undisturbed)
 
 
 def test_damage_is_never_written_anew_as_if_it_were_meant(tmp_path: Path) -> None:
-    job = Compactor(tmp_path, IDENTITY, 2)
+    job = Compactor(tmp_path, IDENTITY)
     first, second, *_ = batches(1)
-    done = job.take(run_here(first))
+    done = job.take(run_here(first), slices=2)
     assert done is not None
     path = tmp_path / done.commit.files_of("topics")[0].path
     rows = pq.read_table(path)
     pq.write_table(rows.set_column(rows.schema.get_field_index("payload"), "payload", rows["version"]), path)
     with pytest.raises(SnapshotDamaged, match=path.name):
-        job.take(run_here(second))
+        job.take(run_here(second), slices=2)
     job.close()
 
 
@@ -194,7 +194,7 @@ def test_a_snapshot_of_which_nothing_is_whole_is_refused(tmp_path: Path) -> None
 
 def test_a_snapshot_of_another_log_is_refused(undisturbed: Path) -> None:
     with pytest.raises(WrongSnapshot, match="is of the log"):
-        Compactor(undisturbed, replace(IDENTITY, incarnation=b"M" * 16), 2)
+        Compactor(undisturbed, replace(IDENTITY, incarnation=b"M" * 16))
 
 
 def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tmp_path: Path) -> None:

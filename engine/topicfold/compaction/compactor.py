@@ -42,13 +42,12 @@ class Done:
 
 
 class Compactor:
-    """One job on one snapshot. `slices` is into how many parts it has each batch folded."""
+    """One job on one snapshot."""
 
     def __init__(
         self,
         root: Path,
         identity: LogIdentity,
-        slices: int,
         *,
         keep: int = KEPT_COMMITS,
         lease_seconds: float = LEASE_SECONDS,
@@ -63,7 +62,6 @@ class Compactor:
         """
         self._root = root
         self._identity = identity
-        self._slices = slices
         self._keep = keep
         self._claims = Claims(root, lease_seconds=lease_seconds)
         require_usable(root)
@@ -72,8 +70,10 @@ class Compactor:
         if self.base.commit:
             publish(root, self.base.commit)
 
-    def take(self, run: Run, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
+    def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
         """Fold what `run` folds beyond the newest commit, commit and publish it; None if there is nothing new.
+
+        `slices` is into how many parts it is folded.
 
         Waits while another job is at it, and calls `waiting` meanwhile, again and again, with the number of the commit
         that is waited for. What that raises ends the waiting.
@@ -93,7 +93,7 @@ class Compactor:
                 continue
             if self._is_overtaken():
                 continue
-            batch = fold_batch(self._root, self._identity, base, self._slices, run)
+            batch = fold_batch(self._root, self._identity, base, slices, run)
             if batch is None:
                 return None
             folded = time.perf_counter()

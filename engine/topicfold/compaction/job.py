@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from topicfold.compaction.batch import Base
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
 from topicfold.compaction.plan import Plan, SliceResult
@@ -89,8 +91,9 @@ def compact(
 ) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
-    Returns the newest commit, whoever made it; None where there is none. A signal ends the job as soon as Spark has
-    started, between two batches, or at once where it is sent again; `stops` is called when the first comes.
+    Returns the newest commit, whoever made it; None where there is none. Spark is started only where there is more to
+    fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is sent again;
+    `stops` is called when the first comes.
 
     Raises:
         BadSetting: there is no such log, or no snapshot can be where it is to be.
@@ -106,19 +109,14 @@ def compact(
     facts = asyncio.run(log_facts(settings))
     stop = Stop(stops)
     with stopping_on_signals(stop.say):
-        session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
-        slices = options.slices or max(2, session.sparkContext.defaultParallelism)
         with naming_unwritable(options.root):
-            compactor = Compactor(options.root, facts.identity, slices, keep=options.keep)
-            try:
-                if compactor.base.commit is None:
-                    require_beginning(facts, options.root)
-                require_overlap(facts, compactor.base.start)
-                asyncio.run(_require_same_records(settings, options.root, compactor.base.commit))
-                if not stop.is_said:
-                    _Job(session, settings, options, facts, compactor, slices, report, waits, stop).run()
-            finally:
-                compactor.close()
+            compactor = Compactor(options.root, facts.identity, keep=options.keep)
+            _require_continuation(settings, options.root, facts, compactor.base)
+        has_all = options.once and compactor.base.start == facts.end
+        if not has_all and not stop.is_said:
+            session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
+            with naming_unwritable(options.root), closing(compactor):
+                _Job(session, settings, options, facts, compactor, report, waits, stop).run()
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
@@ -179,9 +177,21 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
             )
 
 
-async def _require_same_records(settings: Settings, root: Path, commit: Commit | None) -> None:
-    if commit is None:
-        return
+def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> None:
+    """Return if the log goes on from `base`.
+
+    Raises:
+        WrongLog, WrongSnapshot, LogGap: it does not.
+        LogUnavailable, ClusterUnavailable: it does not answer.
+    """
+    if base.commit is None:
+        require_beginning(facts, root)
+    require_overlap(facts, base.start)
+    if base.commit is not None:
+        asyncio.run(_require_same_records(settings, root, base.commit))
+
+
+async def _require_same_records(settings: Settings, root: Path, commit: Commit) -> None:
     log = await open_log(settings)
     try:
         await require_same_records(log, newest_events(root, commit.files))
@@ -194,14 +204,14 @@ class _Job:
 
     def __init__(
         self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
-        compactor: Compactor, slices: int, report: Report, waits: Waits, stop: Stop,
+        compactor: Compactor, report: Report, waits: Waits, stop: Stop,
     ) -> None:  # fmt: skip
         self._session = session
         self._settings = settings
         self._options = options
         self._facts = facts
         self._compactor = compactor
-        self._keys = slice_keys(session, slices)
+        self._keys = slice_keys(session, options.slices or max(2, session.sparkContext.defaultParallelism))
         self._report = report
         self._waits = waits
         self._waited_for = 0
@@ -247,7 +257,7 @@ class _Job:
     def _take(self, records: DataFrame, batch: int) -> None:
         """Take one batch; its number says nothing."""
         try:
-            done = self._compactor.take(partial(self._fold, records), self._wait)
+            done = self._compactor.take(partial(self._fold, records), len(self._keys), self._wait)
         except Exception as error:  # noqa: BLE001 -- `run` raises it
             if self._stop.is_said:
                 # A stream that is stopped takes the ground from under its batch.
