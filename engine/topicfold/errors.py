@@ -364,10 +364,10 @@ class OutcomeUnknown(TopicfoldError):
 
     code = "outcome_unknown"
 
-    def __init__(self, reason: str, *, operation: str) -> None:
+    def __init__(self, reason: str, *, operation: str, hint: str = "") -> None:
         super().__init__(
             reason,
-            hint=f"GET /api/v1/operations/{operation} settles it; the same Idempotency-Key may be sent again.",
+            hint=hint or f"GET /api/v1/operations/{operation} settles it; the same Idempotency-Key may be sent again.",
             operation=operation,
             outcome="unknown",
         )

@@ -23,8 +23,16 @@ def acme(client: Client) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("namespaces", "delete", "acme/pay"), "This deletes acme/pay with 3 topics. Go on? [y/N] "),
-        (("tenants", "delete", "acme"), "This deletes acme with 2 namespaces and 4 topics. Go on? [y/N] "),
+        (
+            ("namespaces", "delete", "acme/pay"),
+            "This deletes acme/pay with 3 topics. A server on Kafka deletes their Kafka topics, too, "
+            "with all records. Go on? [y/N] ",
+        ),
+        (
+            ("tenants", "delete", "acme"),
+            "This deletes acme with 2 namespaces and 4 topics. A server on Kafka deletes their Kafka topics, "
+            "too, with all records. Go on? [y/N] ",
+        ),
     ],
 )
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 2)])

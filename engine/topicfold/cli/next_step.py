@@ -32,6 +32,8 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("policy_unmet", "tenants create"): "topicfold clusters list",
     ("policy_unmet", "tenants update"): "topicfold clusters list",
     ("answer_lost", "policies apply"): "run it again; what is done already does not differ any more",
+    ("outcome_unknown", "namespaces delete"): "run it again; what is ended stays so",
+    ("outcome_unknown", "tenants delete"): "run it again; what is ended stays so",
     ("outcome_unknown", "policies apply"): "run it again; what is done already does not differ any more",
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",

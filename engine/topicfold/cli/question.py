@@ -10,6 +10,8 @@ import typer
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.errors import InvalidRequest
 
+LOSES_RECORDS = "A server on Kafka deletes their Kafka topics, too, with all records."
+
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

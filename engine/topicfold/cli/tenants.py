@@ -10,7 +10,7 @@ from topicfold.cli import permissions
 from topicfold.cli.arguments import Force, Tenant, read_words
 from topicfold.cli.command import CHANGE_OPTIONS, CREATION_OPTIONS, command, new_app
 from topicfold.cli.output import counted
-from topicfold.cli.question import Yes, is_somebody_there, require_yes
+from topicfold.cli.question import LOSES_RECORDS, Yes, is_somebody_there, require_yes
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def _confirm(client: Client, tenant: str) -> None:
 
     if namespaces := client.list_namespaces(tenant):
         topics = counted(count_topics(client, namespaces), "topic")
-        require_yes(f"This deletes {tenant} with {counted(len(namespaces), 'namespace')} and {topics}.")
+        whole = f"{counted(len(namespaces), 'namespace')} and {topics}"
+        require_yes(f"This deletes {tenant} with {whole}. {LOSES_RECORDS}")
 
 
 permissions.add_to(app, "tenant", Tenant, "acme")

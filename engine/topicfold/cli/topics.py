@@ -120,7 +120,7 @@ def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, topic: Topic) -> None:
-    """Delete a topic that is not partitioned.
+    """Delete a topic that is not partitioned. A server on Kafka deletes its Kafka topic, too, with all records.
 
     \b
     Example:
@@ -132,7 +132,7 @@ def delete(session: Session, topic: Topic) -> None:
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
 def delete_partitioned_topic(session: Session, topic: Topic) -> None:
-    """Delete a partitioned topic.
+    """Delete a partitioned topic. A server on Kafka deletes its Kafka topic, too, with all records.
 
     \b
     Example:

@@ -244,7 +244,8 @@ class KafkaWriting(Writing):
         except (Wait, FixRequest, OutcomeUnknown, TimeoutError) as error:
             reason = error.reason if isinstance(error, TopicfoldError) else "it takes longer than the request may"
             raise OutcomeUnknown(
-                f"topic {name} is recorded, but its Kafka topic has not followed yet: {reason}",
+                f"{'the end of ' if step is Step.END else ''}topic {name} is recorded, "
+                f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
             ) from error
         return written if last is None else replace(written, etag=last.etag, revision=last.revision)
@@ -293,7 +294,7 @@ class KafkaWriting(Writing):
         """End every topic of a namespace, several at once.
 
         Raises:
-            OutcomeUnknown: only some.
+            OutcomeUnknown: only some are ended, or may be.
         """
         table = self._engine.states[self._engine.partition(name)].topics[name]
         names = [recorded_topic(topic_of_key(name, key)) for key in table.keys_of(table.live)]
@@ -310,10 +311,15 @@ class KafkaWriting(Writing):
         if not errors:
             return
         error = errors[0]
-        if len(errors) == len(ends) or not isinstance(error, TopicfoldError):
+        ended = sum(record_of(self._engine, each) is None for each in names)
+        if not isinstance(error, TopicfoldError):
+            raise error
+        if not ended and not any(isinstance(each, OutcomeUnknown) for each in errors):
             raise error
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
-            f"{len(ends) - len(errors)} of {len(ends)} topics of namespace {name} are ended: {error.reason}",
+            f"namespace {name} is not ended; of its {len(names)} topics, {ended} are, "
+            f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
+            hint="Delete it again: what is ended stays so.",
         )
