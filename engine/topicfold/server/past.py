@@ -13,13 +13,11 @@ from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
 from topicfold.model.events import AggregateKind
-from topicfold.model.permissions import Permission
+from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
 from topicfold.runtime.past import PastNamespace
 from topicfold.runtime.revision import Revision, parse_revision
-from topicfold.server.auth.principal import principal_of
-from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.times import TIME_HINT, time_ms_in
@@ -30,6 +28,7 @@ AT_QUERY = {
     " have it or, in one namespace, an offset as histories have it."
 }
 
+_LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 _OFFSET = re.compile(r"[0-9]{1,18}")
 
 
@@ -48,11 +47,12 @@ async def found_then(
     engine = node.engine
     partitions = {namespace: engine.partition(namespace) for namespace in wanted.namespaces}
     await node.reading.settle(set(partitions.values()), asked)
+    authorizer = node.authorizer
     for namespace in wanted.namespaces:
-        if node.listable(request, namespace) is not None:
+        if authorizer is not None and authorizer.listable(request, namespace) is not None:
             raise Forbidden(
                 f"the past of {namespace} is for those who may list all of its topics",
-                hint=remedy_on("namespace", namespace, principal_of(request.scope), Permission.LIST_TOPICS),
+                hint=authorizer.remedy(request, _LISTING, [namespace]),
             )
     revision = place.revision if place else await _revision(node, at, set(partitions.values()))
     missing = set(partitions.values()) - revision.positions.keys()

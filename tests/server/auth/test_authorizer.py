@@ -291,3 +291,23 @@ async def test_a_node_that_has_not_folded_the_grants_yet_says_so_and_refuses_nob
         answer = await client.get(FIND, headers={"authorization": bearer("app")})
     await engine.stop()
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+
+
+@pytest.mark.parametrize(
+    ("place", "noun", "name"),
+    [
+        ("persistent/acme/pay/orders", "topics", "persistent://acme/pay/orders"),
+        ("namespaces/acme/pay", "namespaces", "acme/pay"),
+    ],
+)
+async def test_what_a_refusal_tells_an_admin_to_type_keeps_what_the_role_has_there(
+    acme: RestNode, place: str, noun: str, name: str
+) -> None:
+    await grant(acme, place, "app", "update-policies")
+    asked = {
+        "topics": f"{ADMIN}/persistent/acme/pay/orders/maxProducers",
+        "namespaces": f"{ADMIN}/namespaces/acme/pay/retention",
+    }[noun]
+    refused = (await acme.send("GET", asked, authorization=bearer("app"))).json()
+    command = f"topicfold {noun} grant-permission {name} --role app --actions update-policies,read-policies"
+    assert (refused["code"], refused["hint"].partition(": ")[2]) == ("forbidden", command)

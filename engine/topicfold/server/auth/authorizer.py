@@ -85,8 +85,21 @@ class Authorizer:
         places = _places(request, needs.scope)
         for place in places:
             if not await self._has(principal.roles, needs, place):
-                hint = _remedy(principal, needs, places, request.method)
+                hint = self.remedy(request, needs, places)
                 raise Forbidden(_refusal(principal, needs, places, request, policy), hint=hint)
+
+    def remedy(self, request: Request, right: Right, places: Sequence[Place]) -> str:
+        """Return who can grant who asks `right` on `places`, and how; never where of several places."""
+        if len(places) > 1:
+            scope, action = right.scope.name.lower(), right.permission.value
+            return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
+        place, noun = places[0], right.scope.name.lower()
+        if isinstance(place, TopicName) and request.method == "PUT":
+            # A topic to be made bears no grants yet.
+            place, noun = place.namespace, "namespace"
+        principal = _asking(request)
+        granted = self._rights.granted_on(place, principal.name)
+        return remedy_on(noun, str(place), principal, right.permission, granted)
 
     def listable(self, request: Request, namespace: str) -> BitMap | None:
         """Return the topics of `namespace` that who asks may list, by their numbers; None where that is all."""
@@ -193,17 +206,6 @@ def _owners(scope: Scope, place: Place) -> Sequence[str]:
     if isinstance(place, TopicName):
         return place.tenant, place.namespace
     return [place] if scope is Scope.TENANT else [place.partition("/")[0], place]
-
-
-def _remedy(principal: Principal, right: Right, places: Sequence[Place], method: str) -> str:
-    """Return who can grant `right`, and how; never where of several places. A topic to be made bears no grants yet."""
-    if len(places) > 1:
-        scope = right.scope.name.lower()
-        return f"An admin of the {scope} can grant {right.permission.value}: topicfold {scope}s grant-permission --help"
-    place = places[0]
-    if isinstance(place, TopicName) and method == "PUT":
-        return remedy_on("namespace", place.namespace, principal, right.permission)
-    return remedy_on(right.scope.name.lower(), str(place), principal, right.permission)
 
 
 def _refusal(principal: Principal, right: Right, places: Sequence[Place], request: Request, policy: str) -> str:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from topicfold.model.permissions import Permission
 from topicfold.server.auth.principal import Principal
 
 
-def remedy_on(noun: str, name: str, principal: Principal | None, permission: Permission) -> str:
+def remedy_on(noun: str, name: str, principal: Principal, permission: Permission, granted: Sequence[str]) -> str:
     """Return who can grant `permission` on the `noun` called `name`, and how.
 
-    The role is left open where whoever asks is called otherwise than their roles: of these nothing is told.
+    A grant replaces what there is, so `granted`, what the role of that name has there now, is granted again. The role
+    is left open where whoever asks is called otherwise than their roles: of these nothing is told.
 
     >>> ann = Principal("ann", frozenset({"ann"}))
-    >>> remedy_on("namespace", "acme/pay", ann, Permission.WATCH).partition(": ")[2]
-    'topicfold namespaces grant-permission acme/pay --role ann --actions watch'
+    >>> remedy_on("namespace", "acme/pay", ann, Permission.WATCH, ["list-topics"]).partition(": ")[2]
+    'topicfold namespaces grant-permission acme/pay --role ann --actions list-topics,watch'
     """
-    role = shlex.quote(principal.name) if principal is not None and principal.name in principal.roles else "ROLE"
-    command = f"topicfold {noun}s grant-permission {shlex.quote(name)} --role {role} --actions {permission.value}"
-    return f"An admin of the {noun} can grant {permission.value} (it replaces what was granted there): {command}"
+    is_named = principal.name in principal.roles
+    role, kept = (shlex.quote(principal.name), granted) if is_named else ("ROLE", ())
+    how = "" if is_named else " (it replaces what was granted there)"
+    actions = ",".join([*kept, permission.value])
+    command = f"topicfold {noun}s grant-permission {shlex.quote(name)} --role {role} --actions {actions}"
+    return f"An admin of the {noun} can grant {permission.value}{how}: {command}"

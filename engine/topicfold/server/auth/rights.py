@@ -6,7 +6,7 @@ later than one of theirs. What has not been folded since the start counts for no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -105,6 +105,15 @@ class Rights:
         """Return whether `roles` have any right in all of a tenant; those in one of its namespaces do not count."""
         record = self._tenant(tenant)
         return not (roles.isdisjoint(record.admin_roles) and roles.isdisjoint(record.grants))
+
+    def granted_on(self, place: str | TopicName, role: str) -> Sequence[str]:
+        """Return what `role` is granted on a tenant, a namespace or a topic itself."""
+        if isinstance(place, TopicName):
+            table = self._table(place.namespace)
+            grants = NO_GRANTS if table is None else _topic_grants(table, place)
+        else:
+            grants = self._namespace_grants(place) if "/" in place else self._tenant(place).grants
+        return grants.get(role, ())
 
     def _remember(self, asked: Asked, state: PartitionState | None, name: str) -> None:
         if state is not None:
