@@ -77,6 +77,23 @@ async def test_a_kafka_topic_with_other_partitions_is_409_and_says_their_number(
     assert "exists with 3 partitions, not 1" in answer.json()["reason"]
 
 
+async def test_a_doctor_warns_of_topics_that_are_gone_from_a_followed_cluster(cluster: WilfulCluster) -> None:
+    async with told_of(cluster, follows=True) as (rest, upkeep):
+        for name in ("orders", "bills"):
+            await rest.done("PUT", f"/api/v1/topics/public/default/{name}", {"partitions": 2})
+        await upkeep.run_once()
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == []
+        await cluster.delete("orders")
+        await cluster.delete("bills")
+        await cluster.create("bills", 1)
+        await upkeep.run_once()
+        names_them = f"topicfold import kafka --bootstrap {cluster.bootstrap} --dry-run names them"
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == [
+            {"what": "1 recorded topic is not in Kafka", "next": names_them},
+            {"what": "1 recorded topic is of fewer partitions in Kafka", "next": names_them},
+        ]
+
+
 async def test_an_outage_after_the_decision_is_504_and_its_operation_is_applied(
     rest: RestNode, cluster: WilfulCluster
 ) -> None:

@@ -143,10 +143,10 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
     before = len(problems)
     for part in ("labels", "properties"):
         if part in entry:
-            parts[part] = {key: text_of(value) for key, value in (entry[part] or {}).items()}
-    for scope, given in (entry.get("policies") or {}).items():
+            parts[part] = {key: text_of(value) for key, value in entry[part].items()}
+    for scope, given in entry.get("policies", {}).items():
         try:
-            parts[scope] = read_policies(given or {}, is_global=scope == "global")
+            parts[scope] = read_policies(given, is_global=scope == "global")
         except InvalidPolicy as error:
             wrong = error.values["violations"]
             problems += [f"{place}: policies.{scope}.{each['path']}: {each['reason']}" for each in wrong]
@@ -169,21 +169,29 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
         if member not in _MEMBERS:
             yield f"{member} is not known here; known are {', '.join(_MEMBERS)}"
     for member in ("labels", "properties", "policies"):
-        if not isinstance(entry.get(member), dict | None):
-            yield f"{member} must be an object, not {kind_of(entry[member])}"
+        if not isinstance(entry.get(member, {}), dict):
+            yield _no_object(member, entry[member])
             return
     for member in ("labels", "properties"):
-        for key, value in (entry.get(member) or {}).items():
+        for key, value in entry.get(member, {}).items():
             yield from _wrong_pair(f"{member}.{key}", key, value, entry[member].written.get(key))
-    for scope, given in (entry.get("policies") or {}).items():
-        if scope not in SCOPES or not isinstance(given, dict | None):
-            yield f"policies.{scope}: expected local or global, each an object"
+    for scope, given in entry.get("policies", {}).items():
+        if scope not in SCOPES:
+            yield f"policies.{scope}: expected local or global"
+        elif not isinstance(given, dict):
+            yield _no_object(f"policies.{scope}", given)
     partitions = entry.get("partitions", 0)
     if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 0:
         yield "partitions must be 0 or a positive number"
     kafka_name = entry.get("kafkaName")
     if kafka_name is not None and not (isinstance(kafka_name, str) and is_kafka_name(kafka_name)):
         yield "kafkaName: 1 to 249 of A-Z a-z 0-9 . _ - are allowed"
+
+
+def _no_object(place: str, value: Any) -> str:
+    if value is None:
+        return f"{place} is empty: write {{}} to have none, or leave it out to keep what there is"
+    return f"{place} must be an object, not {kind_of(value)}"
 
 
 def _wrong_pair(place: str, key: Any, value: Any, written: str | None) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*self._settings(is_advice=True), *await self._trimmed()],
+            warnings=[*self._settings(is_advice=True), *await self._trimmed(), *self._apart()],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -146,6 +146,17 @@ class Doctor:
             return []
         what = "the log was trimmed, and no snapshot is named: this node cannot start again"
         return [_problem(what, "start it with --snapshot DIR, the directory that 'topicfold trim' was told")]
+
+    def _apart(self) -> Iterator[DiagnosedProblem]:
+        """Yield what topics are otherwise in Kafka than recorded, where the cluster is followed."""
+        upkeep = self.node.upkeep
+        if upkeep is None:
+            return
+        counts = upkeep.report.counts
+        for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
+            if count := counts.get(kind, 0):
+                what = f"{count} recorded topic{' is' if count == 1 else 's are'} {how}"
+                yield _problem(what, f"topicfold import kafka --bootstrap {upkeep.bootstrap} --dry-run names them")
 
     def _settings(self, *, is_advice: bool) -> Iterator[DiagnosedProblem]:
         verb = "should" if is_advice else "must"
