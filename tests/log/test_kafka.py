@@ -223,8 +223,10 @@ async def test_a_page_begins_at_the_first_record_though_the_log_is_trimmed_while
     await Following(log).seen(5)
     offsets, below = KafkaReader._offsets, TopicPartition(topic, 0, 3)
 
-    def asked_before_the_trim(self: KafkaReader, partitions: Sequence[int], place: int) -> dict[int, int]:
-        found = offsets(self, partitions, place)
+    def asked_before_the_trim(
+        self: KafkaReader, partitions: Sequence[int], place: int, deadline: float
+    ) -> dict[int, int]:
+        found = offsets(self, partitions, place, deadline)
         admin.delete_records([below])[below].result()
         return found
 

@@ -15,14 +15,15 @@ from topicfold.log.kafka_reader import KafkaReader
 class Consumer:
     """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take."""
 
-    def __init__(self, silent: int) -> None:
+    def __init__(self, silent: int, code: int = KafkaError._TIMED_OUT) -> None:
         self._silent = silent
+        self._code = code
         self.waited: list[float] = []
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
         if len(self.waited) <= self._silent:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            raise KafkaException(KafkaError(self._code))
         return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
 
 
@@ -45,6 +46,20 @@ def test_a_first_question_that_came_before_the_connection_is_soon_put_again(
     assert first <= 0.2 < second <= 1
     reader.end_offsets()
     assert consumer.waited[-1] == 1
+
+
+@pytest.mark.parametrize("code", [KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT])
+def test_a_connection_that_failed_is_waited_for(reader_of: Callable[[Consumer], KafkaReader], code: int) -> None:
+    consumer = Consumer(silent=3, code=code)
+    assert reader_of(consumer).end_offsets() == {0: 7, 1: 7}
+    assert len(consumer.waited) == 4
+
+
+def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader]) -> None:
+    consumer = Consumer(silent=1, code=KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(LogUnavailable, match="Kafka refuses"):
+        reader_of(consumer).end_offsets()
+    assert len(consumer.waited) == 1
 
 
 def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(

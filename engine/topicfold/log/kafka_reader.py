@@ -21,6 +21,8 @@ _FIRST_SECONDS = 0.1
 """So long a client's first question waits for its answer before it is put again. Where it came just before there was a
 connection, librdkafka asks who leads the partitions after 0.7 s only."""
 _RETRY_SECONDS = 0.02
+_NOT_CONNECTED = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}
+"""What librdkafka says where there is no connection, or none yet: on a busy machine the first may fail."""
 _FETCH_WAIT_MS = 1
 """The fetch that reads ahead of one page holds up the next page for this long; with 100 a page took 102 ms."""
 _PAGE_SECONDS = 10.0
@@ -51,7 +53,7 @@ class KafkaReader:
         Raises:
             LogUnavailable: no answer within a second.
         """
-        return self._offsets(range(self._partitions), OFFSET_BEGINNING)
+        return self._offsets(range(self._partitions), OFFSET_BEGINNING, time.monotonic() + _OFFSETS_SECONDS)
 
     def end_offsets(self) -> dict[int, int]:
         """Return per partition the next offset to be written, where no transaction is open.
@@ -62,7 +64,7 @@ class KafkaReader:
         Raises:
             LogUnavailable: no answer within a second.
         """
-        return self._offsets(range(self._partitions), OFFSET_END)
+        return self._offsets(range(self._partitions), OFFSET_END, time.monotonic() + _OFFSETS_SECONDS)
 
     def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, or from its first one on.
@@ -72,8 +74,8 @@ class KafkaReader:
         """
         deadline = time.monotonic() + _PAGE_SECONDS
         while True:
-            position = max(offset, self._offsets([partition], OFFSET_BEGINNING)[partition])
-            end = self._offsets([partition], OFFSET_END)[partition]
+            position = max(offset, self._offsets([partition], OFFSET_BEGINNING, deadline)[partition])
+            end = self._offsets([partition], OFFSET_END, deadline)[partition]
             if position >= end:
                 return []
             self._consumer.assign([TopicPartition(self._topic, partition, position)])
@@ -117,8 +119,8 @@ class KafkaReader:
             raise LogUnavailable(f"Kafka did not answer within {_PAGE_SECONDS:.0f} s")
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
-    def _offsets(self, partitions: Sequence[int], place: int) -> dict[int, int]:
-        deadline, timeout = time.monotonic() + _OFFSETS_SECONDS, self._first_seconds
+    def _offsets(self, partitions: Sequence[int], place: int, deadline: float) -> dict[int, int]:
+        timeout = self._first_seconds
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:
@@ -130,6 +132,6 @@ class KafkaReader:
                 self._first_seconds = _OFFSETS_SECONDS
                 return {answer.partition: answer.offset for answer in answers}
             timeout = deadline - time.monotonic()
-            if timeout <= 0 or not (is_passing(errors[0]) or errors[0].code() == KafkaError._TIMED_OUT):
+            if timeout <= 0 or not (is_passing(errors[0]) or errors[0].code() in _NOT_CONNECTED):
                 raise unanswered(errors[0])
             time.sleep(_RETRY_SECONDS)
