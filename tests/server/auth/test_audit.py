@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from tests.server.auth.conftest import bearer
-from tests.server.rest import LABELS, ORDERS, RestNode
+from tests.server.rest import LABELS, ORDERS, RestNode, raw
 
 
 @pytest.fixture
@@ -36,6 +36,11 @@ async def test_a_change_is_one_line_whatever_becomes_of_it(rest: RestNode, lines
         ("anonymous", "setCustomLabels", LABELS, "invalid_labels"),
         ("anonymous", "setCustomLabels", LABELS, "415"),
     ]
+
+
+async def test_a_line_tells_from_which_address_the_request_came(port: int, lines: list[Any]) -> None:
+    await raw(port, f"DELETE {ORDERS} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    assert [line["client"] for line in lines if line["event"] == "audit"] == ["127.0.0.1"]
 
 
 async def test_a_read_is_no_line(rest: RestNode, lines: list[Any]) -> None:

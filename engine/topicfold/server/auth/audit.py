@@ -1,6 +1,7 @@
 """Who changed what, and who was refused: one log line for each change and each denial, whatever became of it.
 
-The target is the path as it was sent, so it is ASCII and on one line. No line holds a token, a query or a body.
+The client is the address that the request came from: a proxy's, where there is one. The target is the path as it was
+sent, so it is ASCII and on one line. No line holds a token, a query or a body.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> 
         "operation": "" if route is None else route.operation.id,
         "target": scope["raw_path"].decode("ascii", "backslashreplace"),
         "request_id": exchange.request_id,
+        "client": scope["client"][0] if scope["client"] else "",
     }
     if isinstance(failure, (Forbidden, Unauthenticated)):
         _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
