@@ -109,6 +109,16 @@ def test_a_version_that_a_commit_names_is_that_state_for_ever(undisturbed: Path)
             assert names == {Path(each.path).name for each in commit.files_of(table)}
 
 
+def test_a_job_that_finds_nothing_new_keeps_nobody_from_what_comes_next(tmp_path: Path) -> None:
+    first, second = (Compactor(tmp_path, IDENTITY) for _ in range(2))
+    one, two, *_ = batches(cuts=1)
+    assert first.take(run_here(one), slices=2) is not None
+    assert second.take(run_here(one), slices=2) is None
+    done = first.take(run_here(two), 2, lambda sequence: pytest.fail(f"it waits at commit {sequence}"))
+    assert done is not None
+    assert done.commit.sequence == 2
+
+
 def test_a_damaged_commit_is_given_up_and_folded_anew(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     newest = read_commit(tmp_path, sequences(tmp_path)[0])
@@ -182,6 +192,40 @@ def test_a_table_whose_delta_log_is_damaged_is_named(tmp_path: Path, table: str)
     (tmp_path / table / "_delta_log" / "00000000000000000001.json").unlink()
     with pytest.raises(SnapshotDamaged, match=f"{table}/_delta_log is damaged"):
         publish(tmp_path, replace(read_commit(tmp_path, sequences(tmp_path)[0]), sequence=99))
+
+
+@pytest.mark.parametrize("table", GROWING_TABLES)
+@pytest.mark.parametrize("entries", [1, 2, 99])
+def test_rows_whose_entry_in_a_delta_log_was_lost_are_in_the_table_again(
+    undisturbed: Path, tmp_path: Path, table: str, entries: int
+) -> None:
+    first, *others = batches(cuts=1)
+    job = Compactor(tmp_path, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    for entry in sorted((tmp_path / table / "_delta_log").glob("*.json"))[-entries:]:
+        entry.unlink()
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_what_grows_is_on_the_disk_before_commits_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    run(tmp_path, cuts=1)
+    places = {path.relative_to(tmp_path).as_posix(): -place for place, path in enumerate(reversed(synced))}
+    for row in rows(tmp_path, "commits"):
+        said = next(place for path, place in places.items() if path.startswith(f"commits/{row['sequence']:012}"))
+        for table, version in row["versions"]:
+            for number in range(version + 1) if table in GROWING_TABLES else ():
+                assert places[f"{table}/_delta_log/{number:020}.json"] < said
 
 
 def test_a_snapshot_of_which_nothing_is_whole_is_refused(tmp_path: Path) -> None:

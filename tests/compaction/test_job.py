@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
@@ -31,13 +31,14 @@ from tests.prerequisites import CHECKOUT
 from topicfold.compaction import job as jobs
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
-from topicfold.compaction.job import _REFUSED, CompactOptions, compact, log_facts
+from topicfold.compaction.job import _REFUSED, CompactOptions, compact
 from topicfold.compaction.sources import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog, WrongSnapshot
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
-from topicfold.log.port import LogIdentity
+from topicfold.log.identity import recognise_identity
+from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
 from topicfold.snapshot.claims import CLAIMS, Claims
@@ -135,19 +136,54 @@ def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: 
     assert sequences(root) == [1]
 
 
+def test_an_older_copy_of_the_log_that_grows_while_the_job_runs_is_never_folded_in(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log, copy, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "copy.db", tmp_path / "snapshot"
+    values = random_values(4, 60)
+    append(log, values)
+    append(settings_of(log_file=copy), [*values[:10], *random_values(5, 60)])
+
+    def restore_log(done: Done, facts: LogFacts) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            copy.replace(tmp_path / "log.db")
+
+    with pytest.raises(LogGap, match="has another record at offset"):
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), restore_log)
+    assert sequences(root) == [1]
+
+
+@pytest.mark.parametrize(
+    "lost", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "no")]
+)
+def test_where_the_jvm_was_killed_it_is_said_to_be_gone(
+    tmp_path: Path, spark: dict[str, str], monkeypatch: pytest.MonkeyPatch, lost: Exception
+) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(6, 20))
+
+    def keys(session: object, slices: int) -> list[int]:
+        raise lost
+
+    monkeypatch.setattr(jobs, "slice_keys", keys)
+    with pytest.raises(LogUnavailable, match="Spark's JVM is gone") as caught:
+        job(log, tmp_path / "snapshot", spark)
+    assert "memory" in caught.value.hint
+
+
 def test_a_log_that_is_away_for_a_moment_behind_a_batch_is_waited_for(
     tmp_path: Path, spark: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, asked = settings_of(log_file=tmp_path / "log.db"), []
     append(log, random_values(6, 20))
 
-    async def facts(settings: Settings) -> LogFacts:
-        asked.append(settings)
+    async def recognise(log: Log) -> LogIdentity:
+        asked.append(log)
         if len(asked) in {2, 3}:
             raise LogUnavailable("no answer")
-        return await log_facts(settings)
+        return await recognise_identity(log)
 
-    monkeypatch.setattr(jobs, "log_facts", facts)
+    monkeypatch.setattr(jobs, "recognise_identity", recognise)
     monkeypatch.setattr(jobs, "_PAUSE_SECONDS", 0.0)
     job(log, tmp_path / "snapshot", spark)
     assert sequences(tmp_path / "snapshot") == [1]
@@ -345,7 +381,7 @@ def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, mo
     compactor: Any = Failing()
     running = jobs._Job(
         spark, settings_of(log_file=tmp_path / "log.db"), CompactOptions(tmp_path, once=True, slices=2), facts,
-        compactor, print, print, Stop(lambda: None),
+        compactor, {}, print, print, Stop(lambda: None),
     )  # fmt: skip
     with pytest.raises(Exception) as failed:
         running._take(spark, 0)

@@ -10,10 +10,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from tests.snapshot.making import compacted_further
+from tests.compaction.folding import run_here
+from tests.snapshot.making import compacted_further, records_of
+from topicfold.compaction.compactor import Compactor
 from topicfold.errors import BadSetting
-from topicfold.log.identity import establish_identity
+from topicfold.log.identity import establish_identity, recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.snapshot.intact import require_intact
 
 UNUSABLE = "\\"
 
@@ -30,6 +33,32 @@ async def test_a_directory_with_any_other_character_in_its_name_holds_one(tmp_pa
     commit = await compacted_further(await log(), root)
     assert pa.table(DeltaTable(str(root / "commits")).to_pyarrow_table())["sequence"].to_pylist() == [commit.sequence]
     assert os.listdir(tmp_path) == [usable]
+
+
+@pytest.mark.parametrize("name", ["snapshot", "../snapshot", "a:b", "memory:b"])
+async def test_one_that_is_named_from_where_one_is_holds_one_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    opened = await log()
+    job = Compactor(Path(name), await recognise_identity(opened))
+    # Where Spark has its executors.
+    monkeypatch.chdir("/")
+    done = job.take(run_here(await records_of(opened)), slices=2)
+    assert done is not None
+    require_intact(here / name, done.commit)
+    assert DeltaTable(str(here / name / "commits")).to_pyarrow_table()["sequence"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("name", ["file:///tmp/snapshot", "s3://bucket/snapshot", "hdfs://name:8020/snapshot"])
+async def test_a_url_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadSetting, match="is a URL") as caught:
+        await compacted_further(await log(), Path(name))
+    assert "mounted" in caught.value.hint
+    assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("name", [*UNUSABLE, "%41", "%fF", "\n", "\x7f", "\udcff"])

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkRuntimeError
 
 from tests.prerequisites import CHECKOUT
@@ -84,6 +85,18 @@ def test_where_nothing_was_to_be_fetched_the_hint_is_about_java(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], needs_kafka: bool
 ) -> None:
     assert "Maven" not in hint_of(monkeypatch, settings, needs_kafka=needs_kafka)
+
+
+def test_a_setting_that_spark_does_not_take_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(Builder):
+        def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
+            said = "org.apache.spark.SparkIllegalArgumentException: [INVALID_DRIVER_MEMORY] must be at least 471859200."
+            java = SimpleNamespace(_target_id="o1", _gateway_client=None, toString=lambda: f"{said}\nUse another.")
+            raise Py4JJavaError("An error occurred while calling o0.", java)
+
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Refusing()))
+    with pytest.raises(BadSetting, match=r"does not start: \[INVALID_DRIVER_MEMORY\] must be at least 471859200\.$"):
+        session.open_session({}, needs_kafka=False)
 
 
 def test_the_version_to_install_is_the_one_that_the_tests_run_with() -> None:

@@ -292,6 +292,23 @@ async def test_a_log_that_lost_its_end_is_not_trimmed(root: Path) -> None:
         await trimming.plan(None)
 
 
+@pytest.mark.parametrize("grows_by", [BATCH, 3 * BATCH])
+def test_a_log_that_lost_its_end_and_grew_again_is_not_trimmed_by_commits_that_were_verified_before(
+    on_sqlite: Settings, root: Path, grows_by: int
+) -> None:
+    grow(on_sqlite, root)
+    trimmed(on_sqlite, root)
+    restored = settings_of(log_file=root.parent / "restored.db")
+    append(restored, [*random_values(1, 3 * BATCH)[: BATCH + 5], *random_values(2, 3 * BATCH)])
+    for _ in range(2):
+        with pytest.raises(LogGap, match="has another record at offset"):
+            trimmed(restored, root)
+        assert set(bounds(restored)[0].values()) == {0}
+        # Also where the job went on from there, as one may that ran all the time.
+        append(restored, random_values(3, grows_by))
+        compact(restored, root)
+
+
 def test_a_damaged_commit_does_not_count(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root)
     newest, second, third = (read_commit(root, number) for number in sequences(root))

@@ -101,11 +101,16 @@ async def test_what_old_commits_added_is_known_to_the_table_alone(store: MemoryS
         assert await history(node) == whole
 
 
-@pytest.mark.parametrize("harm", ["no snapshot", "unread", "other log"])
+@pytest.mark.parametrize("harm", ["no snapshot", "unread", "other log", "lost"])
 async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, root: Path, harm: str) -> None:
     async with running(store, snapshot=None if harm == "no snapshot" else root) as node:
         await live(node)
-        await snapshot(node, root)
+        tables = await snapshot(node, root)
+        if harm == "lost":
+            publish(root, tables.commit)
+            (root / MANIFESTS / "000000000001.json").unlink()
+            for entry in sorted((root / "history" / "_delta_log").glob("*.json"))[1:]:
+                entry.unlink()
         if harm == "unread":
             for path in (root / "history").glob("*.parquet"):
                 path.write_bytes(b"")
@@ -115,9 +120,9 @@ async def test_what_neither_holds_is_a_gap_that_says_why(store: MemoryStore, roo
         page = await history(node)
         assert page.entries == ()
         assert page.gap is not None
-        said = {"unread": "cannot be read", "other log": "is of the log"}.get(harm, "")
+        reasons = {"unread": "cannot be read", "other log": "is of the log", "lost": "rows, and the commits say"}
         assert page.gap.reason.startswith("the log no longer holds the record")
-        assert said in page.gap.reason
+        assert reasons.get(harm, "") in page.gap.reason
 
 
 @pytest.mark.parametrize("time_ms", [0, -1, 2**48, 2**60, 2**63 - 1, -(2**63)])

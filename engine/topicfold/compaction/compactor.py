@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import publish, published_sequence, require_usable
+from topicfold.compaction.publishing import publish, published_sequence, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -60,15 +60,17 @@ class Compactor:
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
             SnapshotUnreadable: they cannot be listed.
         """
-        self._root = root
+        # Executors have working directories of their own, and Delta takes `a:b` for a URL.
+        self._root = root.absolute()
         self._identity = identity
         self._keep = keep
-        self._claims = Claims(root, lease_seconds=lease_seconds)
+        self._claims = Claims(self._root, lease_seconds=lease_seconds)
         require_usable(root)
-        root.mkdir(parents=True, exist_ok=True)
+        self._root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
         if self.base.commit:
-            publish(root, self.base.commit)
+            publish(self._root, self.base.commit)
+            restore_lost(self._root, self.base.commit)
 
     def take(self, run: Run, slices: int, waiting: Callable[[int], None] = lambda sequence: None) -> Done | None:
         """Fold what `run` folds beyond the newest commit, commit and publish it; None if there is nothing new.
@@ -95,6 +97,8 @@ class Compactor:
                 continue
             batch = fold_batch(self._root, self._identity, base, slices, run)
             if batch is None:
+                # The next batch may be hours away, and another job have one now.
+                self._claims.drop()
                 return None
             folded = time.perf_counter()
             commit = put_commit(self._root, batch.commit)

@@ -7,13 +7,13 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -29,6 +29,7 @@ from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
+from topicfold.log.port import LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -65,6 +66,9 @@ class CompactOptions:
 
 Report = Callable[[Done, LogFacts], None]
 """Takes each batch that is committed."""
+
+Events = Mapping[int, tuple[int, bytes]]
+"""Offset and id of the last event that was folded, by partition."""
 
 Waits = Callable[[int], None]
 """Takes the number of a commit that another job is at, once."""
@@ -111,15 +115,32 @@ def compact(
     with stopping_on_signals(stop.say):
         with naming_unwritable(options.root):
             compactor = Compactor(options.root, facts.identity, keep=options.keep)
-            _require_continuation(settings, options.root, facts, compactor.base)
+            events = _require_continuation(settings, options.root, facts, compactor.base)
         has_all = options.once and compactor.base.start == facts.end
         if not has_all and not stop.is_said:
             session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
-            with naming_unwritable(options.root), closing(compactor):
-                _Job(session, settings, options, facts, compactor, report, waits, stop).run()
+            with naming_unwritable(options.root), _naming_lost_jvm(), closing(compactor):
+                _Job(session, settings, options, facts, compactor, events, report, waits, stop).run()
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
+
+
+@contextmanager
+def _naming_lost_jvm() -> Iterator[None]:
+    """Say so where the block finds nobody that it could tell what Spark is to do.
+
+    Raises:
+        LogUnavailable: the JVM is gone.
+    """
+    try:
+        yield
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise LogUnavailable(
+            "the stream ended: Spark's JVM is gone",
+            hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "
+            "it goes on from the newest commit.",
+        ) from error
 
 
 async def log_facts(settings: Settings) -> LogFacts:
@@ -177,8 +198,8 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
             )
 
 
-def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> None:
-    """Return if the log goes on from `base`.
+def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> Events:
+    """Return the last events that `base` is made of, if the log goes on from them.
 
     Raises:
         WrongLog, WrongSnapshot, LogGap: it does not.
@@ -186,15 +207,17 @@ def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base:
     """
     if base.commit is None:
         require_beginning(facts, root)
+        return {}
     require_overlap(facts, base.start)
-    if base.commit is not None:
-        asyncio.run(_require_same_records(settings, root, base.commit))
+    events = newest_events(root, base.commit.files)
+    asyncio.run(_require_same_records(settings, events))
+    return events
 
 
-async def _require_same_records(settings: Settings, root: Path, commit: Commit) -> None:
+async def _require_same_records(settings: Settings, events: Events) -> None:
     log = await open_log(settings)
     try:
-        await require_same_records(log, newest_events(root, commit.files))
+        await require_same_records(log, events)
     finally:
         await log.close()
 
@@ -204,13 +227,14 @@ class _Job:
 
     def __init__(
         self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
-        compactor: Compactor, report: Report, waits: Waits, stop: Stop,
+        compactor: Compactor, events: Events, report: Report, waits: Waits, stop: Stop,
     ) -> None:  # fmt: skip
         self._session = session
         self._settings = settings
         self._options = options
         self._facts = facts
         self._compactor = compactor
+        self._events = events
         self._keys = slice_keys(session, options.slices or max(2, session.sparkContext.defaultParallelism))
         self._report = report
         self._waits = waits
@@ -267,9 +291,11 @@ class _Job:
             else:
                 self._error = error
             # It is told by whoever called; Spark would tell it at length.
-            self._session.sparkContext.setLogLevel("OFF")
+            with suppress(Py4JError, ConnectionError):
+                self._session.sparkContext.setLogLevel("OFF")
             raise _BatchFailed from None
         if done is not None:
+            self._events = {**self._events, **newest_events(self._options.root, done.commit.own_files)}
             self._report(done, self._facts)
 
     def _fold(self, records: DataFrame, plan: Plan) -> list[SliceResult]:
@@ -284,6 +310,7 @@ class _Job:
         Raises:
             BadSetting: there is none any more.
             WrongLog: it is another one.
+            LogGap: it is an older copy that grew since.
             LogUnavailable, ClusterUnavailable: it does not answer for as long as Spark waits for it, or until a stop.
 
         Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
@@ -291,7 +318,7 @@ class _Job:
         identity, until = self._facts.identity, time.monotonic() + _AWAY_SECONDS
         while True:
             try:
-                found = asyncio.run(log_facts(self._settings)).identity
+                found = asyncio.run(self._identity_now())
                 break
             except (LogUnavailable, ClusterUnavailable):
                 if self._stop.is_said or time.monotonic() > until:
@@ -303,6 +330,18 @@ class _Job:
                 "when this job began",
                 hint="Restore the log. To compact the other one, name another directory for its snapshot.",
             )
+
+    async def _identity_now(self) -> LogIdentity:
+        """Return which log there is now; where it is the one that the job began with, it has what was folded of it."""
+        await require_log(self._settings)
+        log = await open_log(self._settings)
+        try:
+            identity = await recognise_identity(log)
+            if identity == self._facts.identity:
+                await require_same_records(log, self._events)
+        finally:
+            await log.close()
+        return identity
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,12 +23,15 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from topicfold.errors import BadSetting, SnapshotDamaged
-from topicfold.snapshot.commits import Commit, DataFile, read_commit
+from topicfold.snapshot.commits import Commit, DataFile, read_commit, sync_directory, sync_file
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
 """What Delta takes for something else in a directory's name, or ends of: seen with deltalake 1.6.6."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How one begins, once a path is made of it."""
 
 APPLICATION = "topicfold"
 """What Delta knows us as; the version of our transactions is the commit's sequence."""
@@ -37,8 +41,14 @@ def require_usable(root: Path) -> None:
     """Return if Delta tables can lie in this directory.
 
     Raises:
-        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to.
+        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to; or it is
+            no directory but a URL.
     """
+    if _URL.match(str(root)):
+        raise BadSetting(
+            f"{root} is a URL, and a snapshot lies in a directory",
+            hint="Name its path. An object store has to be mounted, as a file system that keeps POSIX's promises.",
+        )
     path = str(root.resolve())
     if found := _UNUSABLE.search(path):
         raise BadSetting(
@@ -63,14 +73,42 @@ def publish(root: Path, newest: Commit) -> None:
         commit = read_commit(root, commit.after)
     for each in reversed(waiting):
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
+        for table in GROWING_TABLES:
+            _sync_entry(root / table, versions[table])
         _append_commit(root, each, versions)
+
+
+def restore_lost(root: Path, newest: Commit) -> None:
+    """Bring growing tables what the commits that are still there added to them, where entries of a Delta log are gone.
+
+    Behind a published commit nobody would look for it any more, and once the commit is removed nobody could.
+
+    Raises:
+        SnapshotDamaged: a Delta log, or a file that is to be written anew cannot be read.
+    """
+    for table in GROWING_TABLES:
+        known = _transaction(root / table)
+        for each in reversed(_back_to(root, newest, known)):
+            if all((root / file.path).exists() for file in each.added if file.table == table):
+                _bring(root, table, each)
+
+
+def _back_to(root: Path, newest: Commit, sequence: int) -> list[Commit]:
+    """Return the commits behind that number, the newest first, as far as they can be read."""
+    found = []
+    commit = newest
+    while commit.sequence > sequence:
+        found.append(commit)
+        try:
+            commit = read_commit(root, commit.after)
+        except SnapshotDamaged:
+            break
+    return found
 
 
 def published_sequence(root: Path) -> int:
     """Return the newest commit that all tables have, 0 for none."""
-    if not DeltaTable.is_deltatable(str(root / "commits")):
-        return 0
-    return _delta(root / "commits").transaction_version(APPLICATION) or 0
+    return _transaction(root / "commits")
 
 
 def active_files(root: Path, table: str) -> set[str]:
@@ -186,8 +224,26 @@ def _opened(root: Path, table: str) -> DeltaTable:
     path = root / table
     path.mkdir(parents=True, exist_ok=True)
     if not DeltaTable.is_deltatable(str(path)):
-        return DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
+        delta = DeltaTable.create(str(path), Schema.from_arrow(SCHEMAS[table]), mode="ignore")
+        _sync_entry(path, 0)
+        return delta
     return _delta(path)
+
+
+def _sync_entry(path: Path, version: int) -> None:
+    """Have an entry of a Delta log on the disk when this returns, unless it was summed up since: Delta sees to neither.
+
+    Otherwise a power failure may leave `commits` with a row and the table without what that commit added to it.
+    """
+    log = path / "_delta_log"
+    with suppress(FileNotFoundError):
+        sync_file(log / f"{version:020}.json")
+    sync_directory(log)
+
+
+def _transaction(path: Path) -> int:
+    """Return the newest commit that a table has taken note of, 0 for none."""
+    return (_delta(path).transaction_version(APPLICATION) or 0) if DeltaTable.is_deltatable(str(path)) else 0
 
 
 def _delta(path: Path) -> DeltaTable:

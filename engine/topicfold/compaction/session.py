@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -47,6 +49,7 @@ signal to the whole group of processes is for this one: with -Xrs the JVM leaves
 """
 
 _JAVA_HINT = "It needs Java 17 or newer, in JAVA_HOME or on the path, and settings that it knows."
+_JAVA_CLASS = re.compile(r"^[\w.$]+: ")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` sets for the program that it runs, wherever that is."""
 
@@ -83,13 +86,21 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     try:
         # In the main thread Spark would take Ctrl-C for itself, and a JVM that is left alone while it starts goes on.
         session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, builder))
-    except (OSError, PySparkRuntimeError) as error:
+    except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
         raise BadSetting(
-            f"Spark does not start: {error if isinstance(error, OSError) else 'what it said is above'}",
+            f"Spark does not start: {_said_of(error)}",
             hint=_JAVA_HINT + (_fetch_hint() if fetches else ""),
         ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _said_of(error: Exception) -> str:
+    """Return why Spark does not start, in one line."""
+    if isinstance(error, Py4JJavaError):
+        first: str = error.java_exception.toString().splitlines()[0]
+        return _JAVA_CLASS.sub("", first)
+    return str(error) if isinstance(error, OSError) else "what it said is above"
 
 
 def _fetch_hint() -> str:

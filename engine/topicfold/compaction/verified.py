@@ -11,9 +11,11 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from topicfold.compaction.prior import newest_events
 from topicfold.errors import SnapshotDamaged, TrimRefused
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log
+from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState, refold
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
@@ -45,7 +47,7 @@ class Verifier:
         Raises:
             TrimRefused: there are fewer, or one comes to other digests than the engine.
             WrongSnapshot, LevelUnsupported: they are of another log, or of a newer version.
-            LogGap: the log ends before the newest one does.
+            LogGap: the log ends before the newest one does, or holds other records than they are made of.
             LogUnavailable: the log did not answer in time.
 
         Cost: the fold of what the log got since the newest that is known; without one, of all that it holds.
@@ -101,11 +103,14 @@ class Verifier:
 
         Raises:
             SnapshotDamaged: one of them is not whole.
+            LogGap: one is made of other records than the log holds: it was verified against what that held then.
             TrimRefused: one comes to other digests than the engine.
         """
         newest = commits[:WANTED]
         for commit in newest:
             await asyncio.to_thread(require_intact, self._root, commit, STATE_TABLES)
+            events = await asyncio.to_thread(newest_events, self._root, commit.files)
+            await require_same_records(self._log, events)
         verified: list[Commit] = []
         before: dict[int, PartitionState] | None = None
         for place, commit in reversed([*enumerate(newest, 1)]):

@@ -10,7 +10,7 @@ Needs pyarrow. All methods block, and may be called by any thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 
 from topicfold.errors import SnapshotDamaged
 from topicfold.model.events import (
@@ -83,7 +84,7 @@ class Archive:
         self._root = root
         self._incarnation = incarnation
         self._partitions = partitions
-        self._whole: frozenset[Path] = frozenset()
+        self._rows_of: dict[Path, int] = {}
 
     def ends(self) -> tuple[int, ...]:
         """Return by partition the position up to which every accepted event is here; nothing without a commit.
@@ -171,11 +172,12 @@ class Archive:
 
     def _rows(self, columns: list[str], wanted: pc.Expression) -> Iterator[pa.Table]:
         """Yield rows, some at a time, in no order; one that a tidied table and a commit both have comes twice."""
-        paths = [self._root / path for path in self._paths()]
-        if not paths:
-            return
+        commits = [*self._commits()]
+        paths = self._paths(commits)
         try:
-            self._require_whole(paths)
+            self._require_whole(paths, commits[0].counts[_TABLE] if commits else 0)
+            if not paths:
+                return
             scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
                 columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
             )
@@ -186,22 +188,23 @@ class Archive:
             reason = f"the table {self._root / _TABLE} cannot be read: {error}"
             raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error
 
-    def _require_whole(self, paths: Collection[Path]) -> None:
-        """Return if these files hold what their names say, each looked at once.
+    def _require_whole(self, paths: Collection[Path], rows: int) -> None:
+        """Return if these files hold what their names say, each looked at once, and `rows` or more in all.
 
-        From a damaged one Parquet may read something else, or end the process.
+        From a damaged one Parquet may read something else, or end the process. An entry of the table's log that is
+        gone takes files with it, and nobody would miss them.
 
         Raises:
-            OSError: one does not, or cannot be read.
+            OSError: one does not, or cannot be read; or rows are missing.
         """
-        for path in {*paths} - self._whole:
-            if not is_as_named(path):
-                raise OSError(f"{path} is not what was written")
-        self._whole = frozenset(paths)
+        known = self._rows_of
+        self._rows_of = held = {path: known[path] if path in known else _rows_in(path) for path in paths}
+        if sum(held.values()) < rows:
+            raise OSError(f"it has {sum(held.values())} rows, and the commits say {rows}")
 
-    def _paths(self) -> list[str]:
-        waiting = (file.path for commit in self._commits() for file in commit.added if file.table == _TABLE)
-        return sorted({*active_paths(self._root, _TABLE), *waiting})
+    def _paths(self, commits: Sequence[Commit]) -> list[Path]:
+        waiting = (file.path for commit in commits for file in commit.added if file.table == _TABLE)
+        return [self._root / path for path in sorted({*active_paths(self._root, _TABLE), *waiting})]
 
     def _commits(self) -> Iterator[Commit]:
         """Yield the commits that can be read, the newest first."""
@@ -212,6 +215,18 @@ class Archive:
                 continue
             require_own(commit, self._incarnation, self._partitions)
             yield commit
+
+
+def _rows_in(path: Path) -> int:
+    """Return how many rows a file holds that is what its name says.
+
+    Raises:
+        OSError: it is not, or cannot be read.
+    """
+    if not is_as_named(path):
+        raise OSError(f"{path} is not what was written")
+    rows: int = pq.read_metadata(path).num_rows
+    return rows
 
 
 def _says_time(up_to_ms: int) -> pc.Expression:

@@ -73,6 +73,11 @@ class Commit:
         """Return the files of one state table."""
         return [each for each in self.files if each.table == table]
 
+    @property
+    def own_files(self) -> list[DataFile]:
+        """The files of the state tables that this commit wrote."""
+        return [each for each in self.files if each.path.startswith(f"{each.table}/{self.sequence:012}-")]
+
 
 def sequences(root: Path) -> list[int]:
     """Return the numbers of the commits under `root`, the newest first; none where there is no snapshot.
@@ -174,7 +179,16 @@ def write_durably(path: Path, content: bytes | memoryview) -> None:
 
 def sync_directory(path: Path) -> None:
     """Have the names in a directory on the disk when this returns."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(path, os.O_DIRECTORY)
+
+
+def sync_file(path: Path) -> None:
+    """Have what somebody else wrote to a file on the disk when this returns."""
+    _sync(path, os.O_NOFOLLOW)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         os.fsync(descriptor)
     finally:
