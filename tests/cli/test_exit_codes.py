@@ -20,6 +20,7 @@ from topicfold.cli.exit_codes import exit_code_of
 from topicfold.cli.next_step import SPOKEN_HERE
 from topicfold.cli.session import Session
 from topicfold.client import AnswerLost, Client, ServerUnreachable
+from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 
 PACKAGE = Path(topicfold.__file__).parent
 
@@ -210,6 +211,14 @@ def test_a_log_that_is_away_is_told_of_by_doctor(
 def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(monkeypatch, AnswerLost("cut", url="http://h", idempotency_key="k1"))
     assert "--idempotency-key k1" in run("topics", "create", "orders").err
+
+
+def test_a_server_that_may_speak_tls_is_to_be_tried_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    server, closed = Server("http://h:1"), NoAnswer(HUNG_UP, was_sent=True)
+    fail_with(monkeypatch, server.unreachable(closed))
+    assert run("topics", "list").err.endswith("hint: That server may speak TLS; try https://h:1\n")
+    fail_with(monkeypatch, server.lost(closed, "k1"))
+    assert "hint: try --url https://h:1 with --idempotency-key k1; " in run("topics", "create", "orders").err
 
 
 def test_an_interrupt_ends_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

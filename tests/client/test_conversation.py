@@ -12,7 +12,6 @@ from topicfold.client.call import Answer, Call
 from topicfold.client.calls import get_topic, post_labels
 from topicfold.client.conversation import (
     Attempt,
-    NoAnswer,
     Pause,
     RetryRule,
     conversation,
@@ -20,13 +19,23 @@ from topicfold.client.conversation import (
     retry_after_seconds,
 )
 from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
-from topicfold.errors import NewerSchema, NotFound, NotReady, OutcomeUnknown, PositionTimeout, TopicNotFound
+from topicfold.client.silence import HUNG_UP, NoAnswer, Server
+from topicfold.errors import (
+    NewerSchema,
+    NotFound,
+    NotReady,
+    OutcomeUnknown,
+    PositionTimeout,
+    TopicfoldError,
+    TopicNotFound,
+)
 
 OK = Answer(204, {}, None)
 NOT_READY = Answer(503, {}, {"code": "not_ready", "detail": "still folding"})
 UNKNOWN = Answer(504, {}, {"code": "outcome_unknown", "detail": "no verdict", "operation": "ab" * 16})
 REFUSED = NoAnswer("connection refused", was_sent=False)
 CUT = NoAnswer("connection reset", was_sent=True)
+CLOSED = NoAnswer(HUNG_UP, was_sent=True)
 
 READ = get_topic("orders")
 CHANGE = post_labels("orders", {"a": "b"}, {"idempotency_key": "k1"})
@@ -42,7 +51,7 @@ class Talk:
         self._outcomes = iter(outcomes)
         rule = RetryRule(max_attempts=4)
         self._dialogue = conversation(
-            call, url="http://h", position="p7", timeout_seconds=seconds, rule=rule, clock=lambda: self._now
+            call, server=Server("http://h"), position="p7", timeout_seconds=seconds, rule=rule, clock=lambda: self._now
         )
 
     def finish(self) -> Answer:
@@ -154,6 +163,35 @@ def test_a_change_cut_off_says_that_its_outcome_is_unknown_and_names_its_key() -
     with pytest.raises(AnswerLost) as lost:
         Talk(CHANGE, [CUT] * 4).finish()
     assert lost.value.values["idempotency_key"] == "k1"
+
+
+def test_a_stranger_that_hangs_up_may_speak_tls_and_that_is_what_to_try() -> None:
+    with pytest.raises(ServerUnreachable) as unreachable:
+        Talk(READ, [CLOSED] * 4).finish()
+    assert unreachable.value.reason == "no answer from http://h: it closed the connection, as a server of https:// does"
+    assert unreachable.value.hint == "That server may speak TLS; try https://h"
+
+
+def test_a_change_that_a_stranger_hung_up_on_is_to_be_sent_there_by_tls_under_its_key() -> None:
+    with pytest.raises(AnswerLost) as lost:
+        Talk(CHANGE, [CLOSED] * 4).finish()
+    assert "as a server of https:// does; the change may or may not be applied" in lost.value.reason
+    assert lost.value.hint == "Send it again to https://h with the Idempotency-Key k1: it is applied at most once."
+
+
+@pytest.mark.parametrize(
+    "outcomes", [[NOT_READY, *[CLOSED] * 3], [NoAnswer(HUNG_UP, was_sent=True, url="http://h2")] * 4]
+)
+@pytest.mark.parametrize(("call", "error"), [(READ, ServerUnreachable), (CHANGE, AnswerLost)])
+def test_of_who_answered_before_or_was_named_by_who_did_no_tls_is_guessed(
+    call: Call[Any], error: type[TopicfoldError], outcomes: list[Answer | NoAnswer]
+) -> None:
+    with pytest.raises(error) as silent:
+        Talk(call, outcomes).finish()
+    assert re.fullmatch(
+        "no answer from http://h2?: it closed the connection(; the change may .*)?", silent.value.reason
+    )
+    assert "https" not in silent.value.hint
 
 
 def test_a_read_cut_off_is_only_unreachable() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,7 +13,7 @@ import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
-from topicfold.errors import InvalidRequest, Resync, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
@@ -146,19 +147,30 @@ def test_a_closed_port_is_unreachable_and_named() -> None:
         client.set_labels("orders", {"a": "b"})
 
 
-def test_of_a_server_that_hangs_up_it_is_said_that_one_of_tls_does() -> None:
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [([], "closed the connection, as a server of https:// does$"), ([b"200 OK", b"403 No"], "closed the connection$")],
+    ids=["never answered", "answered before"],
+)
+def test_of_a_server_that_hangs_up_and_never_answered_it_is_said_that_one_of_tls_does(
+    answers: list[bytes], said: str
+) -> None:
     def hang_up(server: socket.socket) -> None:
-        for _ in range(IMPATIENT.max_attempts):
+        for status in [*answers, *[b""] * IMPATIENT.max_attempts]:
             with server.accept()[0] as connection:
                 connection.recv(4_096)
+                if status:
+                    connection.sendall(b"HTTP/1.1 %b\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[]" % status)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         hanging_up = threading.Thread(target=hang_up, args=[server])
         hanging_up.start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        said = "it closed the connection, as a server of https:// does$"
-        with Client(url, retry=IMPATIENT) as client, pytest.raises(ServerUnreachable, match=said):
-            client.list_tenants()
+        with Client(f"http://127.0.0.1:{server.getsockname()[1]}", retry=IMPATIENT) as client:
+            for _ in answers:
+                with suppress(Forbidden):
+                    client.list_tenants()
+            with pytest.raises(ServerUnreachable, match=said):
+                client.list_tenants()
         hanging_up.join()
 
 

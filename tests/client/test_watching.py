@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.client.scripted import CONFIRMED, added, line, topic
 from topicfold.client.call import Answer, Query
-from topicfold.client.conversation import NoAnswer, Pause, RetryRule
+from topicfold.client.conversation import Pause, RetryRule
 from topicfold.client.errors import QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Added, Bookmark, Frame, Modified, Reset
+from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.client.watching import Event, Interrupted, Open, Read, Watching, WatchQuery
 from topicfold.errors import Forbidden, Overloaded, Resync, TopicfoldError, Unauthenticated
 
@@ -34,7 +35,7 @@ class Play:
         self.pauses: list[float] = []
         self.frames: list[Frame] = []
         asked = Asked.of("public/default", None, None, None, None)
-        self.watching = Watching(WatchQuery(asked, since, initial), "http://h", RetryRule(max_attempts))
+        self.watching = Watching(WatchQuery(asked, since, initial), Server("http://h"), RetryRule(max_attempts))
         self._streams = iter(streams)
         self._reading: Iterator[bytes | NoAnswer | Interrupted] = iter(())
 
@@ -232,6 +233,14 @@ def test_a_server_that_is_full_is_asked_again_when_it_says() -> None:
 def test_what_is_sent_again_behind_its_own_cursor_is_not_told_again() -> None:
     play = Play([*START, CHANGES[0], CUT], [CHANGES[0], CHANGES[1]])
     assert names(play.run()) == ["a", "b", "complete", "t1", "t2"]
+
+
+def test_only_a_stranger_that_hangs_up_may_speak_tls() -> None:
+    closed = NoAnswer(HUNG_UP, was_sent=True)
+    for streams, hint in ([closed] * 3, "may speak TLS; try https://h"), ([[], closed, closed], "that the server runs"):
+        with pytest.raises(ServerUnreachable) as unreachable:
+            Play(*streams).run()
+        assert hint in unreachable.value.hint
 
 
 def test_empty_lines_tell_nothing_but_that_the_server_is_there() -> None:

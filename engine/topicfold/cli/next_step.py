@@ -131,6 +131,8 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
         template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code)) or template
     if error.code == "topic_not_found" and given.get("at"):
         template = "topicfold history {topic}"
+    if error.values.get("instead"):
+        template = "try --url {instead} with --idempotency-key {idempotency_key}; it is applied at most once"
     if template is None:
         return error.hint
     words = {key: _quoted(value) for key, value in _words(given, error).items() if value}

@@ -10,10 +10,11 @@ import httpx2
 from topicfold.client.async_watch import AsyncWatch
 from topicfold.client.call import Answer, Call
 from topicfold.client.connecting import HttpOptions
-from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause
+from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import AsyncPager
 from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.silence import NoAnswer
 from topicfold.client.watching import Watching, WatchQuery
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
     def follow(self, query: WatchQuery) -> AsyncWatch:
         """Return the frames that `query` asks for."""
-        return self.ending(AsyncWatch(Watching(query, self.url, self._retry), self._http))
+        return self.ending(AsyncWatch(Watching(query, self._server, self._retry), self._http))
 
     def _connect(self, options: HttpOptions, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**options, transport=transport)

@@ -9,10 +9,11 @@ import httpx2
 
 from topicfold.client.call import Answer, Call
 from topicfold.client.connecting import HttpOptions
-from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause
+from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import Pager
 from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
+from topicfold.client.silence import NoAnswer
 from topicfold.client.watch import Watch
 from topicfold.client.watching import Watching, WatchQuery
 
@@ -57,7 +58,7 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
     def follow(self, query: WatchQuery) -> Watch:
         """Return the frames that `query` asks for."""
-        return self.ending(Watch(Watching(query, self.url, self._retry), self._http))
+        return self.ending(Watch(Watching(query, self._server, self._retry), self._http))
 
     def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
         return httpx2.Client(**options, transport=transport)

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from topicfold.client.call import Answer, Call
-from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.errors import UnexpectedAnswer
+from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
 from topicfold.wire import headers
 from topicfold.wire.problems import NO_ROUTE, error_of
@@ -25,12 +26,6 @@ from topicfold.wire.problems import NO_ROUTE, error_of
 _MAX_WAIT_SECONDS = 60.0
 # A watch tries for ever, and a float holds 2 to the power of 1023.
 _MAX_DOUBLINGS = 60
-# OpenSSL's words.
-_NOT_TRUSTED = "certificate verify failed"
-_EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
-_OF_OTHER_NAMES = "certificate is not valid for"
-# OpenSSL's names, by version, for an answer that is plain HTTP.
-_NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +57,18 @@ class Pause:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
-    """What became of an attempt without an answer; `was_sent` unless it surely never reached a server.
-
-    `url` is the node that gave none, "" for the one that was asked first.
-    """
-
-    reason: str
-    was_sent: bool
-    url: str = ""
-
-
 Outcome = Answer | NoAnswer | None
 Conversation = Generator[Attempt | Pause, Outcome, Answer]
 
 
 def conversation(
-    call: Call[Any], *, url: str, position: str, timeout_seconds: float, rule: RetryRule, clock: Callable[[], float]
+    call: Call[Any],
+    *,
+    server: Server,
+    position: str,
+    timeout_seconds: float,
+    rule: RetryRule,
+    clock: Callable[[], float],
 ) -> Conversation:
     """Yield attempts and pauses; return the answer.
 
@@ -96,11 +85,12 @@ def conversation(
     for number in count(1):
         match (yield Attempt(sent, max(deadline - clock(), 0.001))):
             case Answer() as answer:
-                error, wait_seconds = _refusal(call, url, answer), retry_after_seconds(answer)
+                server.has_answered = True
+                error, wait_seconds = _refusal(call, server, answer), retry_after_seconds(answer)
                 if error is None:
                     return answer
             case NoAnswer() as silence:
-                error, wait_seconds = _silence(call, silence.url or url, silence), 0.0
+                error, wait_seconds = _silence(call, server, silence), 0.0
             case None:
                 raise TypeError("an Attempt is answered with what came of it")
         if isinstance(error, OutcomeUnknown) and (unknown is None or error.values.get("operation")):
@@ -114,43 +104,22 @@ def conversation(
     raise AssertionError("the loop has no end of its own")
 
 
-def _refusal(call: Call[Any], url: str, answer: Answer) -> TopicfoldError | None:
+def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError | None:
     """Return the error that `answer` is, or None if it is none."""
     if answer.status < 300 or answer.status in call.accepts:
         return None
-    error = refusal_of(answer, url, f"{call.method} {call.path}")
+    error = refusal_of(answer, server.url, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.
     if call.is_change and type(error) is Wait and answer.status in (502, 504):
-        return _lost(call, url, error.reason)
+        return _silence(call, server, NoAnswer(error.reason, was_sent=True))
     return error
 
 
-def _silence(call: Call[Any], url: str, silence: NoAnswer) -> TopicfoldError:
+def _silence(call: Call[Any], server: Server, silence: NoAnswer) -> TopicfoldError:
     """Return the error that having no answer is."""
     if call.is_change and silence.was_sent:
-        return _lost(call, url, silence.reason)
-    return ServerUnreachable(f"no answer from {url}: {silence.reason}", hint=_tls_hint(url, silence.reason), url=url)
-
-
-def _tls_hint(url: str, reason: str) -> str | None:
-    """Return what to do where it was TLS that failed."""
-    if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
-        return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
-    if _EXPIRED_THERE in reason:
-        return "The server needs a new certificate."
-    if _OF_OTHER_NAMES in reason:
-        return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
-    if _NOT_TRUSTED in reason:
-        return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
-    return None
-
-
-def _lost(call: Call[Any], url: str, reason: str) -> AnswerLost:
-    return AnswerLost(
-        f"no answer from {url}: {reason}; the change may or may not be applied",
-        url=url,
-        idempotency_key=call.headers.get(headers.IDEMPOTENCY_KEY, ""),
-    )
+        return server.lost(silence, call.headers.get(headers.IDEMPOTENCY_KEY, ""))
+    return server.unreachable(silence)
 
 
 def _may_pass(error: TopicfoldError) -> bool:

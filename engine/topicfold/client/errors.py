@@ -27,15 +27,16 @@ class AnswerLost(OutcomeUnknown):
     """A change was sent and no answer came: it may or may not be applied, now or later.
 
     Its operation's id is unknown too (""). `values` hold `url` and `idempotency_key`: sent again with that key, the
-    change is applied at most once.
+    change is applied at most once; and `instead`, the URL to send it to where that one may be wrong.
     """
 
     code = "answer_lost"
 
-    def __init__(self, reason: str, *, url: str, idempotency_key: str) -> None:
+    def __init__(self, reason: str, *, url: str, idempotency_key: str, instead: str = "") -> None:
         super().__init__(reason, operation="")
-        self.hint = f"Send it again with the Idempotency-Key {idempotency_key}: it is applied at most once."
-        self.values = {**self.values, "url": url, "idempotency_key": idempotency_key}
+        place = f" to {instead}" if instead else ""
+        self.hint = f"Send it again{place} with the Idempotency-Key {idempotency_key}: it is applied at most once."
+        self.values = {**self.values, "url": url, "idempotency_key": idempotency_key, "instead": instead}
 
 
 class UnexpectedAnswer(TopicfoldError):

@@ -18,8 +18,9 @@ import httpx2
 
 from topicfold.client.call import Answer, Call, age_seconds, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http_options
-from topicfold.client.conversation import Attempt, NoAnswer, Outcome, Pause, RetryRule, conversation
+from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.errors import UnexpectedAnswer
+from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers
@@ -33,9 +34,8 @@ FAILURES = (httpx2.TransportError, httpx2.DecodingError)
 
 _ANOTHER_NODE = 307
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
-_HUNG_UP = "Server disconnected"
+_DISCONNECTED = "Server disconnected"
 """How the library begins where a connection was closed instead of an answer."""
-_WANTS_TLS = ", as a server of https:// does"
 
 T = TypeVar("T")
 FramesT = TypeVar("FramesT")
@@ -70,6 +70,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         """
         url = url if "://" in url else f"http://{url}"
         self.url = url.rstrip("/")
+        self._server = Server(self.url)
         self.namespace = parse_namespace(namespace)
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
@@ -117,7 +118,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         try:
             answer = yield from conversation(
                 call,
-                url=self.url,
+                server=self._server,
                 position=position,
                 timeout_seconds=self._timeout_seconds,
                 rule=self._retry,
@@ -213,8 +214,8 @@ def silence_of(
     match error:
         case httpx2.TimeoutException():
             reason = f"timed out after {timeout_seconds:.3g} s"
-        case httpx2.RemoteProtocolError() if str(error).startswith(_HUNG_UP):
-            reason = "it closed the connection" + (_WANTS_TLS if error.request.url.scheme == "http" else "")
+        case httpx2.RemoteProtocolError() if str(error).startswith(_DISCONNECTED):
+            reason = HUNG_UP
         case _:
             reason = str(error) or type(error).__name__
     url = "" if onward is None else f"{onward.url.scheme}://{onward.url.netloc.decode()}"

@@ -11,9 +11,10 @@ from typing import Self
 import httpx2
 
 from topicfold.client.call import Answer
-from topicfold.client.conversation import NoAnswer, Pause
+from topicfold.client.conversation import Pause
 from topicfold.client.frames import Frame
 from topicfold.client.sending import FAILURES, answer_of, silence_of
+from topicfold.client.silence import NoAnswer
 from topicfold.client.streaming import OPENED, opening, opening_of
 from topicfold.client.watching import READ_SECONDS, Event, Interrupted, Open, Read, Watching
 from topicfold.errors import TopicfoldError

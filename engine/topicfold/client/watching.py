@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Never
 
 from topicfold.client.call import Answer, Query, require_confirmed
-from topicfold.client.conversation import NoAnswer, Pause, RetryRule, refusal_of, retry_after_seconds
-from topicfold.client.errors import ServerUnreachable, UnexpectedAnswer
+from topicfold.client.conversation import Pause, RetryRule, refusal_of, retry_after_seconds
+from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.find_calls import Asked
 from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
+from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import NewerSchema, Resync, TopicfoldError, Unauthenticated, Wait
 from topicfold.wire import headers
 from topicfold.wire.positions import NOWHERE
@@ -29,7 +30,7 @@ READ_SECONDS = 45.0
 """A server sends something every 15 seconds at least; who hears nothing for three times that is cut off."""
 
 _MAX_LINE_BYTES = 1 << 20
-_ENDS_AT_ONCE = "it ends the stream before it begins"
+_ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
 _CUT_SHORT = "the start state was cut off and is told again"
 _GONE = "what happened since then can no longer be told"
 _FAILURES_TOLD = 5
@@ -83,9 +84,9 @@ class Watching:
     log while no server answers, and ends only with an error that trying again cannot heal.
     """
 
-    def __init__(self, query: WatchQuery, url: str, rule: RetryRule) -> None:
+    def __init__(self, query: WatchQuery, server: Server, rule: RetryRule) -> None:
         self._query = query
-        self._url = url
+        self._server = server
         self._rule = rule
         self._cursor = query.since
         self._is_starting = query.initial and not query.since
@@ -120,23 +121,25 @@ class Watching:
             if isinstance(end.error, Resync) and self.cursor:
                 self._begin_anew(_GONE)
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
-                raise end.error or self._unreachable(_ENDS_AT_ONCE)
+                raise end.error or self._server.unreachable(_ENDS_AT_ONCE)
             if failures == _FAILURES_TOLD:
-                _log.warning("%s; trying again", (end.error or self._unreachable(_ENDS_AT_ONCE)).reason)
+                _log.warning("%s; trying again", (end.error or self._server.unreachable(_ENDS_AT_ONCE)).reason)
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
 
     def _stream(self) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
         """Yield the steps of one stream, and what it tells; return how it ended."""
-        match (yield Open(self._parameters())):
-            case NoAnswer(reason):
-                return _End(self._unreachable(reason))
+        opened = yield Open(self._parameters())
+        self._server.has_answered = self._server.has_answered or isinstance(opened, Answer)
+        match opened:
+            case NoAnswer() as silence:
+                return _End(self._server.unreachable(silence))
             case Interrupted() as interrupted:
                 return interrupted
             case Answer(status=200) as answer:
                 self._check(answer)
             case Answer() as answer:
-                return _End(refusal_of(answer, self._url, WATCH_PATH), retry_after_seconds(answer))
+                return _End(refusal_of(answer, self._server.url, WATCH_PATH), retry_after_seconds(answer))
             case _:
                 raise TypeError("an Open is answered with an answer, or with there being none")
         lines = Lines(_MAX_LINE_BYTES)
@@ -147,8 +150,8 @@ class Watching:
                         if isinstance(frame, Failed):
                             return _ended_by(error_of(frame.problem, _status_in(frame.problem)))
                         yield from self._told(frame)
-                case NoAnswer(reason):
-                    return _End(self._unreachable(reason))
+                case NoAnswer() as silence:
+                    return _End(self._server.unreachable(silence))
                 case Interrupted() as interrupted:
                     return interrupted
                 case _:
@@ -171,7 +174,7 @@ class Watching:
         content_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content_type != headers.NDJSON_TYPE:
             raise self._unexpected(f"{content_type or 'an answer without a type'} instead of {headers.NDJSON_TYPE}")
-        require_confirmed(self._query.asked.text, answer, self._url)
+        require_confirmed(self._query.asked.text, answer, self._server.url)
 
     def _frames(self, lines: Lines, chunk: bytes) -> Iterator[Frame | Failed]:
         """Yield the frames that `chunk` completes.
@@ -224,12 +227,9 @@ class Watching:
             raise self._unexpected("a frame without a cursor")
         return cursor
 
-    def _unreachable(self, reason: str) -> ServerUnreachable:
-        return ServerUnreachable(f"no answer from {self._url}: {reason}", url=self._url)
-
     def _unexpected(self, what: str) -> UnexpectedAnswer:
         return UnexpectedAnswer(
-            f"{self._url} does not answer a watch as Topicfold does: {what}", url=self._url, status=200
+            f"{self._server.url} does not answer a watch as Topicfold does: {what}", url=self._server.url, status=200
         )
 
 

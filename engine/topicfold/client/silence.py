@@ -1,0 +1,80 @@
+"""What is made of there being no answer: which error that is, and what to do about it. No I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from topicfold.client.errors import AnswerLost, ServerUnreachable
+
+HUNG_UP = "it closed the connection"
+"""The reason where a connection was closed instead of an answer."""
+
+# OpenSSL's words.
+_NOT_TRUSTED = "certificate verify failed"
+_EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
+_OF_OTHER_NAMES = "certificate is not valid for"
+# OpenSSL's names, by version, for an answer that is plain HTTP.
+_NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer failure")
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """What became of an attempt without an answer; `was_sent` unless it surely never reached a server.
+
+    `url` is the node that gave none, "" for the one that was asked first.
+    """
+
+    reason: str
+    was_sent: bool
+    url: str = ""
+
+
+@dataclass(slots=True)
+class Server:
+    """Whom a client asks, and whether it ever answered; the calls and watches of a client share one."""
+
+    url: str
+    has_answered: bool = False
+
+    def unreachable(self, silence: NoAnswer) -> ServerUnreachable:
+        """Return the error that there is no answer to what changes nothing."""
+        url = silence.url or self.url
+        return ServerUnreachable(f"no answer from {url}: {self._reason(silence)}", hint=self._hint(silence), url=url)
+
+    def lost(self, silence: NoAnswer, idempotency_key: str) -> AnswerLost:
+        """Return the error that there is no answer to a change."""
+        url = silence.url or self.url
+        return AnswerLost(
+            f"no answer from {url}: {self._reason(silence)}; the change may or may not be applied",
+            url=url,
+            idempotency_key=idempotency_key,
+            instead=self._url_of_tls(silence),
+        )
+
+    def _url_of_tls(self, silence: NoAnswer) -> str:
+        """Return what to try where it may be TLS that is spoken there, "" where it is not.
+
+        A server that ever answered speaks what it was asked in, and so do the nodes that it names.
+        """
+        is_strange = not (self.has_answered or silence.url)
+        if is_strange and silence.reason == HUNG_UP and self.url.startswith("http:"):
+            return f"https:{self.url.removeprefix('http:')}"
+        return ""
+
+    def _reason(self, silence: NoAnswer) -> str:
+        return silence.reason + (", as a server of https:// does" if self._url_of_tls(silence) else "")
+
+    def _hint(self, silence: NoAnswer) -> str | None:
+        """Return what to do where TLS is amiss."""
+        url, reason = silence.url or self.url, silence.reason
+        if url_of_tls := self._url_of_tls(silence):
+            return f"That server may speak TLS; try {url_of_tls}"
+        if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
+            return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
+        if _EXPIRED_THERE in reason:
+            return "The server needs a new certificate."
+        if _OF_OTHER_NAMES in reason:
+            return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
+        if _NOT_TRUSTED in reason:
+            return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
+        return None
