@@ -248,11 +248,24 @@ def test_empty_lines_tell_nothing_but_that_the_server_is_there() -> None:
     assert names(play.run()) == ["a", "b", "complete"]
 
 
-@pytest.mark.parametrize(("failures", "warned"), [(2, []), (9, ["no answer from http://h: refused; trying again"])])
-def test_a_server_that_stays_away_is_warned_of_once(
-    failures: int, warned: list[str], caplog: pytest.LogCaptureFixture
+AWAY, BACK = "no answer from http://h: refused; trying again", "http://h answers again"
+
+
+@pytest.mark.parametrize(
+    ("failures", "ends", "warned"),
+    [
+        (2, [[b"\n"]], []),
+        (9, [], [AWAY]),
+        (9, [[CHANGES[0]], [b"\n"]], [AWAY, BACK]),
+        (9, [problem(503, "overloaded")], [AWAY]),
+        (9, [[CUT], [b"\n"]], [AWAY, BACK]),
+    ],
+    ids=["a moment", "for good", "for a while", "and then refuses", "and then cuts"],
+)
+def test_of_a_server_that_stays_away_it_is_told_once_and_once_that_it_is_back(
+    failures: int, ends: Sequence[Stream], warned: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    play = Play([*START, CUT], *[NoAnswer("refused", was_sent=False)] * failures, [])
+    play = Play([*START, CUT], *[NoAnswer("refused", was_sent=False)] * failures, *ends)
     play.run()
     assert [record.message for record in caplog.records] == warned
 

@@ -58,8 +58,9 @@ def watch(
 ) -> None:
     """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
 
-    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. Where
-    nothing happens for ten seconds it warns, on stderr, if the server cannot reach its log. -o json prints an object a
+    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. On stderr it
+    says that no server answers and that one does again, and where nothing happens for ten seconds it warns if the
+    server cannot reach its log. -o json prints an object a
     line, each with a cursor, which is empty for the topics that match at the beginning. DELETED says that a topic
     matches no longer, be it gone or labelled otherwise, and shows the labels with which it matched.
 

@@ -80,8 +80,9 @@ Steps = Generator[Open | Read | Pause | Frame, Event, Never]
 class Watching:
     """One watch, over as many streams as it takes.
 
-    Until a server has told something it gives up as calls do; from then on it tries for ever, with one warning in the
-    log while no server answers, and ends only with an error that trying again cannot heal.
+    Until a server has told something it gives up as calls do; from then on it tries for ever, and ends only with an
+    error that trying again cannot heal. The log has a warning where no server answers for a while, and one when one
+    does again, so that whoever is shown the first is shown the second.
     """
 
     def __init__(self, query: WatchQuery, server: Server, rule: RetryRule) -> None:
@@ -94,6 +95,7 @@ class Watching:
         self._told_start = False
         self._reset_reason = ""
         self._heard = False
+        self._is_missed = False
 
     @property
     def cursor(self) -> str:
@@ -123,6 +125,7 @@ class Watching:
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
                 raise end.error or self._server.unreachable(_ENDS_AT_ONCE)
             if failures == _FAILURES_TOLD:
+                self._is_missed = True
                 _log.warning("%s; trying again", (end.error or self._server.unreachable(_ENDS_AT_ONCE)).reason)
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
@@ -138,6 +141,7 @@ class Watching:
                 return interrupted
             case Answer(status=200) as answer:
                 self._check(answer)
+                self._tell_that_one_is_back()
             case Answer() as answer:
                 return _End(refusal_of(answer, self._server.url, WATCH_PATH), retry_after_seconds(answer))
             case _:
@@ -175,6 +179,12 @@ class Watching:
         if content_type != headers.NDJSON_TYPE:
             raise self._unexpected(f"{content_type or 'an answer without a type'} instead of {headers.NDJSON_TYPE}")
         require_confirmed(self._query.asked.text, answer, self._server.url)
+
+    def _tell_that_one_is_back(self) -> None:
+        """Say that a server answers, where it was said that none does: its first frame may take seconds to come."""
+        if self._is_missed:
+            self._is_missed = False
+            _log.warning("%s answers again", self._server.url)
 
     def _frames(self, lines: Lines, chunk: bytes) -> Iterator[Frame | Failed]:
         """Yield the frames that `chunk` completes.
