@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import threading
 import uuid
@@ -51,10 +52,18 @@ def test_it_does_not_start_without_a_server() -> None:
     assert not threads()
 
 
-def test_it_does_not_start_with_settings_that_kafka_does_not_take(client: Client) -> None:
-    with pytest.raises(BadSetting, match=r"group\.id"):
-        LabelConsumer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, match="**", client=client)
+@pytest.mark.parametrize("missing", ["group.id", "bootstrap.servers"])
+def test_it_does_not_start_without_settings_that_kafka_needs(client: Client, missing: str) -> None:
+    conf = {name: value for name, value in CONF.items() if name != missing}
+    with pytest.raises(BadSetting, match=re.escape(missing)):
+        LabelConsumer(conf, match="**", client=client)
     assert not threads()
+
+
+def test_brokers_may_be_named_by_librdkafkas_other_name_for_them(client: Client) -> None:
+    conf = {"metadata.broker.list": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
+    with LabelConsumer(conf, match="**", client=client) as consumer:
+        assert consumer.poll(0) is None
 
 
 def test_it_takes_a_client_or_a_url(client: Client) -> None:

@@ -32,6 +32,8 @@ _CLASSIC_ONLY = frozenset(
 )
 """librdkafka takes none of these beside the newer protocol, so who sets one has chosen."""
 
+_BROKERS = ("bootstrap.servers", "metadata.broker.list")
+"""librdkafka's two names for one setting."""
 _FENCED = (KafkaError.FENCED_INSTANCE_ID, KafkaError.UNRELEASED_INSTANCE_ID)
 _PROTOCOL_REFUSALS = (KafkaError.UNSUPPORTED_VERSION, KafkaError.GROUP_ID_NOT_FOUND, KafkaError._UNSUPPORTED_FEATURE)
 _GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
@@ -54,8 +56,10 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     """Return a consumer. If `conf` leaves it to us, members agree by KIP-848 if `newer`, else cooperative-sticky.
 
     Raises:
-        BadSetting: librdkafka does not take `conf`.
+        BadSetting: librdkafka does not take `conf`, or it names no broker, which librdkafka takes and never connects.
     """
+    if not any(map(conf.get, _BROKERS)):
+        raise BadSetting(f"{_BROKERS[0]} must be set", hint="Give HOST:PORT of a broker.")
     if conf.get("group.protocol", "").lower() == _NEWER["group.protocol"]:
         protocol: Mapping[str, Any] = {}
     else:

@@ -86,7 +86,7 @@ class LabelConsumer(PassedOn):
 
         Raises:
             ExtraMissing: confluent-kafka is not installed.
-            BadSetting: librdkafka does not take `conf`.
+            BadSetting: librdkafka does not take `conf`, or it names no broker.
             InvalidRequest: nothing says which topics are meant, or something does that means every topic.
             QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
                 listing goes by `properties`.
