@@ -83,8 +83,8 @@ def place(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     directory = tmp_path_factory.mktemp("node")
     topics = Topics(kafka_bootstrap)
     for name in TOPICS:
-        topics.make(name)
-        topics.produce(name, f"a record of {name}")
+        topics.make(name, partitions=1)
+        topics.produce(name, f"a record of {name}", None)
     with running(["--log", str(directory / "log.db")], directory) as (node,):
         place = Place(node.url, kafka_bootstrap)
         for line in block("sh").splitlines():
@@ -101,9 +101,10 @@ def test_a_command_prints_what_the_document_shows(place: Place, command: str, sh
     assert timeless == shown
 
 
-def test_the_ten_lines_of_python_consume_what_matches(place: Place) -> None:
-    printed = place.shown(2, "-c", block("python"))
+def test_the_ten_lines_of_python_consume_what_matches_records_without_a_value_too(place: Place) -> None:
+    printed = place.shown(3, "-c", block("python"))
     assert printed == [
         "now also persistent://public/default/orders__eu and no longer",
-        "orders__eu a record of orders__eu",
+        "orders__eu b'a record of orders__eu'",
+        "orders__eu None",
     ]
