@@ -50,6 +50,14 @@ async def test_the_report_has_every_partition_and_every_kind_of_record(orders: R
     }  # fmt: skip
 
 
+async def test_ages_are_told_in_milliseconds_as_those_of_reads(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders.node.engine.freshness, "age_seconds", lambda partition: 0.07999999999992724)
+    report = await orders.get("/readyz?verbose")
+    assert {each["ageSeconds"] for each in report["partitions"].values()} == {0.08}
+
+
 async def test_the_report_of_a_node_that_is_not_ready_is_503(orders: RestNode) -> None:
     orders.node.engine.reader.stop(OperatorNeeded("it broke"), 3)
     answer = await orders.send("GET", "/readyz?verbose")

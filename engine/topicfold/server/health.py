@@ -73,7 +73,7 @@ class Health:
                 "reason": reasons[partition],
                 "position": state.position,
                 "level": state.level,
-                "ageSeconds": engine.freshness.age_seconds(partition),
+                "ageSeconds": round(engine.freshness.age_seconds(partition), 3),
                 "topics": sum(map(len, state.topics.values())),
                 "undecodableTopics": sum(len(table.undecodable) for table in state.topics.values()),
                 "endingTopics": sum(len(table.ending) for table in state.topics.values()),
