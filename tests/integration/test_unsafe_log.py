@@ -14,15 +14,17 @@ pytestmark = pytest.mark.kafka
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("cleanup.policy", "compact"), ("retention.ms", "604800000"), ("retention.bytes", "1000")]
+    "unsafe",
+    [{"cleanup.policy": "compact", "retention.ms": "1000"}, {"retention.ms": "604800000"}, {"retention.bytes": "1000"}],
+    ids=str,
 )
-def test_an_unsafe_topic_is_refused_with_the_command_that_repairs_it(
-    kafka_bootstrap: str, fresh_topic: Callable[[], str], tmp_path: Path, setting: str, value: str
+def test_an_unsafe_topic_is_refused_with_the_commands_that_repair_it(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], tmp_path: Path, unsafe: dict[str, str]
 ) -> None:
     topic = fresh_topic()
     safe = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
     admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
-    for future in admin.create_topics([NewTopic(topic, 8, 1, config={**safe, setting: value})]).values():
+    for future in admin.create_topics([NewTopic(topic, 8, 1, config={**safe, **unsafe})]).values():
         future.result(10)
     node = Node(["--kafka", kafka_bootstrap, "--kafka-topic", topic], tmp_path / "node.log")
     node.launch()
@@ -30,5 +32,7 @@ def test_an_unsafe_topic_is_refused_with_the_command_that_repairs_it(
     assert node.process.wait(20) != 0
     said = node.output.read_text()
     assert f"--entity-name {topic}" in said
-    assert f"--add-config {setting}=" in said
+    for setting, value in unsafe.items():
+        assert f"{setting} is {value}, it must be {safe[setting]}" in said
+        assert f"--add-config {setting}={safe[setting]}" in said
     assert "Traceback" not in said

@@ -17,6 +17,7 @@ from topicfold.runtime.freshness import Freshness
 from topicfold.state.fold import PartitionState
 
 UNSAFE = SettingProblem("retention.ms", "604800000", "-1", True, "kafka-configs --alter ...")
+COMPACTED = SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter --add-config ...")
 WEAK = SettingProblem("replication.factor", "1", "3", False, "add replicas")
 
 
@@ -85,13 +86,16 @@ async def test_a_log_that_cannot_be_reached_takes_no_writes_until_it_answers(fre
     assert freshness.refuses_writes(0) is None
 
 
-async def test_unsafe_settings_refuse_writes_and_say_the_repair(freshness: Freshness, log: WilfulLog) -> None:
-    log.problems = (WEAK, UNSAFE)
+BOTH = "cleanup.policy is compact, it must be delete; retention.ms is 604800000, it must be -1"
+REPAIRS = f"{COMPACTED.repair}; {UNSAFE.repair}"
+
+
+async def test_all_unsafe_settings_refuse_writes_and_say_the_repair(freshness: Freshness, log: WilfulLog) -> None:
+    log.problems = (COMPACTED, WEAK, UNSAFE)
     await freshness.check_settings()
     refusal = freshness.refuses_writes(0)
     assert isinstance(refusal, Wait)
-    assert "retention.ms is 604800000, it must be -1" in refusal.reason
-    assert refusal.hint == UNSAFE.repair
+    assert (refusal.reason, refusal.hint) == (f"the log is unsafe to write to: {BOTH}", REPAIRS)
 
 
 async def test_settings_that_are_only_weak_refuse_nothing(freshness: Freshness, log: WilfulLog) -> None:
@@ -144,7 +148,7 @@ async def test_a_partition_that_stopped_grows_old_although_the_log_answers(
 
 
 async def test_an_engine_does_not_start_on_unsafe_settings(log: WilfulLog) -> None:
-    log.problems = (UNSAFE,)
+    log.problems = (COMPACTED, WEAK, UNSAFE)
     with pytest.raises(UnsafeLog) as caught:
         await Engine.start(log)
-    assert caught.value.hint == UNSAFE.repair
+    assert (caught.value.reason, caught.value.hint) == (f"the log is unsafe to write to: {BOTH}", REPAIRS)

@@ -25,7 +25,7 @@ from topicfold.model.updates import ensure
 from topicfold.runtime.agreement import Agreement
 from topicfold.runtime.barrier import Barriers
 from topicfold.runtime.examiner import Examiner
-from topicfold.runtime.freshness import Freshness
+from topicfold.runtime.freshness import Freshness, why_unsafe
 from topicfold.runtime.group import Target, Update
 from topicfold.runtime.left_behind import LeftBehind
 from topicfold.runtime.past import Past
@@ -154,18 +154,15 @@ class Engine:
 
         Raises:
             WrongLog: it is some other log.
-            UnsafeLog: its settings would lose events; the hint is the command that repairs them.
+            UnsafeLog: its settings would lose events; the hint is the commands that repair them.
             SnapshotDamaged, WrongSnapshot, LevelUnsupported, LogGap: the snapshot to start from cannot be gone on from.
             LogUnavailable: it does not answer.
         """
         options = options or EngineOptions()
         is_new = not any((await log.end_offsets()).values())
         identity = None if is_new else await establish_identity(log, options.new_id())
-        for problem in await log.check_settings():
-            if problem.refuses_writes:
-                raise UnsafeLog(
-                    f"the log's {problem.setting} is {problem.found}, it must be {problem.wanted}", hint=problem.repair
-                )
+        if unsafe := why_unsafe(await log.check_settings()):
+            raise UnsafeLog(unsafe.reason, hint=unsafe.repair)
         if identity is None:
             identity = await establish_identity(log, options.new_id())
         states = await Snapshots(options.snapshot, identity, state_maker(identity, options)).states(log, options.tell)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -21,6 +22,23 @@ _log = structlog.get_logger(__name__)
 
 SETTINGS_EVERY_SECONDS = 60.0
 PROBLEMS_EVERY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unsafe:
+    """Why a log takes no writes, and the commands that repair it."""
+
+    reason: str
+    repair: str
+
+
+def why_unsafe(problems: Iterable[SettingProblem]) -> Unsafe | None:
+    """Return what all of `problems` that refuse writes come to, None where none does."""
+    refusing = [each for each in problems if each.refuses_writes]
+    if not refusing:
+        return None
+    wrong = "; ".join(f"{each.setting} is {each.found}, it must be {each.wanted}" for each in refusing)
+    return Unsafe(f"the log is unsafe to write to: {wrong}", "; ".join(each.repair for each in refusing))
 
 
 class Freshness:
@@ -73,13 +91,8 @@ class Freshness:
             return NotReady(f"partition {partition} has stopped: {fault.reason}", hint=fault.hint, partition=partition)
         if not self.is_reachable:
             return LogUnavailable("the log cannot be reached; the change is not applied")
-        for problem in self.problems:
-            if problem.refuses_writes:
-                return LogUnavailable(
-                    f"the log is unsafe to write to: {problem.setting} is {problem.found}, it must be {problem.wanted}",
-                    hint=problem.repair,
-                )
-        return None
+        unsafe = why_unsafe(self.problems)
+        return LogUnavailable(unsafe.reason, hint=unsafe.repair) if unsafe else None
 
     def look_soon(self) -> None:
         """Have the next `check_settings` look, however new the last look is."""
