@@ -157,7 +157,8 @@ def test_what_is_not_installed_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "topicfold[report]" in run("report", "labels", "--plot", str(tmp_path / "a.png")).err
-    monkeypatch.setitem(sys.modules, "topicfold.snapshot.label_counts", None)
+    monkeypatch.delitem(sys.modules, "topicfold.snapshot.label_counts", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "topicfold[snapshot]" in run("report", "labels", "--snapshot", str(snapshot)).err
 
 

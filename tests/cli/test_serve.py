@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -225,3 +227,26 @@ def test_without_the_packages_for_serving_the_command_that_installs_them_is_prin
     assert (failed.code, served) == (1, [])
     in_a_checkout = command.replace("'topicfold[", "-e '.[")
     assert f"hint: {command}, or in a checkout: {in_a_checkout}\n" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "'jwt' is not a package"), ("raise ImportError('of mine')", "of mine")],
+    ids=["other", "broken"],
+)
+def test_a_module_of_the_name_of_a_package_is_not_taken_for_a_package_that_is_missing(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    module = tmp_path / "jwt.py"
+    module.write_text(text)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    serving = [sys.executable, "-m", "topicfold", "serve", "--port", "0"]
+    failed = subprocess.run(
+        serving, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=60
+    )
+    wrong, hint = failed.stderr.splitlines()
+    assert failed.returncode == 1
+    assert wrong.startswith("error: serving cannot import ")
+    assert wrong.endswith(why)
+    assert f" from {module}: " in wrong
+    assert hint.startswith("hint: Is that a file of your own")

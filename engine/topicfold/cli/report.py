@@ -17,6 +17,7 @@ from topicfold.cli.config import OutputFormat, require_none_asked
 from topicfold.cli.output import counted, value_text
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
+from topicfold.client.extras import import_failure
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, count_labels, label_report, share_text
 from topicfold.model.names import parse_namespace, parse_topic
@@ -123,13 +124,13 @@ def _from_snapshot(session: Session, root: Path, namespaces: Sequence[str] | Non
     """Return the counts over the newest commit that is whole, and in words where they are from; tell of newer ones.
 
     Raises:
-        ExtraMissing: what reads it is not installed.
+        ExtraMissing, ExtraBroken: what reads it is not installed, or cannot be imported.
         WrongSnapshot, SnapshotDamaged: there is no commit that is whole.
     """
     try:
         from topicfold.snapshot.label_counts import newest_label_counts
-    except ModuleNotFoundError as error:
-        raise ExtraMissing("reading a snapshot", "snapshot") from error
+    except ImportError as error:
+        raise import_failure(error, "reading a snapshot", "snapshot") from error
     commit, counts, damaged = newest_label_counts(root, namespaces)
     written = datetime.fromtimestamp(commit.time_ms / 1000, UTC)
     source = f"commit {commit.sequence} of a snapshot, {written:%Y-%m-%d %H:%M} UTC"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,15 @@ def needed_packages(doing: str, given: Mapping[str, Any], *extras: str) -> Itera
     """Import in this block what is needed for `doing` something: a server's packages, and those of `extras`.
 
     Raises:
-        ExtraMissing: a package is not installed.
+        ExtraMissing, ExtraBroken: a package is not installed, or cannot be imported.
     """
     try:
         yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "topicfold":
-            raise
-        raise _extra_missing(doing, *extras, is_on_kafka=given.get("kafka_bootstrap") is not None) from error
+    except ImportError as error:
+        from topicfold.client.extras import import_failure
+
+        needed = _server_extras(*extras, is_on_kafka=given.get("kafka_bootstrap") is not None)
+        raise import_failure(error, doing, *needed) from error
 
 
 def given_settings(
@@ -149,4 +150,8 @@ def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> st
 def _extra_missing(doing: str, *extras: str, is_on_kafka: bool) -> Exception:
     from topicfold.client.errors import ExtraMissing
 
-    return ExtraMissing(doing, "server", *extras, *(["kafka"] if is_on_kafka else []))
+    return ExtraMissing(doing, *_server_extras(*extras, is_on_kafka=is_on_kafka))
+
+
+def _server_extras(*extras: str, is_on_kafka: bool) -> Sequence[str]:
+    return ("server", *extras, *(["kafka"] if is_on_kafka else []))

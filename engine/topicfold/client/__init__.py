@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.client import Client
 from topicfold.client.conversation import RetryRule
-from topicfold.client.errors import AnswerLost, ExtraMissing, QueryUnconfirmed, ServerUnreachable, UnexpectedAnswer
+from topicfold.client.errors import (
+    AnswerLost,
+    ExtraBroken,
+    ExtraMissing,
+    QueryUnconfirmed,
+    ServerUnreachable,
+    UnexpectedAnswer,
+)
 from topicfold.client.find_answers import Explanation, Match, Page
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified, Reset
 from topicfold.client.live_set import NetChange
@@ -27,6 +34,7 @@ __all__ = [
     "Client",
     "Deleted",
     "Explanation",
+    "ExtraBroken",
     "ExtraMissing",
     "Found",
     "Frame",

@@ -1,4 +1,4 @@
-"""Errors that only a client can meet: no answer, or one that is not Topicfold's, or a part that is not installed.
+"""Errors that only a client can meet: no answer, or one that is not Topicfold's, or a part that cannot be had.
 
 TopicfoldError
 ├── Wait
@@ -8,7 +8,8 @@ TopicfoldError
 ├── UnexpectedAnswer        something else listens there
 │   └── QueryUnconfirmed    a server that does not say which topics it understood are meant
 └── OperatorNeeded
-    └── ExtraMissing        an optional part of the package is not installed
+    ├── ExtraMissing        an optional part of the package is not installed
+    └── ExtraBroken         an optional part is there, and cannot be imported
 """
 
 from __future__ import annotations
@@ -78,4 +79,23 @@ class ExtraMissing(OperatorNeeded):
             f"{what} needs packages that are not installed",
             hint=f"pip install 'topicfold[{names}]', or in a checkout: pip install -e '.[{names}]'",
             extras=list(extras),
+        )
+
+
+class ExtraBroken(OperatorNeeded):
+    """An optional part is there and cannot be imported.
+
+    `values` hold `module`, its name or "" where that is not known, and `path`, the file that is to blame.
+    """
+
+    code = "extra_broken"
+    default_hint = (
+        "Is that a file of your own, with the name of a package, say on PYTHONPATH? Then rename it. Else install the "
+        "package anew."
+    )
+
+    def __init__(self, what: str, error: ImportError, path: str) -> None:
+        module = error.name or ""
+        super().__init__(
+            f"{what} cannot import {module or 'what it needs'} from {path}: {error}", module=module, path=path
         )

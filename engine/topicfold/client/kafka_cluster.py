@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from topicfold.client.errors import ExtraMissing
+from topicfold.client.extras import import_failure
 from topicfold.model.adoption import KafkaTopic
 
 
@@ -18,13 +18,13 @@ def list_kafka_topics(bootstrap: str, settings: Mapping[str, str], timeout_secon
     `settings` go to librdkafka as they are.
 
     Raises:
-        ExtraMissing: confluent-kafka is not installed.
+        ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
         BadSetting: librdkafka does not take `settings`.
         ClusterUnavailable: no answer within the time.
     """
     try:
         from topicfold.cluster.kafka import KafkaCluster
     except ImportError as error:
-        raise ExtraMissing("reading a Kafka cluster", "kafka") from error
+        raise import_failure(error, "reading a Kafka cluster", "kafka") from error
     cluster = KafkaCluster(bootstrap, settings, timeout_seconds)
     return tuple(asyncio.run(cluster.topics()).values())

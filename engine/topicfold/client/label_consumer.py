@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from topicfold.client.client import Client
 from topicfold.client.connecting import DEFAULT_URL
 from topicfold.client.consumer_query import ConsumerQuery
-from topicfold.client.errors import ExtraMissing
+from topicfold.client.extras import import_failure
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm, Texts
 from topicfold.client.following import Following, Frames
@@ -85,7 +85,7 @@ class LabelConsumer(PassedOn):
         `on_assign`, `on_revoke` and `on_lost` are those of `Consumer.subscribe`.
 
         Raises:
-            ExtraMissing: confluent-kafka is not installed.
+            ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
             BadSetting: librdkafka does not take `conf`, or it names no broker.
             InvalidRequest: nothing says which topics are meant, or something does that means every topic.
             QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
@@ -96,7 +96,7 @@ class LabelConsumer(PassedOn):
             from topicfold.client.kafka_consumer import KafkaLook
             from topicfold.client.subscribed_consumer import SubscribedConsumer
         except ImportError as error:
-            raise ExtraMissing("consuming by label", "kafka") from error
+            raise import_failure(error, "consuming by label", "kafka") from error
         if client is not None and url is not None:
             raise InvalidRequest("both a client and a URL are given", hint="Give one of them.")
         callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
