@@ -188,7 +188,9 @@ class Settings(BaseSettings):
     auth_jwt_key_file: Path | None = Field(
         default=None, description="Public keys that tokens are verified with: PEM, or a JSON Web Key Set."
     )
-    auth_jwks_url: str | None = Field(default=None, description="Where such a key set is, by https.")
+    auth_jwks_url: str | None = Field(
+        default=None, description="Where such a key set is, by https, or by http on this machine."
+    )
     auth_issuer: str = Field(default="", description="Who must have issued a token (claim iss); empty = any issuer.")
     auth_audience: str = Field(default="", description="For whom a token must be (claim aud); empty = anyone.")
     auth_role_claim: str = Field(default="sub", min_length=1, description="The claim that names a token's role.")

@@ -94,6 +94,19 @@ def test_a_quiet_server_says_nothing_of_what_goes_well(tmp_path: Path) -> None:
         assert (process.communicate(timeout=30), process.returncode) == (("", ""), 0)
 
 
+def test_a_server_fetches_keys_when_it_starts_and_serves_meanwhile_and_warns_where_there_are_none(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as site:
+        site.settimeout(20)
+        keys = f"http://127.0.0.1:{site.getsockname()[1]}/keys"
+        with served(tmp_path / "log.db", auth_jwks_url=keys) as (process, url):
+            with site.accept()[0]:
+                assert httpx2.get(f"{url}/livez").status_code == 200
+            assert process.stderr is not None
+            assert any('"keys_not_fetched"' in line for line in process.stderr)
+
+
 def test_a_server_stops_though_calls_of_its_topic_listing_never_come_back(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"topic_listing": "tests.server.plugins:Hanging", "request_timeout_seconds": 0.2}
     with served(tmp_path / "log.db", **settings) as (process, url):

@@ -11,7 +11,9 @@ import typer
 Issuer = Annotated[str | None, typer.Option(metavar="TEXT", help="Who must have issued a token (claim iss).")]
 Audience = Annotated[str | None, typer.Option(metavar="TEXT", help="For whom a token must be (claim aud).")]
 RoleClaim = Annotated[str | None, typer.Option(metavar="CLAIM", help="Claim of a token that is a role (default sub).")]
-JwksUrl = Annotated[str | None, typer.Option(metavar="URL", help="Key set that tokens are verified with, by https.")]
+JwksUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="Key set that verifies tokens, by https, or http on this machine.")
+]
 JwtKeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same in a file, or public keys in PEM.")]
 AcceptWithoutNbf = Annotated[
     bool | None, typer.Option("--auth-accept-without-nbf", help="Take tokens without the claim nbf, such as Pulsar's.")

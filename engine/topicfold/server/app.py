@@ -35,6 +35,7 @@ from topicfold.server import (
     topics,
     watch,
 )
+from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.door import Door
 from topicfold.server.auth.setup import authenticator_of
 from topicfold.server.dispatch import Dispatch
@@ -48,11 +49,12 @@ from topicfold.telemetry import Metrics
 
 
 class Application(FastAPI):
-    """FastAPI around our own routes, which are in `table`."""
+    """FastAPI around our own routes, which are in `table`. `authenticator` None: nobody has to say who asks."""
 
-    def __init__(self, table: RouteTable, entry: ASGIApp) -> None:
+    def __init__(self, table: RouteTable, entry: ASGIApp, authenticator: Authenticator | None) -> None:
         super().__init__(title=TITLE, version=__version__, openapi_url=None)
         self.table = table
+        self.authenticator = authenticator
         self._entry = entry
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -92,4 +94,4 @@ def create_app(
     authenticator = authenticator_of(settings)
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
     entry = Dispatch(table, Ownership.of(settings), door)
-    return Application(table, Guard(entry, settings.served_hosts, metrics))
+    return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator)

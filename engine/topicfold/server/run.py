@@ -29,6 +29,7 @@ from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.watches import Watches
 from topicfold.server.app import create_app
+from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
@@ -121,16 +122,25 @@ class Server(uvicorn.Server):
     `starts_anew`: it is stopped for another that takes its place at once, so whoever comes meanwhile may wait.
     """
 
-    def __init__(self, config: uvicorn.Config, watches: Watches) -> None:
+    def __init__(self, config: uvicorn.Config, watches: Watches, authenticator: Authenticator | None) -> None:
         super().__init__(config)
         self._watches = watches
+        self._authenticator = authenticator
         self._listener: socket.socket | None = None
         self.starts_anew = False
 
     async def serve_on(self, listener: socket.socket) -> None:
-        """Serve until it is told to stop; then `listener` is closed, unless another server is to have it."""
+        """Serve until it is told to stop; then `listener` is closed, unless another server is to have it.
+
+        Keys that verify tokens are fetched meanwhile, so that the log says at the start if they cannot be had.
+        """
         self._listener = listener
-        await self.serve(sockets=[listener.dup()])
+        fetching = asyncio.create_task(self._authenticator.fetch_keys()) if self._authenticator else None
+        try:
+            await self.serve(sockets=[listener.dup()])
+        finally:
+            if fetching:
+                fetching.cancel()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is asked, but end what goes on by itself."""
@@ -160,9 +170,10 @@ def server_of(
         BadSetting: what the settings say about who may come in cannot work.
     """
     tls = tls_of(settings)
+    app = create_app(engine, settings, upkeep, listings)
     return Server(
         uvicorn.Config(
-            create_app(engine, settings, upkeep, listings),
+            app,
             http=Connection,
             ws="none",
             lifespan="off",
@@ -176,6 +187,7 @@ def server_of(
             timeout_graceful_shutdown=GRACE_SECONDS,
         ),
         engine.watches,
+        app.authenticator,
     )
 
 

@@ -12,7 +12,15 @@ from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
 from topicfold.errors import KeysUnavailable, Unauthenticated
 from topicfold.log.memory import MemoryStore
-from topicfold.server.auth.key_sets import MAX_AGE_SECONDS, MAX_SET_BYTES, SELDOM_SECONDS, FetchedKeys, FixedKeys, fetch
+from topicfold.server.auth.key_sets import (
+    MAX_AGE_SECONDS,
+    MAX_SET_BYTES,
+    RETRY_SECONDS,
+    SELDOM_SECONDS,
+    FetchedKeys,
+    FixedKeys,
+    fetch,
+)
 from topicfold.server.auth.keys import keys_in_set
 from topicfold.server.auth.tokens import TokenVerifier
 
@@ -55,6 +63,23 @@ async def test_keys_are_fetched_once_for_many_tokens() -> None:
     site = Site(OLD)
     assert all(await asyncio.gather(*(site.takes(OLD) for _ in range(20))))
     assert site.fetches == 1
+
+
+async def test_keys_that_were_fetched_ahead_are_there_for_the_first_token() -> None:
+    site = Site(OLD)
+    await TokenVerifier([site.keys], lambda: 0.0).fetch_keys()
+    assert (site.fetches, await site.takes(OLD), site.fetches) == (1, True, 1)
+
+
+async def test_keys_that_cannot_be_fetched_ahead_are_fetched_for_a_later_token() -> None:
+    site = Site(OLD)
+    said, site.answer = site.answer, None
+    with capture_logs() as lines:
+        await TokenVerifier([site.keys], lambda: 0.0).fetch_keys()
+    assert [(line["event"], line["log_level"]) for line in lines] == [("keys_not_fetched", "warning")]
+    site.answer = said
+    site.now += RETRY_SECONDS
+    assert await site.takes(OLD)
 
 
 async def test_a_key_that_was_added_is_taken_after_a_minute_at_the_latest() -> None:

@@ -46,6 +46,11 @@ class Authenticator:
             for token, principal in (static_tokens or {}).items()
         }
 
+    async def fetch_keys(self) -> None:
+        """Have the keys at hand that verify tokens, as far as they can be had now."""
+        if self._verifier is not None:
+            await self._verifier.fetch_keys()
+
     def remembered(self, scope: Scope) -> Principal | None:
         """Return who sent a request where that is known without another look at a signature, else None.
 

@@ -127,7 +127,8 @@ def _trustworthy(url: str) -> str:
         raise BadSetting(f"auth_jwks_url {url!r} is no URL: {error}") from None
     if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
         raise BadSetting(
-            f"auth_jwks_url {url!r} is no https URL", hint="Whoever can answer in its place could sign any token."
+            f"auth_jwks_url {url!r} is neither an https URL nor on this machine",
+            hint="Whoever can answer in its place could sign any token.",
         )
     return url
 

@@ -9,6 +9,7 @@ Source: RFC 7519, RFC 8725; Pulsar's `AuthenticationProviderToken`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jwt
@@ -52,6 +53,12 @@ class TokenVerifier:
         self._audience = audience
         self._role_claim = role_claim
         self._takes_no_beginning = takes_no_beginning
+
+    async def fetch_keys(self) -> None:
+        """Have the keys at hand that can be had now, before the first token comes."""
+        for key_set in self._key_sets:
+            with suppress(KeysUnavailable):
+                await key_set.keys(None)
 
     async def verify(self, token: str) -> Credential:
         """Return who `token` proves its bearer to be.
