@@ -107,7 +107,7 @@ def compact(
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
     has_new = False
     differ: list[str] = []
-    is_shown = session.config["progress"] and not session.output.is_quiet
+    is_shown = session.is_progress_shown
     with _telling(is_shown=is_shown) as tell:
 
         def report(done: Done, facts: LogFacts) -> None:

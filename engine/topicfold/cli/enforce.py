@@ -76,7 +76,7 @@ def enforce(
         from topicfold.enforcement.run import enforce_for_ever, enforce_once
         from topicfold.settings import Settings
     settings = server_settings(Settings, session.config, given, "enforcing policies")
-    is_shown = session.config["progress"] and not session.output.is_quiet
+    is_shown = session.is_progress_shown
     shown = partial(progress, "enforce", is_shown=is_shown)
     if not (once or dry_run):
         enforce_for_ever(settings, partial(_tell, session), shown, is_quiet=session.output.is_quiet)

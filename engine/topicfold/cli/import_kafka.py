@@ -72,7 +72,7 @@ def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tupl
 
     outcomes = list[New | Failed]()
     make_namespaces(session.client, namespaces)
-    is_shown = session.config["progress"] and not session.output.is_quiet
+    is_shown = session.is_progress_shown
     try:
         with progress("import kafka", len(plan.new), is_shown) as step:
             for outcome in make_records(session.client, plan.new):

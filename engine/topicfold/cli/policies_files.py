@@ -17,10 +17,11 @@ from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
-from topicfold.cli.progress import progress
+from topicfold.cli.progress import activity, progress
 from topicfold.cli.question import is_somebody_there
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
+from topicfold.collection import no_collection
 from topicfold.errors import InvalidRequest, TopicfoldError
 from topicfold.model.names import parse_topic
 
@@ -92,11 +93,7 @@ def diff(session: Session, file: Files) -> None:
     Example:
       topicfold policies diff -f policies.yaml
     """
-    from topicfold.client.applying import topics_of
-    from topicfold.client.desired import steps
-
-    desired = _read(file)
-    found = list(steps(desired, topics_of(session.client, desired)))
+    desired, found = _compared(session, file)
     show_steps(session.output, found)
     differ = "differs" if len(found) == 1 else "differ"
     session.output.note(f"{len(found):,} of {counted(len(desired), 'topic')} {differ}{summed_up(found)}")
@@ -125,16 +122,14 @@ def apply(
       topicfold policies apply -f policies/ --reason "quarterly review"
       topicfold policies apply -f policies.yaml --prune -l 'team=payments,tier notin (gold)'
     """
-    from topicfold.client.applying import apply_steps, topics_of, try_steps
-    from topicfold.client.desired import steps
+    from topicfold.client.applying import apply_steps, try_steps
 
     if prune != (selector is not None):
         raise InvalidRequest(
             "--prune needs a selector" if prune else "a selector is for --prune",
             hint="Give both, say --prune -l team=payments, or neither.",
         )
-    desired = _read(file)
-    found = list(steps(desired, topics_of(session.client, desired)))
+    desired, found = _compared(session, file)
     pruned = _pruning(session, desired, selector) if selector is not None else []
     planned = [*found, *pruned]
     # People are shown first what they will be asked about, machines last what became of it.
@@ -155,6 +150,20 @@ def apply(
         done = [step for step in planned if step.topic not in failed]
         session.output.note(f"{made_so(done, 'created', 'changed')}, {len(failed)} failed")
     _end(session, planned, outcomes)
+
+
+def _compared(session: Session, files: Sequence[Path]) -> tuple[list[Desired], list[Step]]:
+    """Return what files say, and what has to be done to the server's topics; shows meanwhile where it is."""
+    from topicfold.client.applying import topics_of
+    from topicfold.client.desired import steps
+
+    with activity(session.is_progress_shown) as begin, no_collection():
+        begin(f"reading {', '.join(map(str, files))}")
+        desired = _read(files)
+        begin(f"asking the server for {counted(len(desired), 'topic')}")
+        topics = topics_of(session.client, desired)
+        begin(f"comparing {counted(len(desired), 'topic')}")
+        return desired, list(steps(desired, topics))
 
 
 def _read(files: Sequence[Path]) -> list[Desired]:
@@ -205,7 +214,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
 
 def _done(session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied]) -> list[Applied]:
     """Return all outcomes, showing how far it is; whatever ends it before is told with how much was done."""
-    is_shown = session.config["progress"] and not session.output.is_quiet
+    is_shown = session.is_progress_shown
     found: list[Applied] = []
     try:
         with progress(job, len(planned), is_shown) as step:

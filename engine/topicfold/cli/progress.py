@@ -1,4 +1,7 @@
-"""Progress of long jobs on stderr: a bar on a terminal, else one structured line every few seconds."""
+"""Progress of long jobs on stderr: a bar on a terminal, else one structured line every few seconds.
+
+What cannot be counted is shown on a terminal only: what is being done, and since when.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+Update = Callable[..., None]
+"""Takes what is otherwise now, as rich names it: `description`, `completed`, `total`, `advance`."""
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -16,22 +27,42 @@ def progress(job: str, total: int, is_shown: bool) -> Iterator[Callable[[], None
     if not is_shown or not total:
         yield lambda: None
     elif sys.stderr.isatty():
-        with _bar(job, total) as step:
-            yield step
+        with bar(job, total) as update:
+            yield partial(update, advance=1)
     else:
         with _lines(job, total) as step:
             yield step
 
 
 @contextmanager
-def _bar(job: str, total: int) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def activity(is_shown: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call with what is begun now, and cannot be counted: it is shown until the block ends."""
+    if not is_shown or not sys.stderr.isatty():
+        yield lambda doing: None
+        return
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(job, total=total)
-        yield lambda: bar.advance(task)
+    with _shown("", None, SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as update:
+        yield lambda doing: update(description=doing, refresh=True)
+
+
+@contextmanager
+def bar(job: str, total: int) -> Iterator[Update]:
+    """Show a bar and for how long it has been there; yield what moves it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    counting = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with _shown(job, total, TextColumn("{task.description}"), *counting) as update:
+        yield update
+
+
+@contextmanager
+def _shown(doing: str, total: int | None, *columns: ProgressColumn) -> Iterator[Update]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        yield partial(shown.update, shown.add_task(doing, total=total))
 
 
 @contextmanager

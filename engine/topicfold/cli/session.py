@@ -55,6 +55,11 @@ class Session:
             self._client = open_client(self.config, self.config["timeout_seconds"], _ATTEMPTS)
         return self._client
 
+    @property
+    def is_progress_shown(self) -> bool:
+        """Whether people want to see how far it is."""
+        return bool(self.config["progress"]) and not self.output.is_quiet
+
     def warn_if_stale(self) -> None:
         """Say so if what was read is older than a server's answer that can reach its log."""
         age_seconds = self._client.age_seconds if self._client else None

@@ -75,7 +75,7 @@ def trim(
         from topicfold.compaction.trim import trim as run
         from topicfold.settings import Settings
     settings = server_settings(Settings, session.config, given, "trimming")
-    is_shown = session.config["progress"] and not session.output.is_quiet
+    is_shown = session.is_progress_shown
     tell = session.output.note if is_shown else _tell_nothing
     plan = run(settings, snapshot, grace_seconds, tell, only_plans=dry_run)
     _show(session, plan, grace or DEFAULT_GRACE, is_dry=dry_run)

@@ -10,15 +10,14 @@ Spark nor Java. Blocks for seconds; run it in a thread.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from topicfold.collection import no_collection
 from topicfold.errors import LevelUnsupported, SnapshotDamaged
 from topicfold.model.events import SUPPORTED_LEVEL
 from topicfold.snapshot.commits import Commit, read_commit, require_log, sequences
@@ -138,7 +137,7 @@ def _restored(
     chosen = sorted(only) if only is not None else list(range(commit.partitions))
     total = 2 * sum(each.rows for each in commit.files_of("topics") + commit.files_of("topics_tail"))
     progress = _Progress(tell, total)
-    with _no_collection():
+    with no_collection():
         states = {partition: new_state(partition) for partition in chosen}
         try:
             newest = _fill(root, commit, states, progress)
@@ -240,16 +239,3 @@ class _Progress:
 
     def end(self) -> None:
         self._tell(self._total, self._total)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for cycles among millions of new objects, now and later: none of them is in one."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()

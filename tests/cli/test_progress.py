@@ -1,0 +1,58 @@
+"""Progress on a terminal: what is being done is seen from the start."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, Terminal
+from topicfold.cli.progress import bar
+
+
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return the terminal that stderr is from now on. No fixture: pytest puts its own stderr behind those."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "some.yaml"
+    file.write_text("topics: [{name: orders}, {name: pay}]")
+    return file
+
+
+@pytest.mark.parametrize("command", ["diff", "apply"])
+def test_what_is_read_and_compared_is_told_before_it_is_done(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    terminal = looked_at(monkeypatch)
+    monkeypatch.chdir(file.parent)
+    run("policies", command, "-f", file.name)
+    shown = terminal.getvalue()
+    told = [shown.find(text) for text in ("reading some.yaml", "asking the server for 2 topics", "comparing 2 topics")]
+    assert -1 not in told
+    assert told == sorted(told)
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--no-progress"])
+def test_where_no_progress_is_wanted_none_is_shown_on_a_terminal(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    terminal = looked_at(monkeypatch)
+    run("policies", "diff", "-f", str(file), option)
+    assert "reading" not in terminal.getvalue()
+
+
+def test_a_bar_tells_for_how_long_it_has_been_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = looked_at(monkeypatch)
+    with bar("fold", 13) as update:
+        update(completed=5, refresh=True)
+    shown = terminal.getvalue()
+    assert "5/13" in shown
+    assert "0:00:00" in shown
