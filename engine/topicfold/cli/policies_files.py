@@ -5,6 +5,7 @@ Each topic is changed by one update, on the condition that it is still as it was
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 
 from topicfold.cli.command import REASON_OPTION, command, new_app
 from topicfold.cli.completion import complete_namespaces
-from topicfold.cli.config import OutputFormat
+from topicfold.cli.config import FLAG, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
 from topicfold.cli.progress import activity, progress
@@ -132,24 +133,23 @@ def apply(
     desired, found = _compared(session, file)
     pruned = _pruning(session, desired, selector) if selector is not None else []
     planned = [*found, *pruned]
-    # People are shown first what they will be asked about, machines last what became of it.
-    if not session.output.is_for_machines:
-        show_steps(session.output, planned)
+    if pruned and not dry_run:
+        _confirm(pruned, confirm_count)
+    reason = session.changes.get("reason") or "topicfold policies apply"
+    outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
+    again = _again(session, file, selector, dry_run)
+    problems = _done(session, "try policies" if dry_run else "apply policies", planned, outcomes, again)
+    done = [step for step in planned if not problems[step.topic]]
+    refused = f"{len(planned) - len(done):,}"
     if dry_run:
-        outcomes = _done(session, "try policies", planned, try_steps(session.client, planned))
-        session.output.note(
-            f"would {made_so(found, 'create', 'change')}, prune {len(pruned)}{summed_up(planned)}; "
-            f"{sum(bool(each.problem) for each in outcomes)} would be refused"
-        )
+        would = f"would {made_so(found, 'create', 'change')}, prune {len(pruned):,}"
+        session.output.note(f"{would}{summed_up(planned)}; {refused} would be refused")
     else:
-        if pruned:
-            _confirm(pruned, confirm_count)
-        reason = session.changes.get("reason") or "topicfold policies apply"
-        outcomes = _done(session, "apply policies", planned, apply_steps(session.client, planned, reason))
-        failed = {each.topic for each in outcomes if each.problem}
-        done = [step for step in planned if step.topic not in failed]
-        session.output.note(f"{made_so(done, 'created', 'changed')}, {len(failed)} failed")
-    _end(session, planned, outcomes)
+        session.output.note(f"{made_so(done, 'created', 'changed')}, {refused} failed")
+    if len(done) < len(planned):
+        lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]
+        session.output.failure("\n".join(lines), f"once that is mended: {again}")
+        raise typer.Exit(ExitCode.PARTLY_FAILED)
 
 
 def _compared(session: Session, files: Sequence[Path]) -> tuple[list[Desired], list[Step]]:
@@ -212,35 +212,37 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
         )
 
 
-def _done(session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied]) -> list[Applied]:
-    """Return all outcomes, showing how far it is; whatever ends it before is told with how much was done."""
-    is_shown = session.is_progress_shown
-    found: list[Applied] = []
+def _done(
+    session: Session, job: str, planned: Sequence[Step], outcomes: Iterable[Applied], again: str
+) -> dict[str, str]:
+    """Return why each topic's step was not done, "" where it was; shows how far it is, then the steps that were.
+
+    Whatever ends it before is told with how much is left, and what to type `again`.
+    """
+    problems: dict[str, str] = {}
     try:
-        with progress(job, len(planned), is_shown) as step:
+        with progress(job, len(planned), session.is_progress_shown) as step:
             for outcome in outcomes:
-                found.append(outcome)
+                problems[outcome.topic] = outcome.problem
                 step()
     except (KeyboardInterrupt, TopicfoldError):
-        count = f"{counted(len(found), 'topic')} of {len(planned)}"
-        session.output.note(f"{job}: stopped after {count}; run it again, it goes on from there")
+        known, left = f"{len(problems):,} of {counted(len(planned), 'topic')}", len(planned) - len(problems)
+        session.output.note(f"{job}: stopped; known is what became of {known}, {left:,} left. To go on: {again}")
         raise
-    return found
+    finally:
+        show_steps(session.output, [step for step in planned if step.topic in problems], problems)
+    return problems
 
 
-def _end(session: Session, planned: Sequence[Step], outcomes: Sequence[Applied]) -> None:
-    """Say which topics were refused.
-
-    Raises:
-        Exit: some were.
-    """
-    problems = {each.topic: each.problem for each in outcomes if each.problem}
-    for topic in sorted(problems):
-        session.output.failure(f"{topic}: {problems[topic]}", "")
-    if session.output.is_for_machines:
-        show_steps(session.output, planned, problems)
-    if problems:
-        raise typer.Exit(ExitCode.PARTLY_FAILED)
+def _again(session: Session, files: Sequence[Path], selector: str | None, dry_run: bool) -> str:
+    """Return what to type to apply the same files to the same server once more."""
+    url = session.config.settings["url"]
+    words = ["topicfold", "policies", "apply", *(word for each in files for word in ("-f", str(each)))]
+    words += ["--dry-run"] if dry_run else []
+    words += ["--prune", "-l", selector] if selector is not None else []
+    words += ["--reason", reason] if (reason := session.changes.get("reason")) else []
+    words += ["--url", str(url.value)] if url.origin == FLAG else []
+    return shlex.join(words)
 
 
 def _write(file: Path, text: str) -> None:

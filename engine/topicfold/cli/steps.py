@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 def show_steps(output: Output, steps: Sequence[Step], problems: Mapping[str, str] = _NOTHING) -> None:
-    """Print what is to be done; `problems` are why it was not, by topic."""
+    """Print what is to be done, or was; `problems` are why it was not, by topic: of those only machines are told."""
     data = [
         {
             "topic": step.topic,
@@ -27,7 +27,8 @@ def show_steps(output: Output, steps: Sequence[Step], problems: Mapping[str, str
         }
         for step in steps
     ]
-    output.show(data, [step.topic for step in steps], _HEADER, [row for step in steps for row in _rows(step)])
+    done = [step for step in steps if not problems.get(step.topic)]
+    output.show(data, [step.topic for step in done], _HEADER, [row for step in done for row in _rows(step)])
 
 
 def made_so(steps: Sequence[Step], create: str, change: str) -> str:
