@@ -298,6 +298,12 @@ def test_files_of_a_folder_are_found_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").touch()
     (tmp_path / "notes.txt").touch()
     assert [path.name for path in files_under(tmp_path)] == ["a.yaml", "b.yml"]
+    hidden = tmp_path / ".venv" / "lib"
+    hidden.mkdir(parents=True)
+    for place in (hidden / "c.yaml", tmp_path / ".d.yaml"):
+        place.touch()
+    assert [path.name for path in files_under(tmp_path)] == ["a.yaml", "b.yml"]
+    assert [path.name for path in files_under(hidden)] == ["c.yaml"]
     with pytest.raises(InvalidRequest, match="no such file"):
         files_under(tmp_path / "missing")
 

@@ -42,7 +42,9 @@ Namespaces = Annotated[
 Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="Where to write; - is stdout.")]
 Files = Annotated[
     list[Path],
-    typer.Option("--file", "-f", metavar="FILE|DIR|-", help="YAML or JSON files, folders of them, or stdin."),
+    typer.Option(
+        "--file", "-f", metavar="FILE|DIR|-", help="YAML or JSON files, folders of them but for what is hidden, or stdin."
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be done, and what the server would refuse; do nothing.")

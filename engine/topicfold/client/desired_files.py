@@ -17,6 +17,7 @@ that is written, or is refused.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
@@ -47,12 +48,14 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 def files_under(path: Path) -> list[Path]:
     """Return `path`, or the files under it that may hold desired state, sorted; `STDIN` is one.
 
+    What is hidden below it is passed over, folders too: `.git`, `.venv`.
+
     Raises:
         InvalidRequest: it does not exist, or there are none.
     """
     if path == STDIN or path.is_file():
         return [path]
-    found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    found = sorted(each for each in _not_hidden(path) if each.suffix in SUFFIXES and each.is_file())
     if not found:
         raise InvalidRequest(f"{path}: no such file, or no {', '.join(SUFFIXES)} under it")
     return found
@@ -102,6 +105,12 @@ def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
     return yaml.dump(
         {"topics": list(entries)}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=None
     )
+
+
+def _not_hidden(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
 def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
