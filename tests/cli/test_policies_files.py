@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from tests.cli.conftest import Run
+from topicfold.cli.steps import summed_up
 from topicfold.client import Client, ServerUnreachable
 from topicfold.client.applying import Applied, apply_steps
 from topicfold.client.desired import Step
+from topicfold.model.differences import Difference
 
 ORDERS = "persistent://public/default/orders"
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}
@@ -122,6 +124,11 @@ def test_what_would_be_taken_away_is_marked_and_counted(run: Run, exported: Path
     assert "labels.tier                          gold → – (removed)" in shown.out
     assert "policies.global.messageTTLInSeconds  60 → – (removed)" in shown.out
     assert shown.err == "1 of 2 topics differs: 2 removed\n"
+
+
+def test_what_is_summed_up_has_its_thousands_apart() -> None:
+    step = Step(ORDERS, "1.1", {}, (Difference(("labels", "team"), None, "pay"),))
+    assert summed_up([step] * 1_200) == ": 1,200 added"
 
 
 def test_secrets_are_masked_in_differences(run: Run, client: Client, tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:
             _tell(session, report)
     counts = Counter(report.state.value for report in reports)
     session.output.note(
-        f"topics {topics}, skipped {counts['skipped']}; settings changed {counts['changed']}, "
-        f"differing {counts['differs']}, failed {counts['failed']}"
+        f"topics {topics:,}, skipped {counts['skipped']:,}; settings changed {counts['changed']:,}, "
+        f"differing {counts['differs']:,}, failed {counts['failed']:,}"
     )
     if counts["failed"]:
         return ExitCode.PARTLY_FAILED

@@ -58,8 +58,9 @@ def import_kafka(
     done = "would import" if dry_run else "imported"
     differing = sum(topic.has_other_partitions for topic in plan.present)
     session.output.note(
-        f"{done} {len(made)} new; {len(plan.present) - differing} already there, {len(plan.gone)} gone from Kafka, "
-        f"{differing} with other partitions, {len(failed)} failed, {len(plan.left_out)} internal left out"
+        f"{done} {len(made):,} new; {len(plan.present) - differing:,} already there, "
+        f"{len(plan.gone):,} gone from Kafka, {differing:,} with other partitions, {len(failed):,} failed, "
+        f"{len(plan.left_out):,} internal left out"
     )
     if failed:
         raise typer.Exit(ExitCode.PARTLY_FAILED)
@@ -83,7 +84,7 @@ def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tupl
         raise
     except TopicfoldError:
         session.output.note(
-            f"{len(outcomes)} of {len(plan.new)} are known to be done; run it again, it goes on from there"
+            f"{len(outcomes):,} of {len(plan.new):,} are known to be done; run it again, it goes on from there"
         )
         raise
     outcomes.sort(key=lambda outcome: outcome.kafka_name)

@@ -180,7 +180,7 @@ def _section(session: Session, header: Sequence[str], rows: Sequence[Sequence[st
 def _places(owned: Owned) -> str:
     """Return in which namespaces, those with the most first, somebody has how many topics."""
     shown = [f"{name} {number:,}" for name, number in owned.namespaces.items()]
-    beyond = [f"{len(shown) - _PLACES} more"] if len(shown) > _PLACES else []
+    beyond = [f"{len(shown) - _PLACES:,} more"] if len(shown) > _PLACES else []
     return ", ".join([*shown[:_PLACES], *beyond])
 
 

@@ -41,7 +41,7 @@ def made_so(steps: Sequence[Step], create: str, change: str) -> str:
 def summed_up(steps: Sequence[Step]) -> str:
     """Return how many fields are added, changed and removed, for the end of a sentence; "" where none is."""
     kinds = Counter(_kind(each) for step in steps for each in step.differences)
-    counts = [f"{kinds[kind]} {kind}" for kind in ("added", "changed", "removed") if kinds[kind]]
+    counts = [f"{kinds[kind]:,} {kind}" for kind in ("added", "changed", "removed") if kinds[kind]]
     return f": {', '.join(counts)}" if counts else ""
 
 
