@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Terminal
 from topicfold.cli.steps import summed_up
 from topicfold.client import Client, ServerUnreachable
 from topicfold.client.applying import Applied, apply_steps
@@ -266,6 +266,19 @@ def test_nothing_is_changed_if_the_count_is_not_confirmed(
     assert refused.code == 2
     assert "1 topic would be pruned" in refused.err
     assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "pay"})
+
+
+@pytest.mark.parametrize(("typed", "code", "said"), [("1\n", 0, ""), ("2\n", 2, ""), ("", 2, "\n")])
+def test_pruning_asks_for_the_number_and_what_is_said_next_begins_a_line(
+    run: Run, changed: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int, said: str
+) -> None:
+    text = changed.read_text()
+    changed.write_text("topics:\n" + text[text.index(f"- name: {ORDERS}") :])
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    asked = run("policies", "apply", "-f", str(changed), "--prune", "-l", "team=pay", "--no-progress")
+    _, _, after = asked.err.partition("Type how many topics that are: ")
+    assert asked.code == code
+    assert after.startswith(said + ("changed 2 topics" if code == 0 else "error: not confirmed: "))
 
 
 def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Client, tmp_path: Path) -> None:

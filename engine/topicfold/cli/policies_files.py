@@ -19,7 +19,7 @@ from topicfold.cli.config import FLAG, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
 from topicfold.cli.progress import activity, progress
-from topicfold.cli.question import is_somebody_there
+from topicfold.cli.question import ask, is_somebody_there
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.collection import no_collection
@@ -43,7 +43,10 @@ Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="Wh
 Files = Annotated[
     list[Path],
     typer.Option(
-        "--file", "-f", metavar="FILE|DIR|-", help="YAML or JSON files, folders of them but for what is hidden, or stdin."
+        "--file",
+        "-f",
+        metavar="FILE|DIR|-",
+        help="YAML or JSON files, folders of them but for what is hidden, or stdin.",
     ),
 ]
 DryRun = Annotated[
@@ -193,6 +196,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
 
     Raises:
         InvalidRequest: they said another number, or nobody can be asked.
+        Exit: they pressed Ctrl-C.
     """
     if confirm_count is None:
         if not is_somebody_there():
@@ -202,10 +206,8 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
             )
         for step in pruned[:SAMPLE]:
             sys.stderr.write(f"  {step.topic}\n")
-        sys.stderr.write(f"These {SAMPLE} and others" if len(pruned) > SAMPLE else "These")
-        sys.stderr.write(" lose their labels and policies. Type how many topics that are: ")
-        sys.stderr.flush()
-        typed = sys.stdin.readline().strip()
+        these = f"These {SAMPLE} and others" if len(pruned) > SAMPLE else "These"
+        typed = ask(f"{these} lose their labels and policies. Type how many topics that are: ")
         confirm_count = int(typed) if typed.isdecimal() else -1
     if confirm_count != len(pruned):
         raise InvalidRequest(

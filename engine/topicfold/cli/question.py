@@ -25,20 +25,29 @@ def require_yes(consequence: str) -> None:
 
     Raises:
         InvalidRequest: they said anything else.
-        Exit: they pressed Ctrl-C; not as an interrupt, after which a change may be applied.
+        Exit: they pressed Ctrl-C.
     """
-    if not _says_yes(f"{consequence} Go on? [y/N] "):
+    if ask(f"{consequence} Go on? [y/N] ").lower() not in ("y", "yes"):
         raise InvalidRequest("not confirmed; nothing was changed")
 
 
-def _says_yes(question: str) -> bool:
-    """Raises Exit: they pressed Ctrl-C."""
+def ask(question: str) -> str:
+    """Return what is typed, without blanks around it; "" where it is no text, or nobody is there any more.
+
+    What is written next begins a line of its own.
+
+    Raises:
+        Exit: they pressed Ctrl-C; not as an interrupt, after which a change may be applied.
+    """
+    sys.stderr.write(question)
+    sys.stderr.flush()
     try:
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        typed = sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; nothing was changed\n")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     except UnicodeDecodeError:
-        return False
+        return ""
+    if not typed.endswith("\n"):
+        sys.stderr.write("\n")
+    return typed.strip()
