@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction.compactor import Done
-from topicfold.compaction.job import CompactOptions, compact
+from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import FETCHING
 from topicfold.settings import Settings
@@ -105,7 +105,7 @@ async def compact_once(spark: Spark, topic: str, root: str, batch_rows: int) -> 
     options = CompactOptions(Path(root), once=True, batch_rows=batch_rows, slices=_CORES, spark=spark.settings)
     with _Memory() as memory:
         since = time.perf_counter()
-        await asyncio.to_thread(compact, settings, options, lambda each, facts: done.append(each))
+        await asyncio.to_thread(compact, settings, options, Listener(lambda each, facts: done.append(each)))
         seconds = time.perf_counter() - since
     parts: dict[str, float] = {}
     for each in done:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Terminal
 from topicfold.errors import SnapshotDamaged, TrimRefused
 
 SPAN = SimpleNamespace(partition=0, start=2, floor=12, end=40, records=10)
@@ -116,19 +116,22 @@ class Compacting:
     def __init__(self, batches: int) -> None:
         self.batches = batches
 
-    def compact(self, settings: Any, options: Any, report: Callable[[Any, Any], None], *_: Any) -> None:
+    def compact(self, settings: Any, options: Any, listener: Any) -> None:
         counts = dict.fromkeys(("topics", "namespaces", "tenants", "history"), 1)
         commit = SimpleNamespace(sequence=3, counts=counts, to=(5,), digests=("ab",))
+        listener.begins(5 * self.batches)
+        listener.folds()
         for _ in range(self.batches):
             seconds = {"batch": 1.0, "committing": 0.5}
-            report(SimpleNamespace(commit=commit, events=5, accepted=4, differences=(), seconds=seconds),
-                   SimpleNamespace(end=(5,)))  # fmt: skip
+            listener.commits(SimpleNamespace(commit=commit, events=5, accepted=4, differences=(), seconds=seconds),
+                             SimpleNamespace(end=(5,)))  # fmt: skip
 
 
 @pytest.fixture
 def compacting(monkeypatch: pytest.MonkeyPatch, trimming: Trimming) -> Compacting:
     stand_in, module = Compacting(2), ModuleType("topicfold.compaction.job")
     module.compact = stand_in.compact  # type: ignore[attr-defined]
+    module.Listener = SimpleNamespace  # type: ignore[attr-defined]
     module.CompactOptions = lambda *given: given  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "topicfold.compaction.job", module)
     return stand_in
@@ -143,6 +146,21 @@ def test_compacting_trims_behind_each_batch_if_it_is_told_to(
     assert done.code == 0
     assert trimming.asked["grace"] == 0
     assert done.err.count("trimmed records=10 below=6") == 2
+
+
+def test_compacting_shows_on_a_terminal_what_there_is_to_fold_while_spark_starts(
+    bare_run: Run, compacting: Compacting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert bare_run("compact", *WHERE).code == 0
+    starting, folding = (
+        next(line for line in terminal.getvalue().splitlines() if doing in line)
+        for doing in ("starting Spark", "folding")
+    )
+    assert ("0/10" in starting, "0:00:00" in starting, "0/10" in folding) == (True, True, True)
 
 
 def test_compacting_goes_on_where_nothing_may_be_trimmed_and_fails_only_for_another_digest(

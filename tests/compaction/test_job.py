@@ -31,7 +31,7 @@ from tests.prerequisites import CHECKOUT
 from topicfold.compaction import job as jobs
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
-from topicfold.compaction.job import _REFUSED, CompactOptions, compact
+from topicfold.compaction.job import _REFUSED, CompactOptions, Listener, compact
 from topicfold.compaction.sources import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog, WrongSnapshot
@@ -63,7 +63,7 @@ def job(
     """Run the job once and return its batches."""
     done: list[Done] = []
     options = CompactOptions(root, once=True, batch_rows=batch_rows, slices=2, checkpoint=checkpoint, spark=spark)
-    compact(log, options, lambda each, facts: done.append(each))
+    compact(log, options, Listener(lambda each, facts: done.append(each)))
     return done
 
 
@@ -102,6 +102,21 @@ def test_the_next_run_goes_on_and_a_lost_checkpoint_changes_nothing(
     require_equal(root, replayed(log))
 
 
+def test_how_much_there_is_to_fold_is_told_before_spark_starts(tmp_path: Path, spark: dict[str, str]) -> None:
+    log, values = settings_of(log_file=tmp_path / "log.db"), random_values(3, 60)
+    told: list[str] = []
+    listener = Listener(
+        lambda done, facts: told.append(f"committed {done.events}"),
+        lambda records: told.append(f"begins {records}"),
+        lambda: told.append("folds"),
+    )
+    for some in (values[:40], values[40:], []):
+        append(log, some)
+        compact(log, CompactOptions(tmp_path / "snapshot", once=True, slices=2, spark=spark), listener)
+    # The first time two headers, too, one of each partition.
+    assert told == ["begins 42", "folds", "committed 42", "begins 20", "folds", "committed 20"]
+
+
 def test_a_log_that_lost_its_end_and_grew_again_is_refused(tmp_path: Path, spark: dict[str, str]) -> None:
     log, restored = (settings_of(log_file=tmp_path / f"{name}.db") for name in ("log", "restored"))
     values = random_values(4, 40)
@@ -118,7 +133,7 @@ def test_a_log_that_is_moved_away_while_the_job_runs_is_said_to_be_gone(tmp_path
     append(log, random_values(4, 60))
     options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, slices=2, spark=spark)
     with pytest.raises(LogUnavailable, match=r"there is no log .*/log\.db any more"):
-        compact(log, options, lambda done, facts: log.log_file.rename(tmp_path / "moved.db"))
+        compact(log, options, Listener(lambda done, facts: log.log_file.rename(tmp_path / "moved.db")))
     assert not log.log_file.exists()
 
 
@@ -132,7 +147,7 @@ def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: 
             other.replace(tmp_path / "log.db")
 
     with pytest.raises(WrongLog, match="another log"):
-        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), replace_log)
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), Listener(replace_log))
     assert sequences(root) == [1]
 
 
@@ -149,7 +164,7 @@ def test_an_older_copy_of_the_log_that_grows_while_the_job_runs_is_never_folded_
             copy.replace(tmp_path / "log.db")
 
     with pytest.raises(LogGap, match="has another record at offset"):
-        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), restore_log)
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), Listener(restore_log))
     assert sequences(root) == [1]
 
 
@@ -438,7 +453,7 @@ def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path, spark: dic
     a_file.touch()
     options = CompactOptions(tmp_path / "snapshot", once=True, checkpoint=a_file / "below", spark=spark)
     with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/file/below cannot be written: "):
-        compact(log, options, print)
+        compact(log, options, Listener(print))
 
 
 def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, spark: dict[str, str]) -> None:
@@ -452,7 +467,7 @@ def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, s
 
     options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, checkpoint=checkpoint, spark=spark)
     with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/checkpoint cannot be written: "):
-        compact(log, options, put_in_the_way)
+        compact(log, options, Listener(put_in_the_way))
 
 
 @pytest.mark.parametrize(

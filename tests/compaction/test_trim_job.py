@@ -11,7 +11,7 @@ import pytest
 
 from tests.compaction.logs import append, random_values, replayed, settings_of
 from topicfold.compaction.compactor import Done
-from topicfold.compaction.job import CompactOptions, compact
+from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.sources import LogFacts
 from topicfold.compaction.trim import Plan, trim
 from topicfold.errors import TrimRefused
@@ -40,7 +40,7 @@ def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm
             plans.append(trim(log, root, 0, lambda text: None))
 
     def job() -> None:
-        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), report)
+        compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), Listener(report))
 
     append(log, values[:ROWS])
     job()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command
 from topicfold.cli.enforce import NAME_THE_LOG, KafkaBootstrap, LogFile
 from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.progress import Update, bar
 from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from topicfold.compaction.compactor import Done
     from topicfold.compaction.sources import LogFacts
     from topicfold.snapshot.commits import Commit
-
-    Report = Callable[[Done, LogFacts], None]
 
 MAX_EVERY_SECONDS = 86_400.0
 
@@ -98,7 +97,7 @@ def compact(
     flags = {"log_file": log, "kafka_bootstrap": kafka, "kafka_topic": kafka_topic}
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("compacting", given, "spark"):
-        from topicfold.compaction.job import CompactOptions
+        from topicfold.compaction.job import CompactOptions, Listener
         from topicfold.compaction.job import compact as run
         from topicfold.compaction.trim import trim as run_trim
         from topicfold.settings import Settings
@@ -108,13 +107,13 @@ def compact(
     has_new = False
     differ: list[str] = []
     is_shown = session.is_progress_shown
-    with _telling(is_shown=is_shown) as tell:
+    with _telling(is_shown=is_shown) as telling:
 
-        def report(done: Done, facts: LogFacts) -> None:
+        def commits(done: Done, facts: LogFacts) -> None:
             nonlocal has_new
             has_new = True
             differ.extend(map(str, done.differences))
-            tell(done, facts)
+            telling.commits(done, facts)
             if not trim:
                 return
             try:
@@ -135,7 +134,8 @@ def compact(
             if is_shown:
                 session.output.note("ending as soon as Spark can; once more ends at once")
 
-        newest = run(settings, options, report, waits, stops)
+        listener = Listener(commits=commits, begins=telling.begins, folds=telling.folds, waits=waits, stops=stops)
+        newest = run(settings, options, listener)
     if not has_new:
         session.output.note("no new commit was made")
     if newest is not None:
@@ -146,39 +146,35 @@ def compact(
         raise typer.Exit(ExitCode.FAILED)
 
 
+class _Telling:
+    """Tells what the job does: on a terminal with a bar, else in one structured line a batch, or nothing."""
+
+    def __init__(self, update: Update | None, *, tells_lines: bool) -> None:
+        self._update = update or (lambda **_: None)
+        self._tells_lines = tells_lines
+        self._done = 0
+
+    def begins(self, records: int) -> None:
+        self._update(description="starting Spark", total=records, refresh=True)
+
+    def folds(self) -> None:
+        self._update(description="folding", refresh=True)
+
+    def commits(self, done: Done, facts: LogFacts) -> None:
+        self._done += done.events
+        self._update(completed=self._done, total=self._done + _behind(done, facts))
+        if self._tells_lines:
+            sys.stderr.write(line_of(done, facts) + "\n")
+            sys.stderr.flush()
+
+
 @contextmanager
-def _telling(*, is_shown: bool) -> Iterator[Report]:
-    """Yield what tells of a batch: a bar on a terminal, else one structured line."""
-    if not is_shown:
-        yield lambda done, facts: None
-    elif sys.stderr.isatty():
-        with _bar() as tell:
-            yield tell
+def _telling(*, is_shown: bool) -> Iterator[_Telling]:
+    if is_shown and sys.stderr.isatty():
+        with bar("reading the log", None) as update:
+            yield _Telling(update, tells_lines=False)
     else:
-        yield _tell_line
-
-
-def _tell_line(done: Done, facts: LogFacts) -> None:
-    sys.stderr.write(line_of(done, facts) + "\n")
-    sys.stderr.flush()
-
-
-@contextmanager
-def _bar() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compact", total=None)
-        done_before = 0
-
-        def tell(done: Done, facts: LogFacts) -> None:
-            nonlocal done_before
-            done_before += done.events
-            bar.update(task, completed=done_before, total=done_before + _behind(done, facts))
-
-        yield tell
+        yield _Telling(None, tells_lines=is_shown)
 
 
 def line_of(done: Done, facts: LogFacts) -> str:

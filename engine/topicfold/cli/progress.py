@@ -47,8 +47,8 @@ def activity(is_shown: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def bar(job: str, total: int) -> Iterator[Update]:
-    """Show a bar and for how long it has been there; yield what moves it."""
+def bar(job: str, total: int | None) -> Iterator[Update]:
+    """Show a bar and for how long it has been there; yield what moves it. A `total` of None is not known yet."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     counting = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

@@ -64,14 +64,28 @@ class CompactOptions:
     spark: Mapping[str, str] = field(default_factory=dict)
 
 
-Report = Callable[[Done, LogFacts], None]
-"""Takes each batch that is committed."""
-
 Events = Mapping[int, tuple[int, bytes]]
 """Offset and id of the last event that was folded, by partition."""
 
-Waits = Callable[[int], None]
-"""Takes the number of a commit that another job is at, once."""
+
+def _take_no_notice(*_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who is told, in whatever thread, as the job goes on.
+
+    `begins` takes how many records lie beyond the snapshot, before Spark is started for them; `folds` is called once
+    Spark is there; `commits` takes each batch that is committed; `waits` the number of a commit that another job is at,
+    once; `stops` is called when the first signal comes.
+    """
+
+    commits: Callable[[Done, LogFacts], None]
+    begins: Callable[[int], None] = _take_no_notice
+    folds: Callable[[], None] = _take_no_notice
+    waits: Callable[[int], None] = _take_no_notice
+    stops: Callable[[], None] = _take_no_notice
 
 
 class _Stopped(Exception):
@@ -86,18 +100,11 @@ class _BatchFailed(Exception):
     """
 
 
-def compact(
-    settings: Settings,
-    options: CompactOptions,
-    report: Report,
-    waits: Waits = lambda sequence: None,
-    stops: Callable[[], None] = lambda: None,
-) -> Commit | None:
+def compact(settings: Settings, options: CompactOptions, listener: Listener) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
     Returns the newest commit, whoever made it; None where there is none. Spark is started only where there is more to
-    fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is sent again;
-    `stops` is called when the first comes.
+    fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is sent again.
 
     Raises:
         BadSetting: there is no such log, or no snapshot can be where it is to be.
@@ -111,16 +118,18 @@ def compact(
         KeyboardInterrupt: a signal came before the end that `once` goes to.
     """
     facts = asyncio.run(log_facts(settings))
-    stop = Stop(stops)
+    stop = Stop(listener.stops)
     with stopping_on_signals(stop.say):
         with naming_unwritable(options.root):
             compactor = Compactor(options.root, facts.identity, keep=options.keep)
             events = _require_continuation(settings, options.root, facts, compactor.base)
         has_all = options.once and compactor.base.start == facts.end
         if not has_all and not stop.is_said:
+            listener.begins(sum(facts.end) - sum(compactor.base.start))
             session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
+            listener.folds()
             with naming_unwritable(options.root), _naming_lost_jvm(), closing(compactor):
-                _Job(session, settings, options, facts, compactor, events, report, waits, stop).run()
+                _Job(session, settings, options, facts, compactor, events, listener, stop).run()
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
@@ -227,7 +236,7 @@ class _Job:
 
     def __init__(
         self, session: SparkSession, settings: Settings, options: CompactOptions, facts: LogFacts,
-        compactor: Compactor, events: Events, report: Report, waits: Waits, stop: Stop,
+        compactor: Compactor, events: Events, listener: Listener, stop: Stop,
     ) -> None:  # fmt: skip
         self._session = session
         self._settings = settings
@@ -236,8 +245,7 @@ class _Job:
         self._compactor = compactor
         self._events = events
         self._keys = slice_keys(session, options.slices or max(2, session.sparkContext.defaultParallelism))
-        self._report = report
-        self._waits = waits
+        self._listener = listener
         self._waited_for = 0
         self._stop = stop
         self._error: BaseException | None = None
@@ -296,7 +304,7 @@ class _Job:
             raise _BatchFailed from None
         if done is not None:
             self._events = {**self._events, **newest_events(self._options.root, done.commit.own_files)}
-            self._report(done, self._facts)
+            self._listener.commits(done, self._facts)
 
     def _fold(self, records: DataFrame, plan: Plan) -> list[SliceResult]:
         """Fold one batch, if what was read is the log that the job began with: incarnations never come back."""
@@ -361,7 +369,7 @@ class _Job:
             raise _Stopped
         if sequence != self._waited_for:
             self._waited_for = sequence
-            self._waits(sequence)
+            self._listener.waits(sequence)
 
     def _checkpoint_name(self) -> str:
         """Return how Spark's plans are called: apart for each log, as jobs of several may share a directory."""
