@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from topicfold.cli.config import ColorMode, OutputFormat
+from topicfold.cli.output import Output
 from topicfold.cli.tables import table_lines
 
 HEADER = ("TOPIC", "N", "LABELS")
@@ -61,10 +63,33 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_lost(
     assert all(whole.count(each) >= (name + labels).count(each) for each in set(name + labels))
 
 
-def test_a_spare_column_goes_before_others_are_wrapped(shown: Shown) -> None:
-    row = ("a-policy-of-twenty-five-c", "spare", "value" * 6)
-    assert shown(60, ("POLICY", "ENFORCED BY", "VALUE"), [row], ["ENFORCED BY"]) == [
-        "POLICY                     VALUE",
-        f"a-policy-of-twenty-five-c  {'value' * 6}",
-    ]
-    assert "ENFORCED BY" in shown(80, ("POLICY", "ENFORCED BY", "VALUE"), [row], ["ENFORCED BY"])[0]
+def test_a_spare_column_is_left_out_before_others_are_wrapped_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header, row = ("POLICY", "ENFORCED BY", "VALUE"), ("a-policy-of-twenty-five-c", "spare", "value" * 6)
+    for columns, shown, said in (
+        (60, f"POLICY                     VALUE\na-policy-of-twenty-five-c  {'value' * 6}\n", True),
+        (
+            80,
+            f"POLICY                     ENFORCED BY  VALUE\na-policy-of-twenty-five-c  spare        {row[2]}\n",
+            False,
+        ),
+    ):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", terminal := Terminal())
+            output = Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False)
+            output.show({}, [], header, [row], spare=["ENFORCED BY"])
+        assert terminal.getvalue() == shown
+        left_out = "left out: column ENFORCED BY; a wider terminal shows it all, and so does -o json\n"
+        assert capsys.readouterr().err == (left_out if said else "")
+
+
+def test_where_nobody_looks_no_column_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False).show(
+        {}, [], HEADER, [("x" * 90, "1", "y" * 90)], spare=HEADER[:2]
+    )
+    assert capsys.readouterr() == (f"TOPIC{' ' * 87}N  LABELS\n{'x' * 90}  1  {'y' * 90}\n", "")

@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TextIO
 
 from topicfold.cli.config import ColorMode, OutputFormat
-from topicfold.cli.tables import Row, table_lines
+from topicfold.cli.tables import Row, left_out, table_lines, without
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
@@ -34,7 +34,7 @@ class Output:
     ) -> None:
         """Print `data` as JSON or YAML, or `names` one a line, or `rows` under `header`, whichever is wanted.
 
-        `spare` are columns that a narrow terminal is not shown.
+        `spare` are columns that a narrow terminal is not shown, the first of them first; it is told of them.
         """
         match self.format:
             case OutputFormat.JSON | OutputFormat.YAML:
@@ -101,7 +101,12 @@ class Output:
     def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
         if not rows:
             return ""
-        lines = table_lines(header, [[_shown(cell) for cell in row] for row in rows], spare)
+        rows = [[_shown(cell) for cell in row] for row in rows]
+        if missing := left_out(header, rows, spare):
+            header, rows = without(missing, header, rows)
+            names = f"{'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
+            self.note(f"left out: {names}; a wider terminal shows it all, and so does -o json")
+        lines = table_lines(header, rows)
         lines[0] = _styled(lines[0], _BOLD, is_colored_on(sys.stdout, self._color))
         return "\n".join(lines) + "\n"
 

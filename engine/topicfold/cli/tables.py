@@ -21,21 +21,37 @@ _BREAKS = (", ;", "=./")
 _NARROW = frozenset("–→…")
 
 
-def table_lines(header: Row, rows: Sequence[Row], spare: Collection[str] = ()) -> list[str]:
+def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
 
-    There the last column is wrapped, then those of `spare` are left out, then the widest of the others are wrapped.
+    There the last column is wrapped, then the widest of the others are.
     """
     table = [header, *rows]
-    if not sys.stdout.isatty():
-        return list(_lines(table, _widths(table)))
-    room = shutil.get_terminal_size().columns
-    for name in spare:
-        widths = _widths(table)
-        if _total([*widths[:-1], min(widths[-1], _LEAST_LAST)]) > room:
-            place = table[0].index(name)
-            table = [[*row[:place], *row[place + 1 :]] for row in table]
-    return list(_lines(table, _fitted(_widths(table), room)))
+    widths = _widths(table)
+    return list(_lines(table, _fitted(widths, _room()) if sys.stdout.isatty() else widths))
+
+
+def left_out(header: Row, rows: Sequence[Row], spare: Collection[str]) -> list[str]:
+    """Return which of the `spare` columns a terminal is too narrow for, where the last column is wrapped already."""
+    widths = dict(zip(header, _widths([header, *rows]), strict=True))
+    widths[header[-1]] = min(widths[header[-1]], _LEAST_LAST)
+    found: list[str] = []
+    for name in spare if sys.stdout.isatty() else ():
+        if _total(list(widths.values())) > _room():
+            del widths[name]
+            found.append(name)
+    return found
+
+
+def without(columns: Collection[str], header: Row, rows: Sequence[Row]) -> tuple[Row, Sequence[Row]]:
+    """Return header and rows of a table without some of its columns."""
+    kept = [place for place, name in enumerate(header) if name not in columns]
+    first, *others = ([row[place] for place in kept] for row in (header, *rows))
+    return first, others
+
+
+def _room() -> int:
+    return shutil.get_terminal_size().columns
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:
