@@ -14,6 +14,7 @@ from topicfold.cli.output import Output
 from topicfold.cli.tables import table_lines
 
 HEADER = ("TOPIC", "N", "LABELS")
+TIME = "2026-11-25T13:26:03.877Z"
 
 
 class Terminal(io.StringIO):
@@ -49,6 +50,17 @@ def test_the_last_column_is_wrapped_at_its_commas(shown: Shown) -> None:
         "orders  1  key0=value0,key1=value1,key2=value2,key3=value3,",
         "           key4=value4,key5=value5",
     ]
+
+
+@pytest.mark.parametrize("width", range(60, 130, 7))
+@pytest.mark.parametrize("who", ["ann", "cn=ann.of.payments,ou=people,o=acme.example", TIME])
+@pytest.mark.parametrize(
+    "change", ["created", f"properties.until: {TIME} → {TIME}", f"{TIME}.{TIME}", f"a{TIME}{TIME}"]
+)
+def test_a_time_is_never_broken(shown: Shown, width: int, who: str, change: str) -> None:
+    lines = shown(width, ("VERSION", "WHEN", "WHO", "CHANGE"), [("1234", TIME, who, change)])
+    assert sum(line.count(TIME) for line in lines) == 1 + who.count(TIME) + change.count(TIME)
+    assert max(map(len, lines)) <= max(width, 100)
 
 
 @pytest.mark.parametrize("name", ["x" * 90, "persistent://public/default/orders", "\u7528" * 50, "a"], ids=len)

@@ -5,6 +5,7 @@ Where stdout is no terminal every row is one line, for `grep` and `awk`.
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
@@ -17,6 +18,7 @@ _LEAST_LAST = 30
 _LEAST = 12
 # A cell is parted behind one of the first of these rather than of the others, and there rather than anywhere.
 _BREAKS = (", ;", "=./")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z?")
 # What tables are made of beside letters of the alphabet; for all else rich knows, and costs much to import.
 _NARROW = frozenset("–→…")
 
@@ -24,11 +26,11 @@ _NARROW = frozenset("–→…")
 def table_lines(header: Row, rows: Sequence[Row]) -> list[str]:
     """Return the lines of a table, the header's first; on a terminal no wider than that, if it is not very narrow.
 
-    There the last column is wrapped, then the widest of the others are.
+    There the last column is wrapped, then the widest of the others are, nowhere within a time: it can be copied whole.
     """
     table = [header, *rows]
     widths = _widths(table)
-    return list(_lines(table, _fitted(widths, _room()) if sys.stdout.isatty() else widths))
+    return list(_lines(table, _fitted(widths, _leasts(table), _room()) if sys.stdout.isatty() else widths))
 
 
 def left_out(header: Row, rows: Sequence[Row], spare: Collection[str]) -> list[str]:
@@ -54,14 +56,21 @@ def _room() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _fitted(widths: list[int], room: int) -> list[int]:
+def _fitted(widths: list[int], leasts: list[int], room: int) -> list[int]:
     """Return the widths of columns so that a line fits into `room`, unless each is as narrow as one may be."""
     fitted = list(widths)
     fitted[-1] = min(fitted[-1], max(room - _total([*fitted[:-1], 0]), _LEAST_LAST))
-    while _total(fitted) > room and max(fitted[:-1], default=0) > _LEAST:
-        widest = fitted.index(max(fitted[:-1]))
-        fitted[widest] = max(fitted[widest] - (_total(fitted) - room), _second(fitted[:-1]), _LEAST)
+    while _total(fitted) > room and (wide := [n for n, width in enumerate(fitted[:-1]) if width > leasts[n]]):
+        widest = max(wide, key=fitted.__getitem__)
+        next_to = _second([fitted[n] for n in wide])
+        fitted[widest] = max(fitted[widest] - (_total(fitted) - room), next_to, leasts[widest])
     return fitted
+
+
+def _leasts(table: Sequence[Row]) -> list[int]:
+    """Return how narrow each column may be: a time in it is never broken."""
+    times = ((len(time) for cell in column for time in _TIME.findall(cell)) for column in zip(*table, strict=True))
+    return [max(_LEAST, *column, 0) for column in times]
 
 
 def _widths(table: Sequence[Row]) -> list[int]:
@@ -90,10 +99,21 @@ def _wrapped(cell: str, width: int) -> list[str]:
     while _width(cell) > width:
         end = _fitting(cell, width)
         ends = (max(cell.rfind(mark, 0, end) for mark in marks) + 1 for marks in _BREAKS)
-        end = next(filter(None, ends), end)
+        end = _outside_a_time(cell, next(filter(None, ends), end))
         pieces.append(cell[:end].rstrip())
         cell = cell[end:]
     return [*pieces, cell]
+
+
+def _outside_a_time(cell: str, end: int) -> int:
+    """Return `end`, or where a time begins that lies across it, if that is not at the beginning.
+
+    At the beginning it fits, so it was broken at a point of its own: then return where it ends.
+    """
+    for time in _TIME.finditer(cell):
+        if time.start() < end < time.end():
+            return time.start() or time.end()
+    return end
 
 
 def _fitting(cell: str, width: int) -> int:
