@@ -85,6 +85,18 @@ def test_a_warning_is_shown_with_what_to_do_and_all_is_well(run: Run, monkeypatc
     assert shown.err.endswith(" is well\n")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "age"), [(12.0, "12 s"), (300.0, "5 min"), (5_400.0, "1.5 h"), (180_000.0, "2.1 d")]
+)
+def test_the_age_of_a_snapshot_is_told_in_a_unit_that_fits(
+    run: Run, monkeypatch: pytest.MonkeyPatch, seconds: float, age: str
+) -> None:
+    snapshot = {"path": "/snapshot", "sequence": 7, "ageSeconds": seconds}
+    told = Client.diagnosis
+    monkeypatch.setattr(Client, "diagnosis", lambda self: {**told(self), "snapshot": snapshot})
+    assert f"the newest commit of the snapshot /snapshot is 7, {age} old\n" in run("doctor").err
+
+
 def test_a_server_that_does_not_answer_is_unreachable(bare_run: Run) -> None:
     assert bare_run("doctor", "--url", "http://127.0.0.1:1").code == 6
 

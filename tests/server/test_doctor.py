@@ -124,6 +124,17 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
 
 
+async def test_partitions_that_are_not_ready_for_the_same_reason_are_told_together(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = {2: 0.0, 5: 40.0}
+    monkeypatch.setattr(orders.node.engine.freshness, "age_seconds", lambda partition: ages.get(partition, 19.4))
+    assert [problem.partition(" -> ")[0] for problem in problems(await orders.get(DOCTOR))] == [
+        "each of partitions 0-1, 3-4, 6-7 may be 19 s old, more than 10 s",
+        "partition 5 may be 40 s old, more than 10 s",
+    ]
+
+
 async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again(orders: RestNode) -> None:
     await orders.node.engine.log.delete_before(PARTITION, 2)
     (warning,) = (await orders.get(DOCTOR))["warnings"]

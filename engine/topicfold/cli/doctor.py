@@ -10,6 +10,7 @@ import typer
 from topicfold.cli.command import command
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.session import Session
+from topicfold.cli.units import age_text
 
 _HEADER = ("PARTITION", "STATE", "POSITION", "DIGEST", "COMPARED", "WITH", "DIFFERENT", "UNDECODABLE")
 _SPARE = ("UNDECODABLE", "COMPARED", "DIGEST")
@@ -81,12 +82,12 @@ def _row(partition: Mapping[str, Any]) -> tuple[str, ...]:
 def _scrub_text(scrub: Mapping[str, Any] | None) -> str:
     if scrub is None:
         return "memory has not been looked through yet"
-    found = f"{scrub['found']} wrong" if scrub["found"] else "nothing wrong"
-    return f"memory was looked through at {scrub['at']}: {scrub['topics']} topics, {found}"
+    found = f"{scrub['found']:,} wrong" if scrub["found"] else "nothing wrong"
+    return f"memory was looked through at {scrub['at']}: {scrub['topics']:,} topics, {found}"
 
 
 def _snapshot_text(snapshot: Mapping[str, Any]) -> str:
     if snapshot["sequence"] is None:
         return f"the snapshot {snapshot['path']} holds no commit"
-    hours = snapshot["ageSeconds"] / 3600
-    return f"the newest commit of the snapshot {snapshot['path']} is {snapshot['sequence']}, {hours:.1f} h old"
+    age = age_text(snapshot["ageSeconds"])
+    return f"the newest commit of the snapshot {snapshot['path']} is {snapshot['sequence']}, {age} old"

@@ -13,9 +13,12 @@ from collections.abc import Mapping
 
 from topicfold.errors import InvalidRequest
 
-_DAY_SECONDS = 24 * 60 * 60
+_MINUTE_SECONDS = 60
+_HOUR_SECONDS = 60 * _MINUTE_SECONDS
+_DAY_SECONDS = 24 * _HOUR_SECONDS
 _SECONDS: Mapping[str, int] = {
-    "": 1, "s": 1, "m": 60, "h": 60 * 60, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS, "y": 365 * _DAY_SECONDS,
+    "": 1, "s": 1, "m": _MINUTE_SECONDS, "h": _HOUR_SECONDS,
+    "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS, "y": 365 * _DAY_SECONDS,
 }  # fmt: skip
 _BYTES: Mapping[str, int] = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _AMOUNT = re.compile(r"(\+?[0-9]{1,19})([A-Za-z]?)")
@@ -44,6 +47,21 @@ def read_bytes(text: str, option: str) -> int:
         InvalidRequest: `text` is none; the reason names `option`.
     """
     return _read(text, option, "size", _BYTES, "Write whole bytes, or a number with K, M, G or T: 4096, 10M.")
+
+
+def age_text(seconds: float) -> str:
+    """Return an age for people, in a unit in which it is one or more.
+
+    >>> age_text(0.4), age_text(90), age_text(9_000), age_text(200_000)
+    ('0 s', '2 min', '2.5 h', '2.3 d')
+    """
+    if seconds < _MINUTE_SECONDS:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR_SECONDS:
+        return f"{seconds / _MINUTE_SECONDS:.0f} min"
+    if seconds < _DAY_SECONDS:
+        return f"{seconds / _HOUR_SECONDS:.1f} h"
+    return f"{seconds / _DAY_SECONDS:.1f} d"
 
 
 def in_whole(amount: int, unit: int, text: str, option: str, unit_name: str) -> int:

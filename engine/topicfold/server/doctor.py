@@ -35,6 +35,8 @@ from topicfold.wire.diagnosis import (
 
 PROBLEM_FOR_MS = 24 * 3_600_000
 """A difference with a node from which nothing better was heard is a problem for a day."""
+_PARTITION = "{partition}"
+"""Stands for the name of a partition in a reason that others may have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,8 @@ class Doctor:
                 "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
             )
         yield from self._settings(is_advice=False)
+        yield from self._not_ready()
         for partition, state in engine.states.items():
-            fault = engine.reader.faults.get(partition)
-            if reason := reason_not_ready(self.node, partition):
-                yield _problem(reason, _after(fault))
             yield from self._differences(partition)
             yield from _undecodable(state)
         scrub = engine.scrubber.report
@@ -133,6 +133,17 @@ class Doctor:
             yield _problem(what, "restart this node: it folds everything anew")
         if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
+
+    def _not_ready(self) -> Iterator[DiagnosedProblem]:
+        """Yield why partitions are not ready, once for all that have the same reason."""
+        engine = self.node.engine
+        sharing: dict[tuple[str, str], list[int]] = {}
+        for partition in engine.states:
+            if reason := reason_not_ready(self.node, partition):
+                unnamed = reason.replace(f"partition {partition} ", f"{_PARTITION} ", 1)
+                sharing.setdefault((unnamed, _after(engine.reader.faults.get(partition))), []).append(partition)
+        for (unnamed, next_step), partitions in sharing.items():
+            yield _problem(unnamed.replace(_PARTITION, _named(partitions), 1), next_step)
 
     async def _trimmed(self) -> list[DiagnosedProblem]:
         """Return that this node could not start again, where the log lost its beginning and no snapshot is named."""
@@ -204,6 +215,22 @@ def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
             count = len(table.undecodable)
             what = f"{count} topic{'' if count == 1 else 's'} of {namespace} cannot be read, such as {name}"
             yield _problem(what, f"topicfold history {name} tells who wrote it; a newer node than this can read it")
+
+
+def _named(partitions: Sequence[int]) -> str:
+    """Return partitions in words, before what holds for one.
+
+    >>> _named([4]), _named([0, 1, 2, 5])
+    ('partition 4', 'each of partitions 0-2, 5')
+    """
+    runs: list[list[int]] = []
+    for partition in partitions:
+        if runs and runs[-1][-1] == partition - 1:
+            runs[-1].append(partition)
+        else:
+            runs.append([partition])
+    named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"partition {named}" if len(partitions) == 1 else f"each of partitions {named}"
 
 
 def _comparison(report: AgreementReport) -> DigestComparison | None:
