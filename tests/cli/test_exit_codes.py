@@ -356,6 +356,31 @@ def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: st
     assert (ran.code, ran.err) == (2, f"error: {option} : it must not be empty\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        ("topics create x --reason", "Option '--reason' requires an argument.", "topics create"),
+        ("serve --kafka", "Option '--kafka' requires an argument.", "serve"),
+        ("topics list --label a", "No such option: --label (Possible options: --custom-labels)", "topics list"),
+        ("topics list --sort x", "No such option: --sort", "topics list"),
+        ("topics list --json", "No such option: --json (Possible options: -o json)", "topics list"),
+        ("topics list --selectr x", "No such option: --selectr (Possible options: --selector)", "topics list"),
+        (
+            "topics set-custom-labels orders team=pay tier=gold",
+            "Invalid value for '--labels' / '-l': it is missing; write --labels team=pay --labels tier=gold",
+            "topics set-custom-labels",
+        ),
+        ("topics set-custom-labels orders", "Missing option '--labels' / '-l'.", "topics set-custom-labels"),
+        ("topics list a b", "Got unexpected extra argument(s) (b)", "topics list"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_command(
+    bare_run: Run, words: str, error: str, hint: str
+) -> None:
+    ran = bare_run(*words.split())
+    assert (ran.code, ran.err.splitlines()) == (2, [f"error: {error}", f"hint: topicfold {hint} --help"])
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_stream_that_was_closed_is_one_that_nobody_reads(monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
     monkeypatch.setattr(sys, stream, None)

@@ -31,6 +31,7 @@ from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step, said_here
 from topicfold.cli.output import Output
 from topicfold.cli.session import Session
+from topicfold.cli.usage import require_no_value_astray, say_more
 from topicfold.errors import BadSetting, TopicfoldError
 from topicfold.model.brokers import wrong_with_brokers
 
@@ -53,7 +54,13 @@ class _Command(TyperCommand):
         Raises:
             BadParameter: a place is the empty text, or that of a broker is a URL.
         """
-        texts, _, _ = self.make_parser(ctx).parse_args(list(args))
+        try:
+            texts, astray, _ = self.make_parser(ctx).parse_args(list(args))
+        except typer.TyperException as error:
+            say_more(error, ctx)
+            raise
+        if not ctx.resilient_parsing:
+            require_no_value_astray(ctx, texts, astray)
         for param in self.params:
             metavar = getattr(param, "metavar", None)
             given = texts.get(param.name, ()) if metavar in _PLACES else ()

@@ -147,7 +147,9 @@ def _usage(error: typer.TyperException) -> int:
 
 def _commands_that_take(error: typer.TyperException) -> str:
     """Return the end of a hint: which commands of the same group have the long option that this one has not."""
-    option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    # Only an option that there is not has `possibilities`; others lack a value.
+    option = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
+    context = getattr(error, "ctx", None)
     if not option.startswith("--") or context is None or context.parent is None:
         return ""
     siblings = getattr(context.parent.command, "commands", {}).items()

@@ -1,0 +1,53 @@
+"""What may have been meant by a command line that cannot be: said better than the parser does."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+_LIKENESS = 0.75
+_CALLED_ELSEWHERE: Mapping[str, str] = {"--json": "-o json", "--yaml": "-o yaml", "--format": "--output"}
+
+
+def say_more(error: typer.TyperException, ctx: typer.Context) -> None:
+    """Have an error of the parser know its command, whose help tells more, and offer what may be meant by an option."""
+    error.ctx = ctx  # type: ignore[attr-defined]  # the parser leaves it out where an option lacks its value
+    if hasattr(error, "possibilities"):
+        shown = [each for each in ctx.command.params if not getattr(each, "hidden", False)]
+        error.possibilities = _near(error.option_name, [name for each in shown for name in each.opts])  # type: ignore[attr-defined]
+
+
+def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:
+    """Return unless a value stands alone that belongs to an option which is required.
+
+    `given` are the names of what else is there.
+
+    Raises:
+        BadParameter: it does; says how it is written.
+    """
+    for param in ctx.command.params:
+        if astray and param.required and param.param_type_name == "option" and param.name not in given:
+            option, values = max(param.opts, key=len), astray if getattr(param, "multiple", False) else astray[:1]
+            written = " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
+            raise typer.BadParameter(f"it is missing; write {written}", ctx, param)  # type: ignore[arg-type]  # Typer's
+
+
+def _near(option: str, options: Sequence[str]) -> list[str]:
+    """Return what may be meant by an option that there is not: what holds it, or what is spelled nearly so.
+
+    >>> _near("--label", ["--custom-labels", "--label-selector", "--url"])
+    ['--custom-labels', '--label-selector']
+    >>> _near("--sort", ["--color", "--selector", "-ist"]), _near("--selectr", ["--selector"]), _near("--json", [])
+    ([], ['--selector'], ['-o json'])
+    """
+    if option in _CALLED_ELSEWHERE:
+        return [_CALLED_ELSEWHERE[option]]
+    if not option.startswith("--"):
+        return []
+    long = [each for each in options if each.startswith("--")]
+    holding = [each for each in long if option[2:] in each]
+    return holding or get_close_matches(option, long, cutoff=_LIKENESS)
