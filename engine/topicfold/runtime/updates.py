@@ -249,7 +249,8 @@ class Updates:
         self._remember_own(event_id, group.record if len(group.payload) <= REMEMBERED_BYTES else None)
         queue.sent(event_id, base, group.updates, self._loop.time())
         if target.kind == AggregateKind.TOPIC:
-            decode_indexed(group.schema, group.payload)
+            # After the log has sent it, while nothing else is to be done.
+            self._loop.call_soon(decode_indexed, group.schema, group.payload)
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
         """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
