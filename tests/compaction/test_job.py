@@ -396,7 +396,7 @@ def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, mo
     compactor: Any = Failing()
     running = jobs._Job(
         spark, settings_of(log_file=tmp_path / "log.db"), CompactOptions(tmp_path, once=True, slices=2), facts,
-        compactor, {}, print, print, Stop(lambda: None),
+        compactor, {}, Listener(commits=print), Stop(lambda: None),
     )  # fmt: skip
     with pytest.raises(Exception) as failed:
         running._take(spark, 0)

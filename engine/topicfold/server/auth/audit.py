@@ -28,14 +28,14 @@ FAILED = "failed"
 
 def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> None:
     """Write down a request that has ended with `failure`, or none, if it was to change something or was refused."""
-    route = scope.get("route")
+    route, client = scope.get("route"), scope.get("client")
     said: dict[str, Any] = {
         "actor": actor_of(scope),
         "method": scope["method"],
         "operation": "" if route is None else route.operation.id,
         "target": scope["raw_path"].decode("ascii", "backslashreplace"),
         "request_id": exchange.request_id,
-        "client": scope["client"][0] if scope["client"] else "",
+        "client": client[0] if client else "",
     }
     if isinstance(failure, (Forbidden, Unauthenticated)):
         _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
