@@ -363,6 +363,7 @@ def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: st
         ("serve --kafka", "Option '--kafka' requires an argument.", "serve"),
         ("topics list --label a", "No such option: --label (Possible options: --custom-labels)", "topics list"),
         ("topics list --sort x", "No such option: --sort", "topics list"),
+        ("topics list --e", "No such option: --e", "topics list"),
         ("topics list --json", "No such option: --json (Possible options: -o json)", "topics list"),
         ("topics list --selectr x", "No such option: --selectr (Possible options: --selector)", "topics list"),
         (

@@ -40,6 +40,16 @@ def test_what_is_read_and_compared_is_told_before_it_is_done(
     assert told == sorted(told)
 
 
+def test_a_files_name_is_shown_as_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "[red]a[/b].yaml"
+    (tmp_path / "[red]a[").mkdir()
+    (tmp_path / name).write_text("topics: [{name: orders}]")
+    terminal = looked_at(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    run("policies", "diff", "-f", name)
+    assert f"reading {name}" in terminal.getvalue()
+
+
 @pytest.mark.parametrize("option", ["--quiet", "--no-progress"])
 def test_where_no_progress_is_wanted_none_is_shown_on_a_terminal(
     run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, option: str

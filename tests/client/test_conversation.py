@@ -94,6 +94,12 @@ def test_what_waiting_does_not_heal_is_raised_at_once(code: str, status: int, er
     assert talk.pauses == []
 
 
+def test_a_server_that_answered_meanwhile_is_not_taken_to_speak_tls() -> None:
+    with pytest.raises(AnswerLost) as lost:
+        Talk(CHANGE, [CLOSED, NOT_READY, NOT_READY, NOT_READY]).finish()
+    assert "https" not in f"{lost.value.reason} {lost.value.hint} {lost.value.values.get('instead')}"
+
+
 @pytest.mark.parametrize("body", [None, {}, {"code": "no_route", "detail": "there is no route /x"}])
 @pytest.mark.parametrize(
     ("url", "hint"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -259,6 +262,23 @@ def test_policies_that_may_not_be_read_are_neither_left_out_nor_compared(tmp_pat
     with pytest.raises(Forbidden):
         list(steps(desired, {ORDERS: hidden}))
     assert list(steps([Desired(ORDERS, {"labels": {"tier": "gold"}})], {ORDERS: hidden})) == []
+
+
+def test_a_folder_that_cannot_be_read_is_refused_and_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    file_with(tmp_path, "topics: []")
+    scandir = os.scandir
+
+    def failing(path: str) -> Any:
+        if str(path).endswith("gone"):
+            raise OSError(errno.ESTALE, "Stale file handle", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    with pytest.raises(InvalidRequest, match="gone: cannot be read: Stale file handle"):
+        files_under(tmp_path)
 
 
 def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:

@@ -169,7 +169,12 @@ def test_an_older_copy_of_the_log_that_grows_while_the_job_runs_is_never_folded_
 
 
 @pytest.mark.parametrize(
-    "lost", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "no")]
+    "lost",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        Py4JError("An error occurred while calling o1.awaitTermination"),
+        ConnectionRefusedError(111, "no"),
+    ],
 )
 def test_where_the_jvm_was_killed_it_is_said_to_be_gone(
     tmp_path: Path, spark: dict[str, str], monkeypatch: pytest.MonkeyPatch, lost: Exception

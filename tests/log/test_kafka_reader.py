@@ -16,13 +16,13 @@ class Consumer:
     """Answers that each partition ends at 7, but for the first `silent` questions; keeps how long each may take."""
 
     def __init__(self, silent: int, code: int = KafkaError._TIMED_OUT) -> None:
-        self._silent = silent
+        self.silent = silent
         self._code = code
         self.waited: list[float] = []
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
-        if len(self.waited) <= self._silent:
+        if len(self.waited) <= self.silent:
             raise KafkaException(KafkaError(self._code))
         return [TopicPartition(each.topic, each.partition, 7) for each in wanted]
 
@@ -53,6 +53,25 @@ def test_a_connection_that_failed_is_waited_for(reader_of: Callable[[Consumer], 
     consumer = Consumer(silent=3, code=code)
     assert reader_of(consumer).end_offsets() == {0: 7, 1: 7}
     assert len(consumer.waited) == 4
+
+
+def test_a_page_waits_for_long_only_where_there_never_was_an_answer(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_reader, "_OFFSETS_SECONDS", 0.05)
+    monkeypatch.setattr(kafka_reader, "_PAGE_SECONDS", 0.5)
+    waits = []
+    for answers_first in (False, True):
+        consumer = Consumer(silent=0)
+        reader = reader_of(consumer)
+        if answers_first:
+            reader.end_offsets()
+        consumer.silent, before = 1_000, len(consumer.waited)
+        with pytest.raises(LogUnavailable):
+            reader.page(0, 0, 1)
+        waits.append(sum(timeout > 0.06 for timeout in consumer.waited[before + 1 :]))
+    assert waits[0] > 0
+    assert waits[1] == 0
 
 
 def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader]) -> None:

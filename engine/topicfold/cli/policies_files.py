@@ -161,8 +161,9 @@ def _compared(session: Session, files: Sequence[Path]) -> tuple[list[Desired], l
     """Return what files say, and what has to be done to the server's topics; shows meanwhile where it is."""
     from topicfold.client.applying import topics_of
     from topicfold.client.desired import steps
+    from topicfold.client.desired_files import STDIN
 
-    with activity(session.is_progress_shown) as begin, no_collection():
+    with activity(session.is_progress_shown and STDIN not in files) as begin, no_collection():
         begin(f"reading {', '.join(map(str, files))}")
         desired = _read(files)
         begin(f"asking the server for {counted(len(desired), 'topic')}")

@@ -42,8 +42,9 @@ def activity(is_shown: bool) -> Iterator[Callable[[str], None]]:
         return
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with _shown("", None, SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as update:
-        yield lambda doing: update(description=doing, refresh=True)
+    doing = TextColumn("{task.description}", markup=False)
+    with _shown("", None, SpinnerColumn(), doing, TimeElapsedColumn()) as update:
+        yield lambda begun: update(description=begun, refresh=True)
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def bar(job: str, total: int | None) -> Iterator[Update]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     counting = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with _shown(job, total, TextColumn("{task.description}"), *counting) as update:
+    with _shown(job, total, TextColumn("{task.description}", markup=False), *counting) as update:
         yield update
 
 

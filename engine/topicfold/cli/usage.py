@@ -10,6 +10,8 @@ from typing import Any
 import typer
 
 _LIKENESS = 0.75
+_LEAST_HELD = 5
+"""Characters of what is taken for a part of an option: shorter ones are in many."""
 _CALLED_ELSEWHERE: Mapping[str, str] = {"--json": "-o json", "--yaml": "-o yaml", "--format": "--output"}
 
 
@@ -49,5 +51,5 @@ def _near(option: str, options: Sequence[str]) -> list[str]:
     if not option.startswith("--"):
         return []
     long = [each for each in options if each.startswith("--")]
-    holding = [each for each in long if option[2:] in each]
+    holding = [each for each in long if len(option) >= _LEAST_HELD and option[2:] in each]
     return holding or get_close_matches(option, long, cutoff=_LIKENESS)

@@ -81,6 +81,7 @@ def conversation(
     """
     deadline = clock() + timeout_seconds
     unknown: OutcomeUnknown | None = None
+    lost: NoAnswer | None = None
     sent = _headers(call, position)
     for number in count(1):
         match (yield Attempt(sent, max(deadline - clock(), 0.001))):
@@ -91,6 +92,7 @@ def conversation(
                     return answer
             case NoAnswer() as silence:
                 error, wait_seconds = _silence(call, server, silence), 0.0
+                lost = silence if isinstance(error, OutcomeUnknown) else lost
             case None:
                 raise TypeError("an Attempt is answered with what came of it")
         if isinstance(error, OutcomeUnknown) and (unknown is None or error.values.get("operation")):
@@ -99,6 +101,9 @@ def conversation(
             raise error
         pause = max(rule.delay_seconds(number), wait_seconds)
         if number == rule.max_attempts or clock() + pause >= deadline:
+            if lost is not None and unknown is not None and not unknown.values.get("operation"):
+                # Told by what is known of the server now: it may have answered since.
+                raise _silence(call, server, lost)
             raise unknown or error
         yield Pause(pause)
     raise AssertionError("the loop has no end of its own")

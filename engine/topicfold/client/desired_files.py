@@ -22,7 +22,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -51,11 +51,12 @@ def files_under(path: Path) -> list[Path]:
     What is hidden below it is passed over, folders too: `.git`, `.venv`.
 
     Raises:
-        InvalidRequest: it does not exist, or there are none.
+        InvalidRequest: it does not exist, there are none, or a folder under it cannot be read.
     """
     if path == STDIN or path.is_file():
         return [path]
-    found = sorted(each for each in _not_hidden(path) if each.suffix in SUFFIXES and each.is_file())
+    there = _not_hidden(path) if path.is_dir() else ()
+    found = sorted(each for each in there if each.suffix in SUFFIXES and each.is_file())
     if not found:
         raise InvalidRequest(f"{path}: no such file, or no {', '.join(SUFFIXES)} under it")
     return found
@@ -108,9 +109,18 @@ def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _not_hidden(root: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in os.walk(root, onerror=_give_up):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(folder, name) for name in files if not name.startswith("."))
+
+
+def _give_up(error: OSError) -> NoReturn:
+    """Refuse to go on without a folder: topics that it names would be taken for unwanted.
+
+    Raises:
+        InvalidRequest: in any case.
+    """
+    raise InvalidRequest(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
 def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:

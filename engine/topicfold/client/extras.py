@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from importlib.util import find_spec
 
@@ -15,8 +16,10 @@ def import_failure(error: ImportError, what: str, *extras: str) -> ExtraMissing 
     the user's that goes by the name of a package.
     """
     top = (error.name or "").partition(".")[0]
-    found = find_spec(top) if top else None
-    if isinstance(error, ModuleNotFoundError) and top and found is None:
+    there = sys.modules.get(top)
+    found = find_spec(top) if top and there is None else None
+    if isinstance(error, ModuleNotFoundError) and top and there is None and found is None:
         return ExtraMissing(what, *extras)
     raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
-    return ExtraBroken(what, error, error.path or (found and found.origin) or raised_in)
+    origin = getattr(there, "__file__", None) or (found and found.origin)
+    return ExtraBroken(what, error, error.path or origin or raised_in)

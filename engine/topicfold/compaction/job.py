@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -103,8 +103,9 @@ class _BatchFailed(Exception):
 def compact(settings: Settings, options: CompactOptions, listener: Listener) -> Commit | None:
     """Bring the snapshot up to the log's end and, but for `once`, keep it there until SIGTERM or SIGINT.
 
-    Returns the newest commit, whoever made it; None where there is none. Spark is started only where there is more to
-    fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is sent again.
+    Returns the newest commit, whoever made it; None where there is none. With `once` Spark is started only where there
+    is more to fold. A signal ends the job as soon as Spark has started, between two batches, or at once where it is
+    sent again.
 
     Raises:
         BadSetting: there is no such log, or no snapshot can be where it is to be.
@@ -144,7 +145,9 @@ def _naming_lost_jvm() -> Iterator[None]:
     """
     try:
         yield
-    except (Py4JNetworkError, ConnectionError) as error:
+    except (Py4JError, ConnectionError) as error:
+        if isinstance(error, Py4JJavaError):
+            raise
         raise LogUnavailable(
             "the stream ended: Spark's JVM is gone",
             hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "

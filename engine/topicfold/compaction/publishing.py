@@ -89,7 +89,8 @@ def restore_lost(root: Path, newest: Commit) -> None:
     for table in GROWING_TABLES:
         known = _transaction(root / table)
         for each in reversed(_back_to(root, newest, known)):
-            if all((root / file.path).exists() for file in each.added if file.table == table):
+            added = [root / file.path for file in each.added if file.table == table]
+            if added and all(path.exists() for path in added):
                 _bring(root, table, each)
 
 

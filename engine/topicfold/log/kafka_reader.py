@@ -121,6 +121,9 @@ class KafkaReader:
 
     def _offsets(self, partitions: Sequence[int], place: int, deadline: float) -> dict[int, int]:
         timeout = self._first_seconds
+        if timeout == _OFFSETS_SECONDS:
+            # Only a client that never had an answer may still be connecting.
+            deadline = min(deadline, time.monotonic() + _OFFSETS_SECONDS)
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:

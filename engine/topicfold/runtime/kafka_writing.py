@@ -310,7 +310,7 @@ class KafkaWriting(Writing):
         errors = [error for error in ends if error is not None]
         if not errors:
             return
-        error = errors[0]
+        error = next((each for each in errors if not isinstance(each, TopicfoldError)), errors[0])
         ended = sum(record_of(self._engine, each) is None for each in names)
         if not isinstance(error, TopicfoldError):
             raise error
