@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def no_collection() -> Iterator[None]:
     """Keep Python from looking for cycles among millions of new objects, now and later: none of them is in one.
 
-    Source: of 60,000 topics in a file, read in 32 s of which 21 went into looking.
+    Measured: 60,000 topics in a file were read in 32 s, of which 21 went into looking.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -60,9 +60,9 @@ def watch(
 
     It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. On stderr it
     says that no server answers and that one does again, and where nothing happens for ten seconds it warns if the
-    server cannot reach its log. -o json prints an object a
-    line, each with a cursor, which is empty for the topics that match at the beginning. DELETED says that a topic
-    matches no longer, be it gone or labelled otherwise, and shows the labels with which it matched.
+    server cannot reach its log. -o json prints an object a line, each with a cursor, which is empty for the topics that
+    match at the beginning. DELETED says that a topic matches no longer, be it gone or labelled otherwise, and shows the
+    labels with which it matched.
 
     \b
     Examples:

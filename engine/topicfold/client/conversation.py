@@ -80,33 +80,35 @@ def conversation(
         TopicfoldError: the server's refusal, or the last failure when attempts or time are spent.
     """
     deadline = clock() + timeout_seconds
-    unknown: OutcomeUnknown | None = None
-    lost: NoAnswer | None = None
+    undecided: Answer | NoAnswer | None = None
     sent = _headers(call, position)
     for number in count(1):
-        match (yield Attempt(sent, max(deadline - clock(), 0.001))):
-            case Answer() as answer:
+        outcome = yield Attempt(sent, max(deadline - clock(), 0.001))
+        match outcome:
+            case Answer():
                 server.has_answered = True
-                error, wait_seconds = _refusal(call, server, answer), retry_after_seconds(answer)
+                error, wait_seconds = _refusal(call, server, outcome), retry_after_seconds(outcome)
                 if error is None:
-                    return answer
-            case NoAnswer() as silence:
-                error, wait_seconds = _silence(call, server, silence), 0.0
-                lost = silence if isinstance(error, OutcomeUnknown) else lost
+                    return outcome
+            case NoAnswer():
+                error, wait_seconds = _silence(call, server, outcome), 0.0
             case None:
                 raise TypeError("an Attempt is answered with what came of it")
-        if isinstance(error, OutcomeUnknown) and (unknown is None or error.values.get("operation")):
-            unknown = error
+        if isinstance(error, OutcomeUnknown) and (undecided is None or error.values.get("operation")):
+            undecided = outcome
         if not _may_pass(error):
             raise error
         pause = max(rule.delay_seconds(number), wait_seconds)
         if number == rule.max_attempts or clock() + pause >= deadline:
-            if lost is not None and unknown is not None and not unknown.values.get("operation"):
-                # Told by what is known of the server now: it may have answered since.
-                raise _silence(call, server, lost)
-            raise unknown or error
+            # Made anew, by what is known of the server now: it may have answered since.
+            raise (undecided and _failure(call, server, undecided)) or error
         yield Pause(pause)
     raise AssertionError("the loop has no end of its own")
+
+
+def _failure(call: Call[Any], server: Server, outcome: Answer | NoAnswer) -> TopicfoldError | None:
+    """Return the error that an outcome is, or None if it is none."""
+    return _refusal(call, server, outcome) if isinstance(outcome, Answer) else _silence(call, server, outcome)
 
 
 def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError | None:

@@ -7,8 +7,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
-from topicfold.log.port import LogIdentity
+from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -155,6 +155,15 @@ def _naming_lost_jvm() -> Iterator[None]:
         ) from error
 
 
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Log]:
+    log = await open_log(settings)
+    try:
+        yield log
+    finally:
+        await log.close()
+
+
 async def log_facts(settings: Settings) -> LogFacts:
     """Return who the log is, and where it begins and ends.
 
@@ -163,12 +172,9 @@ async def log_facts(settings: Settings) -> LogFacts:
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
     await require_log(settings)
-    log = await open_log(settings)
-    try:
+    async with _opened(settings) as log:
         identity = await recognise_identity(log)
         start, end = await log.start_offsets(), await log.end_offsets()
-    finally:
-        await log.close()
     numbers = range(identity.partitions)
     return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
 
@@ -227,11 +233,8 @@ def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base:
 
 
 async def _require_same_records(settings: Settings, events: Events) -> None:
-    log = await open_log(settings)
-    try:
+    async with _opened(settings) as log:
         await require_same_records(log, events)
-    finally:
-        await log.close()
 
 
 class _Job:
@@ -345,13 +348,10 @@ class _Job:
     async def _identity_now(self) -> LogIdentity:
         """Return which log there is now; where it is the one that the job began with, it has what was folded of it."""
         await require_log(self._settings)
-        log = await open_log(self._settings)
-        try:
+        async with _opened(self._settings) as log:
             identity = await recognise_identity(log)
             if identity == self._facts.identity:
                 await require_same_records(log, self._events)
-        finally:
-            await log.close()
         return identity
 
     def _translated(self, error: Exception) -> TopicfoldError:

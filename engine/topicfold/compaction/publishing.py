@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,15 +63,7 @@ def publish(root: Path, newest: Commit) -> None:
     Raises:
         SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read.
     """
-    published = published_sequence(root)
-    waiting = []
-    commit = newest
-    while commit.sequence > published:
-        waiting.append(commit)
-        if commit.after <= published:
-            break
-        commit = read_commit(root, commit.after)
-    for each in reversed(waiting):
+    for each in reversed([*_back_to(root, newest, published_sequence(root))]):
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
             _sync_entry(root / table, versions[table])
@@ -87,24 +79,28 @@ def restore_lost(root: Path, newest: Commit) -> None:
         SnapshotDamaged: a Delta log, or a file that is to be written anew cannot be read.
     """
     for table in GROWING_TABLES:
-        known = _transaction(root / table)
-        for each in reversed(_back_to(root, newest, known)):
+        readable: list[Commit] = []
+        with suppress(SnapshotDamaged):
+            for each in _back_to(root, newest, _transaction(root / table)):
+                readable.append(each)
+        for each in reversed(readable):
             added = [root / file.path for file in each.added if file.table == table]
             if added and all(path.exists() for path in added):
                 _bring(root, table, each)
 
 
-def _back_to(root: Path, newest: Commit, sequence: int) -> list[Commit]:
-    """Return the commits behind that number, the newest first, as far as they can be read."""
-    found = []
+def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
+    """Yield the commits behind that number, the newest first.
+
+    Raises:
+        SnapshotDamaged: the next one cannot be read.
+    """
     commit = newest
     while commit.sequence > sequence:
-        found.append(commit)
-        try:
-            commit = read_commit(root, commit.after)
-        except SnapshotDamaged:
-            break
-    return found
+        yield commit
+        if commit.after <= sequence:
+            return
+        commit = read_commit(root, commit.after)
 
 
 def published_sequence(root: Path) -> int:

@@ -45,7 +45,7 @@ class KafkaReader:
         self._consumer = Consumer({**settings, "fetch.wait.max.ms": _FETCH_WAIT_MS})
         self._topic = topic
         self._partitions = partitions
-        self._first_seconds = _FIRST_SECONDS
+        self._has_answer = False
 
     def start_offsets(self) -> dict[int, int]:
         """Return per partition the first offset that still exists.
@@ -120,10 +120,11 @@ class KafkaReader:
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
     def _offsets(self, partitions: Sequence[int], place: int, deadline: float) -> dict[int, int]:
-        timeout = self._first_seconds
-        if timeout == _OFFSETS_SECONDS:
-            # Only a client that never had an answer may still be connecting.
-            deadline = min(deadline, time.monotonic() + _OFFSETS_SECONDS)
+        timeout = _FIRST_SECONDS
+        if self._has_answer:
+            # Only a client that never had one may still be connecting.
+            timeout = _OFFSETS_SECONDS
+            deadline = min(deadline, time.monotonic() + timeout)
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:
@@ -132,7 +133,7 @@ class KafkaReader:
             except KafkaException as exception:
                 errors = [error_in(exception)]
             if not errors:
-                self._first_seconds = _OFFSETS_SECONDS
+                self._has_answer = True
                 return {answer.partition: answer.offset for answer in answers}
             timeout = deadline - time.monotonic()
             if timeout <= 0 or not (is_passing(errors[0]) or errors[0].code() in _NOT_CONNECTED):

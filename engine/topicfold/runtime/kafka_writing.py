@@ -312,9 +312,8 @@ class KafkaWriting(Writing):
             return
         error = next((each for each in errors if not isinstance(each, TopicfoldError)), errors[0])
         ended = sum(record_of(self._engine, each) is None for each in names)
-        if not isinstance(error, TopicfoldError):
-            raise error
-        if not ended and not any(isinstance(each, OutcomeUnknown) for each in errors):
+        is_half_done = ended or any(isinstance(each, OutcomeUnknown) for each in errors)
+        if not is_half_done or not isinstance(error, TopicfoldError):
             raise error
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
