@@ -21,7 +21,7 @@ from topicfold.runtime.window import Window
 from topicfold.server.auth.viewer import Viewer
 from topicfold.state.change import TopicDelta
 
-TRIES = 24
+TRIES = 60
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
 

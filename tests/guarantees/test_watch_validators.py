@@ -70,7 +70,7 @@ def history(*streams: Stream) -> History:
 
 def stream(*frames: Frame, since: int | None = None, node_at: int = 4, **members: Any) -> Stream:
     """Return one connection."""
-    return Stream(None if since is None else {0: since}, {0: node_at}, list(frames), **members)
+    return Stream(None if since is None else {0: since}, {0: node_at}, frames=list(frames), **members)
 
 
 FIRST = stream(ITEM, INITIAL, MODIFIED)

@@ -120,11 +120,20 @@ class WatchClient:
             stream.ended_politely = not pipe.is_cut
         except TopicfoldError as error:
             pipe.write(watcher.subject.encoding.error(error, ""))
+        finally:
+            stream.node_left_at = watches.now(frozenset(range(self.partitions)))
 
     async def follow(self, nodes: Sequence[Node], is_done: asyncio.Event) -> None:
         """Watch one of `nodes` after another, each from where the one before ended, until it is done."""
         while not is_done.is_set() and (open_nodes := [each for each in nodes if not each.engine.watches.is_closed]):
             await self.stream(self.random.choice(open_nodes), self.last())
+            if self.pipe is not None and self.pipe.is_cut and self.random.random() < 0.6:
+                await self._stay_away()
+
+    async def _stay_away(self) -> None:
+        """Let much change meanwhile, as the rights that it had."""
+        for _ in range(self.random.randrange(400)):
+            await asyncio.sleep(0)
 
     def last(self) -> Mapping[int, int] | None:
         """Return the positions of the last cursor that came; None for none, or for a RESET since."""

@@ -95,12 +95,14 @@ class Frame:
 class Stream:
     """One connection: from where it was to go on, where its node was then, and what came.
 
-    `refused` is the status of an answer that is no stream, 0 for a stream. `most_held` are the most bytes that were
-    kept for its client, where that can be known, `may_hold` how many may be.
+    `node_left_at` is where its node was in the end, None where that is not known. `refused` is the status of an answer
+    that is no stream, 0 for a stream. `most_held` are the most bytes that were kept for its client, where that can be
+    known, `may_hold` how many may be.
     """
 
     since: Positions | None
     node_at: Positions
+    node_left_at: Positions | None = None
     frames: list[Frame] = field(default_factory=list)
     refused: int = 0
     is_unreadable: bool = False

@@ -282,13 +282,16 @@ def _has_hidden(history: History, log: WatchedLog, start: Positions, end: Positi
 
 
 def _was_hidden_for_good(history: History, log: WatchedLog, stream: Stream, step: Step) -> bool:
-    """Return whether a topic had become one that may not be seen when the stream began, and never was another."""
+    """Return whether a topic had become one that may not be seen when the stream began, and was no other meanwhile."""
     partition = history.partition_of[step.namespace]
+    end = (stream.node_left_at or log.ends)[partition]
     if stream.since is None or step.offset >= stream.node_at[partition]:
         return False
-    all_of_it = [step, *_later(log, partition, step)]
+    ends = (each for each in log.steps[partition] if isinstance(each, End) and each.namespace == step.namespace)
+    later = sorted((*_later(log, partition, step), *ends), key=lambda each: each.offset)
+    all_of_it = [step, *(each for each in later if step.offset < each.offset < end)]
     known = [each for each in all_of_it if each.offset < stream.node_at[partition]]
-    rows = [each.after for each in all_of_it[len(known) - 1 :]]
+    rows = [each.after if isinstance(each, Step) else None for each in all_of_it[len(known) - 1 :]]
     return all(row is not None and not history.asked.may_see(step.namespace, row) for row in rows)
 
 

@@ -36,7 +36,7 @@ async def change(node: Node, random: Random) -> None:
     name = parse_topic(f"{random.choice(NAMESPACES)}/{random.choice(TOPICS)}")
     asked, writing = node.asked(), node.writing
     try:
-        match random.choices(range(9), (15, 5, 60, 8, 0.3, 3, 6, 3, 2))[0]:
+        match random.choices(range(9), (15, 5, 40, 8, 0.3, 3, 20, 15, 2))[0]:
             case 0:
                 await writing.create_topic(name, TopicRecord(), asked)
             case 1:
