@@ -168,6 +168,19 @@ def test_an_older_copy_of_the_log_that_grows_while_the_job_runs_is_never_folded_
     assert sequences(root) == [1]
 
 
+def test_a_log_that_becomes_shorter_while_the_job_waits_for_more_is_refused(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log, copy = settings_of(log_file=tmp_path / "log.db"), settings_of(log_file=tmp_path / "copy.db")
+    values = random_values(4, 60)
+    append(log, values)
+    append(copy, values[:10])
+    options = CompactOptions(tmp_path / "snapshot", once=False, every_seconds=0.1, slices=2, spark=spark)
+    with pytest.raises(WrongLog, match=r"partition 1 of the log ends at offset 11, the snapshot at 61"):
+        compact(log, options, Listener(lambda done, facts: copy.log_file.replace(log.log_file) and None))
+    assert sequences(tmp_path / "snapshot") == [1]
+
+
 @pytest.mark.parametrize(
     "lost",
     [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compaction.logs import append, random_values, settings_of
 from topicfold.compaction.sqlite_source import Range, SqliteReader
 from topicfold.errors import LogUnavailable
 
@@ -17,3 +18,11 @@ def test_a_log_that_was_moved_away_is_said_to_be_gone_and_none_is_made_in_its_pl
     with pytest.raises(LogUnavailable, match=r"there is no log .*/log\.db any more"):
         next(reader.read(Range(0, 0, 1)))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_log_that_became_shorter_than_what_was_read_of_it_is_said_to_be(tmp_path: Path) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(4, 5))
+    reader = SqliteReader(str(log.log_file), [0, 9], 10, None)
+    with pytest.raises(LogUnavailable, match="partition 1 of the log ends at offset 6, and was read up to 9"):
+        reader.latestOffset()

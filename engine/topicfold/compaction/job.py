@@ -29,7 +29,7 @@ from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.identity import recognise_identity
-from topicfold.log.port import Log, LogIdentity
+from topicfold.log.port import Log
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -173,8 +173,12 @@ async def log_facts(settings: Settings) -> LogFacts:
     """
     await require_log(settings)
     async with _opened(settings) as log:
-        identity = await recognise_identity(log)
-        start, end = await log.start_offsets(), await log.end_offsets()
+        return await _facts_of(log)
+
+
+async def _facts_of(log: Log) -> LogFacts:
+    identity = await recognise_identity(log)
+    start, end = await log.start_offsets(), await log.end_offsets()
     numbers = range(identity.partitions)
     return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
 
@@ -201,18 +205,23 @@ def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
         WrongLog: it ends before them.
         WrongSnapshot: it begins behind them.
     """
-    for partition, (position, start, end) in enumerate(zip(positions, facts.start, facts.end, strict=True)):
-        if end < position:
-            raise WrongLog(
-                f"partition {partition} of the log ends at offset {end}, the snapshot at {position}: "
-                "the log has lost records",
-                hint="Restore the log. To go on from what it still has, name a new directory for the snapshot.",
-            )
+    _require_end(facts, positions)
+    for partition, (position, start) in enumerate(zip(positions, facts.start, strict=True)):
         if start > position:
             raise WrongSnapshot(
                 f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
                 "what lay between was trimmed",
                 hint="Restore the newest snapshot; without one this log cannot be folded any more.",
+            )
+
+
+def _require_end(facts: LogFacts, positions: tuple[int, ...]) -> None:
+    for partition, (position, end) in enumerate(zip(positions, facts.end, strict=True)):
+        if end < position:
+            raise WrongLog(
+                f"partition {partition} of the log ends at offset {end}, the snapshot at {position}: "
+                "the log has lost records",
+                hint="Restore the log. To go on from what it still has, name a new directory for the snapshot.",
             )
 
 
@@ -285,6 +294,8 @@ class _Job:
                 query.awaitTermination()
         except StreamingQueryException as error:
             if self._error is None:
+                with suppress(LogUnavailable, ClusterUnavailable):
+                    asyncio.run(self._look_at_log())
                 ended = self._translated(error)
                 if isinstance(ended, LogUnavailable) and _is_of_checkpoint(ended.reason, root):
                     raise unwritable(root, ended.reason, "checkpoint") from error
@@ -323,36 +334,33 @@ class _Job:
 
         Raises:
             BadSetting: there is none any more.
-            WrongLog: it is another one.
+            WrongLog: it is another one, or ends before what was folded of it.
             LogGap: it is an older copy that grew since.
             LogUnavailable, ClusterUnavailable: it does not answer for as long as Spark waits for it, or until a stop.
 
         Cost: reads up to the first copy of the header; of a log that was trimmed some 100,000 records at most.
         """
-        identity, until = self._facts.identity, time.monotonic() + _AWAY_SECONDS
+        until = time.monotonic() + _AWAY_SECONDS
         while True:
             try:
-                found = asyncio.run(self._identity_now())
-                break
+                return asyncio.run(self._look_at_log())
             except (LogUnavailable, ClusterUnavailable):
                 if self._stop.is_said or time.monotonic() > until:
                     raise
                 time.sleep(_PAUSE_SECONDS)
-        if found != identity:
-            raise WrongLog(
-                f"the log is another log now, {found.incarnation.hex()}: it was {identity.incarnation.hex()} "
-                "when this job began",
-                hint="Restore the log. To compact the other one, name another directory for its snapshot.",
-            )
 
-    async def _identity_now(self) -> LogIdentity:
-        """Return which log there is now; where it is the one that the job began with, it has what was folded of it."""
+    async def _look_at_log(self) -> None:
         await require_log(self._settings)
         async with _opened(self._settings) as log:
-            identity = await recognise_identity(log)
-            if identity == self._facts.identity:
-                await require_same_records(log, self._events)
-        return identity
+            facts = await _facts_of(log)
+            if facts.identity != self._facts.identity:
+                raise WrongLog(
+                    f"the log is another log now, {facts.identity.incarnation.hex()}: it was "
+                    f"{self._facts.identity.incarnation.hex()} when this job began",
+                    hint="Restore the log. To compact the other one, name another directory for its snapshot.",
+                )
+            _require_end(facts, self._compactor.base.start)
+            await require_same_records(log, self._events)
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""

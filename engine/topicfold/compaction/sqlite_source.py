@@ -74,12 +74,17 @@ class SqliteReader(DataSourceStreamReader):
         """Return where the next batch ends.
 
         Raises:
-            LogUnavailable: the file is gone.
+            LogUnavailable: the file is gone, or ends before what was read of it.
         """
         ends = self._end or [bound.end for bound in self._open().bounds()]
         left = self._rows
         for partition, end in enumerate(ends):
-            step = min(max(end - self._said[partition], 0), left)
+            said = self._said[partition]
+            if end < said:
+                raise LogUnavailable(
+                    f"partition {partition} of the log ends at offset {end}, and was read up to {said}"
+                )
+            step = min(end - said, left)
             self._said[partition] += step
             left -= step
         return _offsets(self._said)
