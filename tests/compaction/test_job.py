@@ -29,12 +29,13 @@ from tests.compaction.logs import PARTITION, append, random_values, replayed, se
 from tests.compaction.test_failures import rows
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction import job as jobs
+from topicfold.compaction import log_facts
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.comparison import Difference
 from topicfold.compaction.job import _REFUSED, CompactOptions, Listener, compact
-from topicfold.compaction.sources import LogFacts
+from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
-from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog, WrongSnapshot
+from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.log.identity import recognise_identity
@@ -216,7 +217,7 @@ def test_a_log_that_is_away_for_a_moment_behind_a_batch_is_waited_for(
             raise LogUnavailable("no answer")
         return await recognise_identity(log)
 
-    monkeypatch.setattr(jobs, "recognise_identity", recognise)
+    monkeypatch.setattr(log_facts, "recognise_identity", recognise)
     monkeypatch.setattr(jobs, "_PAUSE_SECONDS", 0.0)
     job(log, tmp_path / "snapshot", spark)
     assert sequences(tmp_path / "snapshot") == [1]
@@ -283,26 +284,6 @@ def test_a_level_beyond_this_version_stops_the_job_and_keeps_what_lies_below(
     assert read_commit(tmp_path / "snapshot", 1).to[PARTITION] == 21
     with pytest.raises(LevelUnsupported, match="offset 21"):
         job(log, tmp_path / "snapshot", spark, batch_rows=1000)
-
-
-def test_a_log_that_lost_records_or_was_trimmed_beyond_the_snapshot_is_refused(
-    tmp_path: Path, spark: dict[str, str]
-) -> None:
-    from dataclasses import replace
-
-    from topicfold.compaction.job import require_beginning, require_overlap
-    from topicfold.compaction.sources import LogFacts
-    from topicfold.log.port import LogIdentity
-
-    facts = LogFacts(LogIdentity(b"L" * 16, 2, "sha256-be32"), (0, 10), (5, 50))
-    require_overlap(facts, (5, 10))
-    with pytest.raises(WrongLog, match="partition 0 of the log ends at offset 5, the snapshot at 6"):
-        require_overlap(facts, (6, 10))
-    with pytest.raises(WrongSnapshot, match="partition 1 of the log begins at offset 10, the snapshot ends at 9"):
-        require_overlap(replace(facts), (5, 9))
-    require_beginning(replace(facts, start=(0, 0)), tmp_path)
-    with pytest.raises(WrongSnapshot, match="holds no commit, and partition 1 of the log begins at offset 10"):
-        require_beginning(facts, tmp_path)
 
 
 @pytest.mark.kafka

@@ -12,7 +12,7 @@ import pytest
 from tests.compaction.logs import append, random_values, replayed, settings_of
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.job import CompactOptions, Listener, compact
-from topicfold.compaction.sources import LogFacts
+from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.trim import Plan, trim
 from topicfold.errors import TrimRefused
 from topicfold.settings import Settings

@@ -23,7 +23,7 @@ from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
     from topicfold.compaction.compactor import Done
-    from topicfold.compaction.sources import LogFacts
+    from topicfold.compaction.log_facts import LogFacts
     from topicfold.snapshot.commits import Commit
 
 MAX_EVERY_SECONDS = 86_400.0

@@ -7,8 +7,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,21 +20,28 @@ from pyspark.sql import DataFrame, SparkSession
 from topicfold.compaction.batch import Base
 from topicfold.compaction.checkpoint import own_checkpoint
 from topicfold.compaction.compactor import Compactor, Done
+from topicfold.compaction.log_facts import (
+    LogFacts,
+    facts_of,
+    log_facts,
+    opened_log,
+    require_beginning,
+    require_end,
+    require_overlap,
+)
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
-from topicfold.compaction.sources import LogFacts, stream_of
+from topicfold.compaction.sources import stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
 from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
-from topicfold.log.identity import recognise_identity
-from topicfold.log.port import Log
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
 from topicfold.snapshot.unwritable import naming_unwritable, unwritable
-from topicfold.starting import open_log, require_log
+from topicfold.starting import require_log
 
 CHECKPOINT = "checkpoint"
 
@@ -155,76 +162,6 @@ def _naming_lost_jvm() -> Iterator[None]:
         ) from error
 
 
-@asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Log]:
-    log = await open_log(settings)
-    try:
-        yield log
-    finally:
-        await log.close()
-
-
-async def log_facts(settings: Settings) -> LogFacts:
-    """Return who the log is, and where it begins and ends.
-
-    Raises:
-        BadSetting, WrongLog: there is no such log.
-        LogUnavailable, ClusterUnavailable: it does not answer.
-    """
-    await require_log(settings)
-    async with _opened(settings) as log:
-        return await _facts_of(log)
-
-
-async def _facts_of(log: Log) -> LogFacts:
-    identity = await recognise_identity(log)
-    start, end = await log.start_offsets(), await log.end_offsets()
-    numbers = range(identity.partitions)
-    return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
-
-
-def require_beginning(facts: LogFacts, root: Path) -> None:
-    """Return if the log has its beginning, for there is no commit at `root` to go on from.
-
-    Raises:
-        WrongSnapshot: it begins later.
-    """
-    for partition, start in enumerate(facts.start):
-        if start:
-            raise WrongSnapshot(
-                f"{root} holds no commit, and partition {partition} of the log begins at offset {start}: "
-                "what lay before was trimmed",
-                hint="Name the directory with this log's snapshot.",
-            )
-
-
-def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
-    """Return if the log holds all that lies behind `positions`.
-
-    Raises:
-        WrongLog: it ends before them.
-        WrongSnapshot: it begins behind them.
-    """
-    _require_end(facts, positions)
-    for partition, (position, start) in enumerate(zip(positions, facts.start, strict=True)):
-        if start > position:
-            raise WrongSnapshot(
-                f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
-                "what lay between was trimmed",
-                hint="Restore the newest snapshot; without one this log cannot be folded any more.",
-            )
-
-
-def _require_end(facts: LogFacts, positions: tuple[int, ...]) -> None:
-    for partition, (position, end) in enumerate(zip(positions, facts.end, strict=True)):
-        if end < position:
-            raise WrongLog(
-                f"partition {partition} of the log ends at offset {end}, the snapshot at {position}: "
-                "the log has lost records",
-                hint="Restore the log. To go on from what it still has, name a new directory for the snapshot.",
-            )
-
-
 def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> Events:
     """Return the last events that `base` is made of, if the log goes on from them.
 
@@ -242,7 +179,7 @@ def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base:
 
 
 async def _require_same_records(settings: Settings, events: Events) -> None:
-    async with _opened(settings) as log:
+    async with opened_log(settings) as log:
         await require_same_records(log, events)
 
 
@@ -351,15 +288,15 @@ class _Job:
 
     async def _look_at_log(self) -> None:
         await require_log(self._settings)
-        async with _opened(self._settings) as log:
-            facts = await _facts_of(log)
+        async with opened_log(self._settings) as log:
+            facts = await facts_of(log)
             if facts.identity != self._facts.identity:
                 raise WrongLog(
                     f"the log is another log now, {facts.identity.incarnation.hex()}: it was "
                     f"{self._facts.identity.incarnation.hex()} when this job began",
                     hint="Restore the log. To compact the other one, name another directory for its snapshot.",
                 )
-            _require_end(facts, self._compactor.base.start)
+            require_end(facts, self._compactor.base.start)
             await require_same_records(log, self._events)
 
     def _translated(self, error: Exception) -> TopicfoldError:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from topicfold.compaction import sqlite_source
-from topicfold.log.port import LogIdentity
+from topicfold.compaction.log_facts import LogFacts
 from topicfold.settings import Settings
 
 _JAVA_NAMES: Mapping[str, str] = {
@@ -39,15 +38,6 @@ FETCHING: Mapping[str, str] = {
 Spark asks for a partition's end after each poll, on a connection whose next fetch waits already: at the log's end that
 took half a second of every task.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class LogFacts:
-    """What is known of a log when the job starts. `start` and `end` are offsets by partition."""
-
-    identity: LogIdentity
-    start: tuple[int, ...]
-    end: tuple[int, ...]
 
 
 def stream_of(

@@ -1,0 +1,109 @@
+"""What the job knows of a log: who it is, where it begins and ends, and whether it goes on from a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from topicfold.errors import WrongLog, WrongSnapshot
+from topicfold.log.identity import recognise_identity
+from topicfold.log.port import Log, LogIdentity
+from topicfold.settings import Settings
+from topicfold.starting import open_log, require_log
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What is known of a log when the job starts. `start` and `end` are offsets by partition."""
+
+    identity: LogIdentity
+    start: tuple[int, ...]
+    end: tuple[int, ...]
+
+
+@asynccontextmanager
+async def opened_log(settings: Settings) -> AsyncIterator[Log]:
+    """Give the log, which need not be there, and close it.
+
+    Raises:
+        LogUnavailable, ClusterUnavailable: it does not answer.
+    """
+    log = await open_log(settings)
+    try:
+        yield log
+    finally:
+        await log.close()
+
+
+async def log_facts(settings: Settings) -> LogFacts:
+    """Return who the log is, and where it begins and ends.
+
+    Raises:
+        BadSetting, WrongLog: there is no such log.
+        LogUnavailable, ClusterUnavailable: it does not answer.
+    """
+    await require_log(settings)
+    async with opened_log(settings) as log:
+        return await facts_of(log)
+
+
+async def facts_of(log: Log) -> LogFacts:
+    """Return the same of a log that is open.
+
+    Raises:
+        WrongLog: it is no log of ours.
+        LogUnavailable: it does not answer.
+    """
+    identity = await recognise_identity(log)
+    start, end = await log.start_offsets(), await log.end_offsets()
+    numbers = range(identity.partitions)
+    return LogFacts(identity, tuple(start[n] for n in numbers), tuple(end[n] for n in numbers))
+
+
+def require_beginning(facts: LogFacts, root: Path) -> None:
+    """Return if the log has its beginning, for there is no commit at `root` to go on from.
+
+    Raises:
+        WrongSnapshot: it begins later.
+    """
+    for partition, start in enumerate(facts.start):
+        if start:
+            raise WrongSnapshot(
+                f"{root} holds no commit, and partition {partition} of the log begins at offset {start}: "
+                "what lay before was trimmed",
+                hint="Name the directory with this log's snapshot.",
+            )
+
+
+def require_overlap(facts: LogFacts, positions: tuple[int, ...]) -> None:
+    """Return if the log holds all that lies behind `positions`.
+
+    Raises:
+        WrongLog: it ends before them.
+        WrongSnapshot: it begins behind them.
+    """
+    require_end(facts, positions)
+    for partition, (position, start) in enumerate(zip(positions, facts.start, strict=True)):
+        if start > position:
+            raise WrongSnapshot(
+                f"partition {partition} of the log begins at offset {start}, the snapshot ends at {position}: "
+                "what lay between was trimmed",
+                hint="Restore the newest snapshot; without one this log cannot be folded any more.",
+            )
+
+
+def require_end(facts: LogFacts, positions: tuple[int, ...]) -> None:
+    """Return if the log does not end before `positions`.
+
+    Raises:
+        WrongLog: it does.
+    """
+    for partition, (position, end) in enumerate(zip(positions, facts.end, strict=True)):
+        if end < position:
+            raise WrongLog(
+                f"partition {partition} of the log ends at offset {end}, the snapshot at {position}: "
+                "the log has lost records",
+                hint="Restore the log. To go on from what it still has, name a new directory for the snapshot.",
+            )
