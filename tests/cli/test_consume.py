@@ -50,6 +50,13 @@ def test_records_are_printed_a_line_each(run: Run, orders: str, topics: Topics) 
 
 
 @pytest.mark.kafka
+def test_a_record_without_a_value_is_none_with_an_empty_one(run: Run, orders: str, topics: Topics) -> None:
+    topics.produce(orders, "", None)
+    told = run("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--max", "5")
+    assert told.out.splitlines()[3:] == [f"{orders}  ", f"{orders}  –"]
+
+
+@pytest.mark.kafka
 def test_a_group_goes_on_behind_what_was_printed(run: Run, orders: str, topics: Topics) -> None:
     words = (
         "consume",

@@ -69,8 +69,8 @@ def consume(
 ) -> None:
     """Print the records of the topics that match, those that come to match later, too.
 
-    A line is the Kafka topic and the value; -o json has everything, with bytes that are no UTF-8 as base64. Without
-    --group nothing that was printed is committed.
+    A line is the Kafka topic and the value, – for a record without one; -o json has everything, with bytes that are no
+    UTF-8 as base64. Without --group nothing that was printed is committed.
 
     \b
     Examples:
@@ -191,8 +191,8 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
                         told.add(text)
                         session.output.warning(f"Kafka: {text}")
                     continue
-                topic, value = message.topic() or "", message.value() or b""
-                text = f"{topic}  {value.decode(errors='backslashreplace')}"
+                topic, value = message.topic() or "", message.value()
+                text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"
                 session.output.show_event(record_data(message), topic, text)
                 consumer.store_offsets(message)
                 count += 1
