@@ -220,10 +220,14 @@ def test_what_is_known_of_an_application_that_was_stopped_is_told_in_json_too(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("topicfold.client.applying.try_steps", stopping)
-    stopped = run("policies", "apply", "-f", str(file), "--dry-run", "-o", "json", "--reason", "a review")
+    stopped = run("policies", "apply", "-f", str(file), "--dry-run", "-o", "json", "--reason", "a review",
+                  "--timeout-seconds", "20", "--token", "secret")  # fmt: skip
     (known,) = json.loads(stopped.out)
     assert (stopped.code, known["topic"], known["problem"]) == (130, "persistent://public/default/b", "refused")
-    assert f"To go on: topicfold policies apply -f {file} --dry-run --reason 'a review'\n" in stopped.err
+    assert (
+        f"To go on: topicfold policies apply -f {file} --dry-run --reason 'a review' --timeout-seconds 20.0\n"
+        in stopped.err
+    )
 
 
 def test_another_kafka_topic_is_an_error_of_its_topic_and_the_others_are_done(

@@ -180,6 +180,12 @@ def test_a_url_that_is_none_is_refused_at_once(url: str) -> None:
         Client(url)
 
 
+def test_a_url_with_a_password_is_refused_without_repeating_it() -> None:
+    with pytest.raises(InvalidRequest, match="no user and no password") as refused:
+        Client("http://me:secret@127.0.0.1:1")
+    assert "secret" not in f"{refused.value.reason} {refused.value.hint}"
+
+
 def test_a_url_without_a_scheme_is_taken_for_http(server_url: str) -> None:
     with Client(server_url.removeprefix("http://")) as client:
         assert client.url == server_url

@@ -208,13 +208,22 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
     return Config(settings, server, file)
 
 
+def flag_of(name: str) -> str:
+    """Return the flag of a setting of the command line's own.
+
+    >>> flag_of("token_file")
+    '--token-file'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
 def require_none_asked(config: Config, hint: str) -> None:
     """Return if no flag is about a server that is asked; `hint` says what to give instead.
 
     Raises:
         InvalidRequest: one is, and would be ignored.
     """
-    given = [f"--{name.replace('_', '-')}" for name in ASKING if config.settings[name].origin == FLAG]
+    given = [flag_of(name) for name in ASKING if config.settings[name].origin == FLAG]
     if given:
         raise InvalidRequest(f"{', '.join(given)}: this command asks no server", hint=hint)
 
@@ -303,7 +312,7 @@ def _resolve(
 def _told(name: str, raw: Any, origin: str) -> str:
     """Return a setting as it is said where its value is from."""
     if origin == FLAG:
-        return f"--{name.replace('_', '-')} {raw}"
+        return f"{flag_of(name)} {raw}"
     return f"{origin} = {raw!r}" if origin == _variable(name) else f"{origin}: {name} = {raw!r}"
 
 

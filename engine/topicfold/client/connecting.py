@@ -157,12 +157,14 @@ def _base_url(url: str) -> httpx2.URL:
     """Return `url` parsed.
 
     Raises:
-        InvalidRequest: it is not one of HTTP.
+        InvalidRequest: it is not one of HTTP, or has a user in it, whose password each message would repeat.
     """
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise InvalidRequest(f"{url!r} is not a URL: {error}") from error
+    if parsed.userinfo:
+        raise InvalidRequest("the URL of a server has no user and no password in it", hint="Give a token instead.")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
