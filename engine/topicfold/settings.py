@@ -299,9 +299,13 @@ class Settings(BaseSettings):
                 "auth_issuer, auth_audience and auth_accept_without_nbf need auth_jwks_url or auth_jwt_key_file"
             )
         if self.superusers and not self.has_authentication:
-            raise ValueError("superusers need authentication: auth_jwks_url, auth_jwt_key_file or tls_client_ca_file")
-        if self.tls_cert_file is None and (self.tls_key_file or self.tls_client_ca_file):
-            raise ValueError("tls_key_file and tls_client_ca_file need tls_cert_file")
+            raise ValueError(
+                "superusers need authentication: "
+                "auth_jwks_url, auth_jwt_key_file, auth_static_tokens_file or tls_client_ca_file"
+            )
+        for name in ("tls_key_file", "tls_client_ca_file"):
+            if self.tls_cert_file is None and getattr(self, name) is not None:
+                raise ValueError(f"{name} needs tls_cert_file, the certificate that this server shows")
         return self
 
     @model_validator(mode="after")

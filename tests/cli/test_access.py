@@ -28,6 +28,8 @@ def test_an_action_that_does_not_exist_is_refused_and_those_that_do_are_named(ru
     failed = run("namespaces", "grant-permission", "public/default", "-r", "ann", "-a", "fly")
     assert failed.code == 2
     assert "'fly' is no action; known are admin, consume" in failed.err
+    failed = run("namespaces", "grant-permission", "public/default", "-r", "ann", "-a", "")
+    assert (failed.code, failed.err.splitlines()[1]) == (2, "hint: revoke-permission takes all away")
 
 
 @pytest.mark.parametrize(

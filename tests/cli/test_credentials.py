@@ -141,5 +141,5 @@ def test_an_export_without_the_policies_is_refused_and_says_which_right_is_missi
     file = tmp_path / "policies.yaml"
     refused = run("policies", "export", "public/default", "-f", str(file), "--token", "other")
     assert (refused.code, file.exists()) == (5, False)
-    assert "the policies of persistent://public/default/orders may not be read" in refused.err
+    assert "the properties and policies of persistent://public/default/orders may not be read" in refused.err
     assert "read-policies" in refused.err

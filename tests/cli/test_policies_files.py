@@ -152,7 +152,7 @@ def test_a_dry_run_changes_nothing(run: Run, client: Client, changed: Path) -> N
     before = client.get_topic("orders")
     tried = run("policies", "apply", "-f", str(changed), "--dry-run")
     assert tried.code == 0
-    assert tried.err.endswith("would change 1 topic, prune 0: 2 changed; 0 would be refused\n")
+    assert tried.err.endswith("would change 1 topic: 2 changed; 0 would be refused\n")
     assert client.get_topic("orders") == before
 
 
@@ -197,7 +197,7 @@ def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
 def test_topics_that_are_made_are_not_called_changed(run: Run, client: Client, changed: Path) -> None:
     changed.write_text(changed.read_text() + "- {name: new}\n- {name: newer, labels: {team: pay}}\n")
     words = ("policies", "apply", "-f", str(changed))
-    assert "would create 2 topics, change 1 topic, prune 0: " in run(*words, "--dry-run").err
+    assert "would create 2 topics, change 1 topic: " in run(*words, "--dry-run").err
     assert run(*words).err.endswith("created 2 topics, changed 1 topic, 0 failed\n")
 
 
@@ -268,7 +268,7 @@ def test_nothing_is_changed_if_the_count_is_not_confirmed(
     changed.write_text("topics:\n" + text[text.index(f"- name: {ORDERS}") :])
     refused = run("policies", "apply", "-f", str(changed), "--prune", "-l", "team=pay", *words)
     assert refused.code == 2
-    assert "1 topic would be pruned" in refused.err
+    assert "1 topic in public/default would be pruned" in refused.err
     assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "pay"})
 
 
@@ -282,7 +282,7 @@ def test_pruning_asks_for_the_number_and_what_is_said_next_begins_a_line(
     asked = run("policies", "apply", "-f", str(changed), "--prune", "-l", "team=pay", "--no-progress")
     _, _, after = asked.err.partition("Type how many topics that are: ")
     assert asked.code == code
-    assert after.startswith(said + ("changed 2 topics" if code == 0 else "error: not confirmed: "))
+    assert after.startswith(said + ("changed 1 topic, pruned 1 topic in" if code == 0 else "error: not confirmed: "))
 
 
 def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Client, tmp_path: Path) -> None:
@@ -291,9 +291,25 @@ def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Cl
     file = tmp_path / "some.yaml"
     file.write_text("topics: [{name: orders, labels: {team: pay}}]")
     words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay")
-    assert "would create 1 topic, prune 1: " in run(*words, "--dry-run").err
-    assert run(*words, "--confirm-count", "1").code == 0
+    assert "would create 1 topic, prune 1 topic in public/default: " in run(*words, "--dry-run").err
+    pruned = run(*words, "--confirm-count", "1")
+    assert pruned.code == 0
+    assert pruned.err.endswith("\ncreated 1 topic, pruned 1 topic in public/default, 0 failed\n")
     assert [client.get_labels(name) for name in ("orders", "old", "other")] == [{"team": "pay"}, {}, {"team": "ship"}]
+
+
+def test_pruning_says_where_it_looked_and_takes_no_number_for_topics_elsewhere(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.create_namespace("public/other")
+    client.create_topic("public/other/old", labels={"team": "pay"})
+    file = tmp_path / "some.yaml"
+    file.write_text("topics: [{name: orders}]")
+    words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay")
+    assert "prune 0 topics in public/default" in run(*words, "--dry-run").err
+    refused = run(*words, "--confirm-count", "1")
+    assert (refused.code, client.get_labels("public/other/old")) == (2, {"team": "pay"})
+    assert "0 topics in public/default would be pruned; nothing was changed" in refused.err
 
 
 def test_stdin_is_a_file_called_dash(run: Run, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:

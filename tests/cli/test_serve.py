@@ -68,6 +68,10 @@ def test_half_of_what_says_who_may_come_in_is_refused(bare_run: Run, served: lis
     done = bare_run("serve", "--superusers", "root")
     assert (done.code, served) == (2, [])
     assert done.err.startswith("error: superusers need authentication")
+    done = bare_run("serve", "--tls-client-ca-file", "ca.pem")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2, "error: tls_client_ca_file needs tls_cert_file, the certificate that this server shows"
+    )  # fmt: skip
 
 
 def test_flags_go_before_environment_before_file(

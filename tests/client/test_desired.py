@@ -133,7 +133,8 @@ def test_what_is_no_desired_state_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
-    assert "given twice" in problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
+    said = problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
+    assert re.search(rf"topic 2 .*: {ORDERS} is given twice, first in .*policies\.yaml: topic 1", said)
 
 
 @pytest.mark.parametrize(
@@ -254,13 +255,14 @@ def test_the_kafka_topic_counts_where_a_topic_is_made_and_cannot_be_changed_afte
     assert ", not shop" in step.problem
 
 
-def test_policies_that_may_not_be_read_are_neither_left_out_nor_compared(tmp_path: Path) -> None:
-    hidden = topic(policies=None, labels={"tier": "gold"})
+def test_what_may_not_be_read_is_neither_left_out_nor_compared_nor_taken_for_empty(tmp_path: Path) -> None:
+    hidden = topic(policies=None, properties=None, labels={"tier": "gold"})
+    assert hidden.properties is None
     with pytest.raises(Forbidden, match="orders may not be read"):
         written([hidden])
-    desired = read_files([file_with(tmp_path, "topics: [{name: orders, policies: {local: {}}}]")])
-    with pytest.raises(Forbidden):
-        list(steps(desired, {ORDERS: hidden}))
+    for part in ("local", "properties"):
+        with pytest.raises(Forbidden):
+            list(steps([Desired(ORDERS, {part: {}})], {ORDERS: hidden}))
     assert list(steps([Desired(ORDERS, {"labels": {"tier": "gold"}})], {ORDERS: hidden})) == []
 
 

@@ -103,8 +103,8 @@ def test_what_is_asked_for_is_sent_in_full_with_every_page(find: Find) -> None:
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("at", "sent"), [(None, []), ("", [""]), ("2h", ["2h"])])
-def test_an_empty_time_is_sent_and_not_taken_for_now(find: Find, at: str | None, sent: list[str]) -> None:
+@pytest.mark.parametrize(("at", "sent"), [(None, []), ("", [""]), ("2h", ["2h"]), (0, ["0"])])
+def test_an_empty_time_is_sent_and_not_taken_for_now(find: Find, at: str | int | None, sent: list[str]) -> None:
     paging = Paging()
     find(paging, at=at)
     assert [asked.get_list("at") for asked in paging.asked] == [sent] * 3

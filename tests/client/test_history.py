@@ -25,7 +25,7 @@ def test_a_history_is_read_page_by_page(client: Client, versions: list[str]) -> 
 
 def test_an_older_version_is_read_at_its_offset_or_position(client: Client, versions: list[str]) -> None:
     entry = client.history("orders").entries[2]
-    for place in (str(entry.offset), entry.position):
+    for place in (entry.offset, str(entry.offset), entry.position):
         found = client.get_topic_at("orders", place)
         assert (found.etag, found.labels) == (versions[3], {"n": "2"})
 
@@ -33,6 +33,8 @@ def test_an_older_version_is_read_at_its_offset_or_position(client: Client, vers
 def test_a_topic_goes_back_to_a_version_and_what_never_was_is_not_found(client: Client, versions: list[str]) -> None:
     client.roll_back("orders", versions[1], reason="undo")
     assert client.get_labels("orders") == {"n": "0"}
+    client.roll_back("orders", client.history("orders").entries[1].offset)
+    assert client.get_labels("orders") == {"n": "4"}
     with pytest.raises(VersionNotFound) as caught:
         client.roll_back("orders", "f" * 32)
     assert len(caught.value.values["nearest"]) == 5

@@ -65,6 +65,7 @@ _NEXT_STEP: Mapping[str, str] = {
     "resync": "topicfold history {topic} shows how far back one can look",
 }
 SPOKEN_HERE: Mapping[str, str] = {
+    "DELETE takes all away.": "revoke-permission takes all away",
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
     "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
     "Send Authorization: Bearer TOKEN, with a token that this server takes.": (

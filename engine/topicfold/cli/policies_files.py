@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 app = new_app()
 
 SAMPLE = 10
+_NAMED = 3
+"""So many namespaces are named, and more are counted."""
 STDOUT = Path("-")
 
 Namespaces = Annotated[
@@ -55,7 +57,9 @@ DryRun = Annotated[
 Prune = Annotated[
     bool,
     typer.Option(
-        "--prune", help="Take labels and policies off topics that -l selects and no file names. No topic is deleted."
+        "--prune",
+        help="Take labels and policies off topics that -l selects and no file names, in the namespaces they name. "
+        "No topic is deleted.",
     ),
 ]
 Selector = Annotated[
@@ -136,10 +140,11 @@ def apply(
             hint="Give both, say --prune -l team=payments, or neither.",
         )
     desired, found = _compared(session, file)
-    pruned = _pruning(session, desired, selector) if selector is not None else []
+    namespaces = sorted({parse_topic(each.name).namespace for each in desired})
+    pruned = _pruning(session, desired, selector, namespaces) if selector is not None else []
     planned = [*found, *pruned]
-    if pruned and not dry_run:
-        _confirm(pruned, confirm_count)
+    if (pruned or confirm_count) and not dry_run:
+        _confirm(pruned, namespaces, confirm_count)
     reason = session.changes.get("reason") or "topicfold policies apply"
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
     again = _again(session, file, selector, dry_run)
@@ -147,10 +152,14 @@ def apply(
     done = [step for step in planned if not problems[step.topic]]
     refused = f"{len(planned) - len(done):,}"
     if dry_run:
-        would = f"would {made_so(found, 'create', 'change')}, prune {len(pruned):,}"
+        would = f"would {made_so(found, 'create', 'change')}"
+        would += f", prune {_counted_in(pruned, namespaces)}" if prune else ""
         session.output.note(f"{would}{summed_up(planned)}; {refused} would be refused")
     else:
-        session.output.note(f"{made_so(done, 'created', 'changed')}, {refused} failed")
+        made = made_so([step for step in found if not problems[step.topic]], "created", "changed")
+        of_them = [step for step in pruned if not problems[step.topic]]
+        made += f", pruned {_counted_in(of_them, namespaces)}" if prune else ""
+        session.output.note(f"{made}, {refused} failed")
     if len(done) < len(planned):
         lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]
         session.output.failure("\n".join(lines), f"once that is mended: {again}")
@@ -181,18 +190,24 @@ def _read(files: Sequence[Path]) -> list[Desired]:
     return desired
 
 
-def _pruning(session: Session, desired: Sequence[Desired], selector: str) -> list[Step]:
+def _pruning(session: Session, desired: Sequence[Desired], selector: str, namespaces: Sequence[str]) -> list[Step]:
     from topicfold.client.bulk import topics_in
     from topicfold.client.desired import pruning
     from topicfold.client.find_calls import demands_nothing
 
     if demands_nothing(selector):
         raise InvalidRequest("--selector: an empty one would mean every topic", hint="Name a label, say team=payments.")
-    namespaces = sorted({parse_topic(each.name).namespace for each in desired})
     return list(pruning(topics_in(session.client, namespaces, selector=selector), desired))
 
 
-def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
+def _counted_in(pruned: Sequence[Step], namespaces: Sequence[str]) -> str:
+    """Return how many topics are pruned, and where was looked for them."""
+    more = len(namespaces) - _NAMED
+    others = f" and {more:,} more" if more > 0 else ""
+    return f"{counted(len(pruned), 'topic')} in {', '.join(namespaces[:_NAMED])}{others}"
+
+
+def _confirm(pruned: Sequence[Step], namespaces: Sequence[str], confirm_count: int | None) -> None:
     """Return if whoever runs this knows how many topics lose their labels and policies.
 
     Raises:
@@ -202,7 +217,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
     if confirm_count is None:
         if not is_somebody_there():
             raise InvalidRequest(
-                f"{counted(len(pruned), 'topic')} would be pruned, and nobody is there to ask",
+                f"{_counted_in(pruned, namespaces)} would be pruned, and nobody is there to ask",
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:
@@ -212,7 +227,7 @@ def _confirm(pruned: Sequence[Step], confirm_count: int | None) -> None:
         confirm_count = int(typed) if typed.isdecimal() else -1
     if confirm_count != len(pruned):
         raise InvalidRequest(
-            f"not confirmed: {counted(len(pruned), 'topic')} would be pruned; nothing was changed",
+            f"not confirmed: {_counted_in(pruned, namespaces)} would be pruned; nothing was changed",
             hint="Look at --dry-run, then say that number.",
         )
 

@@ -40,14 +40,15 @@ class Topic:
     """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`.
 
     `policies` are those set on the topic itself, by name, in the scopes `local` and `global`, a scope None where none
-    was ever set; None altogether where who asked may not read them. Then `kafka_name` and `properties` are not told.
+    was ever set; None altogether where who asked may not read them. Then `properties` is None, too, and `kafka_name` is
+    not told.
     """
 
     name: str
     labels: Mapping[str, str]
     partitions: int
     kafka_name: str | None
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] | None
     etag: str
     policies: Mapping[str, Mapping[str, Any] | None] | None = None
 
@@ -59,7 +60,7 @@ class Topic:
             labels=dict(body["labels"]),
             partitions=int(body["partitions"]),
             kafka_name=body.get("kafkaName"),
-            properties=dict(body.get("properties") or {}),
+            properties=dict(told) if (told := body.get("properties")) is not None else None,
             etag=body["etag"],
             policies=body.get("policies"),
         )

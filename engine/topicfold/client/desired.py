@@ -94,17 +94,18 @@ def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
     """Return a topic's `labels` or `properties`, or its policies of a scope: canonical ones, as files are read.
 
     Raises:
-        Forbidden: the server did not show its policies to who asked.
+        Forbidden: the server did not show its properties and policies to who asked.
     """
-    if part not in SCOPES:
-        found: Mapping[str, Value] = topic.labels if part == "labels" else topic.properties
-        return found
-    if topic.policies is None:
+    if part == "labels":
+        return topic.labels
+    if topic.properties is None or topic.policies is None:
         raise Forbidden(
-            f"the policies of {topic.name} may not be read",
+            f"the properties and policies of {topic.name} may not be read",
             hint="Have read-policies granted on its namespace, or on this topic.",
         )
-    found = topic.policies.get(part) or {}
+    if part == "properties":
+        return topic.properties
+    found: Mapping[str, Value] = topic.policies.get(part) or {}
     try:
         return read_policies(found, is_global=part == SCOPES[1])
     except InvalidPolicy:

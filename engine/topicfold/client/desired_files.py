@@ -70,13 +70,14 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
     """
     problems: list[str] = []
     found: dict[str, Desired] = {}
+    places: dict[str, str] = {}
     for path in paths:
         for place, entry in _entries(path, problems):
             desired = _desired(place, entry, problems)
             if desired is not None and desired.name in found:
-                problems.append(f"{place}: {desired.name} is given twice")
+                problems.append(f"{place}: {desired.name} is given twice, first in {places[desired.name]}")
             elif desired is not None:
-                found[desired.name] = desired
+                found[desired.name], places[desired.name] = desired, place
     if problems:
         more = f"\n… and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise InvalidRequest("\n".join(problems[:MAX_PROBLEMS]) + more, hint=HOW_FILES_LOOK, violations=problems)

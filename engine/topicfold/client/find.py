@@ -37,7 +37,7 @@ class FindCalls:
         match: Texts | None = None,
         regex: str | None = None,
         with_system_topics: bool = False,
-        at: str | None = None,
+        at: str | int | None = None,
         page_size: int | None = PAGE_SIZE,
     ) -> Listing:
         """Return a pager over the topics that match, all of them if nothing is asked for.
@@ -131,7 +131,7 @@ class FindCalls:
         match: Texts | None,
         regex: str | None,
         with_system_topics: bool = False,
-        at: str | None = None,
+        at: str | int | None = None,
     ) -> Asked:
         places = self.namespace if namespaces is None else namespaces
         return Asked.of(places, selector, labels, match, regex, with_system_topics=with_system_topics, at=at)

@@ -47,7 +47,7 @@ class Asked:
         regex: str | None,
         *,
         with_system_topics: bool = False,
-        at: str | None = None,
+        at: str | int | None = None,
     ) -> Self:
         """Return what these arguments ask for.
 
@@ -70,7 +70,7 @@ class Asked:
         patterns = () if match is None else tuple(_each(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
-        return cls(places, canonical, borne, patterns, regex, with_system_topics, at)
+        return cls(places, canonical, borne, patterns, regex, with_system_topics, None if at is None else str(at))
 
     @property
     def query(self) -> Query:

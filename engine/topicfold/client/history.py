@@ -25,12 +25,12 @@ class HistoryCalls:
         return history_calls.get_history(topic, limit, before)
 
     @asks
-    def get_topic_at(self, topic: str, at: str) -> Call[Topic]:
+    def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:
         """Return a topic's record as it was right after the event at an offset of its history, or at a position."""
         return history_calls.get_topic_at(topic, at)
 
     @asks
-    def roll_back(self, topic: str, to: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
+    def roll_back(self, topic: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Give a topic the labels, properties, policies and grants that it had in version `to`: an ETag or an offset.
 
         Its partitions stay. A version that it never had is `VersionNotFound`, with the nearest in its `values`.

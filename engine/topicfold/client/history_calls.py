@@ -18,12 +18,12 @@ def get_history(topic: str, limit: int, before: str) -> Call[HistoryPage]:
     return Call("GET", f"{native_topic_path(topic)}/history", read, domain_query(topic) + query)
 
 
-def get_topic_at(topic: str, at: str) -> Call[Topic]:
+def get_topic_at(topic: str, at: str | int) -> Call[Topic]:
     """Ask for a topic's record as it was at an offset or a position."""
-    query = (*domain_query(topic), ("at", at))
+    query = (*domain_query(topic), ("at", str(at)))
     return Call("GET", native_topic_path(topic), lambda answer: Topic.of(answer.body), query)
 
 
-def roll_back(topic: str, to: str, o: ChangeOptions) -> Call[Written]:
+def roll_back(topic: str, to: str | int, o: ChangeOptions) -> Call[Written]:
     """Ask to give a topic back what a version of it said."""
-    return change("POST", f"{native_topic_path(topic)}/rollback", o, query=domain_query(topic), body={"to": to})
+    return change("POST", f"{native_topic_path(topic)}/rollback", o, query=domain_query(topic), body={"to": str(to)})

@@ -63,7 +63,7 @@ class PolicyCalls:
         return policy_calls.delete_policies(topic, options)
 
     @asks
-    def effective(self, topic: str, *, at: str | None = None) -> Call[Mapping[str, Any]]:
+    def effective(self, topic: str, *, at: str | int | None = None) -> Call[Mapping[str, Any]]:
         """Return what takes effect on a topic, by policy, each with where it comes from.
 
         With `at`, an offset or a position, as of then; but the broker's values are always those of now.

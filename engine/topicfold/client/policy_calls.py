@@ -111,9 +111,9 @@ def delete_namespace_policy(namespace: str, name: str, entry: str | None, o: Cha
     return change(method, path, o, query=_quota_type(policy, entry))
 
 
-def get_effective(topic: str, at: str | None) -> Call[Mapping[str, Any]]:
+def get_effective(topic: str, at: str | int | None) -> Call[Mapping[str, Any]]:
     """Ask what takes effect on a topic, or did, policy by policy, and where it comes from."""
-    once = () if at is None else (("at", at),)
+    once = () if at is None else (("at", str(at)),)
     return Call("GET", f"{native_topic_path(topic)}/effective", mapping_in, query=(*domain_query(topic), *once))
 
 
