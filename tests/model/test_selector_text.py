@@ -62,6 +62,12 @@ def test_any_text_is_a_selector_or_refused_at_a_place(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
+        (
+            "x,team:pay",
+            3,
+            "is no key: a key is 1 to 63 of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit, "
+            "perhaps behind 'prefix/'; write 'team=pay'",
+        ),
         (",a", 1, "found ',', expected a key"),
         ("a,", 3, "found the end, expected a key"),
         ("a,,b", 3, "found ',', expected a key"),

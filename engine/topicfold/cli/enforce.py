@@ -55,9 +55,9 @@ def enforce(
 
     It reads the server's log itself; the server need not run. Retention becomes retention.ms and retention.bytes (of
     each partition), the maximum message size max.message.bytes, the compaction threshold cleanup.policy (above 0:
-    compact, with a retention compact,delete). Touched is what a topic, a namespace or policy_defaults say something of,
-    and nothing else; once they say nothing any more, what was set for them is taken away again. Retention 0 and 0 says
-    nothing to Kafka.
+    compact, with a retention compact,delete; Kafka then refuses records without a key). Touched is what a topic, a
+    namespace or policy_defaults say something of, and nothing else; once they say nothing any more, what was set for
+    them is taken away again. Retention 0 and 0 says nothing to Kafka.
 
     \b
     With --dry-run it ends with 1 if there are differences. -o json prints one object a line, as things happen.

@@ -146,11 +146,11 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _commands_that_take(error: typer.TyperException) -> str:
-    """Return the end of a hint: which commands of the same group have the long option that this one has not."""
+    """Return the end of a hint: which commands of the same group have the option that this one has not."""
     # Only an option that there is not has `possibilities`; others lack a value.
     option = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
     context = getattr(error, "ctx", None)
-    if not option.startswith("--") or context is None or context.parent is None:
+    if not option or context is None or context.parent is None:
         return ""
     siblings = getattr(context.parent.command, "commands", {}).items()
     taking = [name for name, each in siblings if any(option in parameter.opts for parameter in each.params)]

@@ -126,11 +126,17 @@ def parse_namespace(text: str) -> str:
         raise InvalidName(
             f"namespace {_shown(text)}: expected tenant/namespace",
             name=text,
-            hint=f"Write tenant/namespace, say {DEFAULT_TENANT}/{text if _PART.fullmatch(text) else 'default'}.",
+            hint=f"Write tenant/namespace, say {_likely_namespace(text)}.",
         )
     check_tenant(parts[0])
     _check_part("namespace", parts[1])
     return text
+
+
+def _likely_namespace(text: str) -> str:
+    """Return a namespace that may be meant by what is none."""
+    is_name = text != DEFAULT_TENANT and _PART.fullmatch(text)
+    return f"{DEFAULT_TENANT}/{text}" if is_name else DEFAULT_NAMESPACE
 
 
 def check_tenant(text: str) -> str:

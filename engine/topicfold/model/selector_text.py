@@ -123,7 +123,9 @@ class _Reader:
             raise self._expected("a key, or '!' and a key")
         broken = broken_key_rule(key)
         if broken is not None:
-            raise self._refused(f"{_quoted(key)} is no key: {broken}")
+            pair = key.partition(":")
+            meant = "" if broken_key_rule(pair[0]) else f"; write {_quoted(f'{pair[0]}={pair[2]}')}" if pair[1] else ""
+            raise self._refused(f"{_quoted(key)} is no key: {broken}{meant}")
         self._step()
         return key
 
