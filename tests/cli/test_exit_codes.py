@@ -218,7 +218,7 @@ def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytes
 def test_a_server_that_may_speak_tls_is_to_be_tried_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     server, closed = Server("http://h:1"), NoAnswer(HUNG_UP, was_sent=True)
     fail_with(monkeypatch, server.unreachable(closed))
-    assert run("topics", "list").err.endswith("hint: That server may speak TLS; try https://h:1\n")
+    assert run("topics", "list").err.endswith("hint: That server may speak TLS; try https://h:1, or see whether it is Topicfold at all\n")
     fail_with(monkeypatch, server.lost(closed, "k1"))
     assert "hint: try --url https://h:1 with --idempotency-key k1; " in run("topics", "create", "orders").err
 

@@ -175,7 +175,7 @@ def test_a_stranger_that_hangs_up_may_speak_tls_and_that_is_what_to_try() -> Non
     with pytest.raises(ServerUnreachable) as unreachable:
         Talk(READ, [CLOSED] * 4).finish()
     assert unreachable.value.reason == "no answer from http://h: it closed the connection, as a server of https:// does"
-    assert unreachable.value.hint == "That server may speak TLS; try https://h"
+    assert unreachable.value.hint == "That server may speak TLS; try https://h, or see whether it is Topicfold at all"
 
 
 def test_a_change_that_a_stranger_hung_up_on_is_to_be_sent_there_by_tls_under_its_key() -> None:

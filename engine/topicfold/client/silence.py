@@ -68,7 +68,7 @@ class Server:
         """Return what to do where TLS is amiss."""
         url, reason = silence.url or self.url, silence.reason
         if url_of_tls := self._url_of_tls(silence):
-            return f"That server may speak TLS; try {url_of_tls}"
+            return f"That server may speak TLS; try {url_of_tls}, or see whether it is Topicfold at all"
         if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
             return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
         if _EXPIRED_THERE in reason:
