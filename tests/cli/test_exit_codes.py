@@ -218,7 +218,8 @@ def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytes
 def test_a_server_that_may_speak_tls_is_to_be_tried_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     server, closed = Server("http://h:1"), NoAnswer(HUNG_UP, was_sent=True)
     fail_with(monkeypatch, server.unreachable(closed))
-    assert run("topics", "list").err.endswith("hint: That server may speak TLS; try https://h:1, or see whether it is Topicfold at all\n")
+    hint = "hint: That server may speak TLS; try https://h:1, or see whether it is Topicfold at all\n"
+    assert run("topics", "list").err.endswith(hint)
     fail_with(monkeypatch, server.lost(closed, "k1"))
     assert "hint: try --url https://h:1 with --idempotency-key k1; " in run("topics", "create", "orders").err
 
@@ -265,6 +266,11 @@ def test_a_group_alone_shows_its_help_with_no_line_cut(
     assert shown.code == 0
     assert f"Usage: topicfold {group}" in shown.out
     assert "..." not in shown.out.partition("Commands:")[2]
+
+
+def test_no_summary_of_a_command_is_cut_where_all_are_listed(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "..." not in bare_run("--help").out.partition("Commands:")[2]
 
 
 def test_misspelt_names_of_the_proposal_are_not_advertised(bare_run: Run) -> None:

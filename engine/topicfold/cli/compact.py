@@ -79,10 +79,11 @@ def compact(
     trim: Trim = False,
     grace: Grace = None,
 ) -> None:
-    """Fold the log into tables of topics, labels and history, with Spark, on this machine or on a cluster.
+    """Fold the log into tables of topics, labels and history.
 
-    Nodes start from them (serve --snapshot), and any tool that reads Delta or Parquet can ask them. It may be stopped
-    and started at any time, and run twice at once: every event is folded in once.
+    Spark does that, on this machine or on a cluster. Nodes start from the tables (serve --snapshot), and any tool that
+    reads Delta or Parquet can ask them. The job may be stopped and started at any time, and run twice at once: every
+    event is folded in once.
 
     \b
     Examples:

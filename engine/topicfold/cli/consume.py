@@ -67,10 +67,11 @@ def consume(
     max_records: Max = None,
     kafka_setting: KafkaSettings = None,
 ) -> None:
-    """Print the records of the topics that match, those that come to match later, too.
+    """Print the records of the topics that match.
 
-    A line is the Kafka topic and the value, – for a record without one; -o json has everything, with bytes that are no
-    UTF-8 as base64. Without --group nothing that was printed is committed.
+    Those that come to match later are among them. A line is the Kafka topic and the value, – for a record without one;
+    -o json has everything, with bytes that are no UTF-8 as base64. Without --group nothing that was printed is
+    committed.
 
     \b
     Examples:

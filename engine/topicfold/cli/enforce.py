@@ -51,13 +51,13 @@ def enforce(
     once: Once = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Write effective policies into the configuration of Kafka's topics, now and whenever they change.
+    """Write effective policies into Kafka's topics.
 
-    It reads the server's log itself; the server need not run. Retention becomes retention.ms and retention.bytes (of
-    each partition), the maximum message size max.message.bytes, the compaction threshold cleanup.policy (above 0:
-    compact, with a retention compact,delete; Kafka then refuses records without a key). Touched is what a topic, a
-    namespace or policy_defaults say something of, and nothing else; once they say nothing any more, what was set for
-    them is taken away again. Retention 0 and 0 says nothing to Kafka.
+    It does so now and whenever they change. It reads the server's log itself; the server need not run. Retention
+    becomes retention.ms and retention.bytes (of each partition), the maximum message size max.message.bytes, the
+    compaction threshold cleanup.policy (above 0: compact, with a retention compact,delete; Kafka then refuses records
+    without a key). Touched is what a topic, a namespace or policy_defaults say something of, and nothing else; once
+    they say nothing any more, what was set for them is taken away again. Retention 0 and 0 says nothing to Kafka.
 
     \b
     With --dry-run it ends with 1 if there are differences. -o json prints one object a line, as things happen.

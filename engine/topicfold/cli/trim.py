@@ -53,12 +53,13 @@ def trim(
     grace: Grace = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Delete from the log what its snapshot stands for: records below the second newest verified commit, for ever.
+    """Delete from the log what its snapshot stands for.
 
-    Verified: the newest commit that was so before is loaded here (the first time the log is folded from its beginning),
-    the log folded on from there, and the digests are the same. So the log that is left goes on from two commits, and
-    nodes start from either (serve --snapshot). Where that is not shown nothing is deleted, and it says what to do.
-    Servers may run; neither Spark nor Java is needed.
+    What goes are all records below the second newest verified commit, for ever. Verified: the newest commit that
+    was so before is loaded here (the first time the log is folded from its beginning), the log folded on from
+    there, and the digests are the same. So the log that is left goes on from two commits, and nodes start from
+    either (serve --snapshot). Where that is not shown nothing is deleted, and it says what to do. Servers may run;
+    neither Spark nor Java is needed.
 
     The room in a file is used again, and the file does not shrink. On Kafka the principal needs Delete on the topic.
 
