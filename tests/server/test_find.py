@@ -345,6 +345,10 @@ async def test_a_selector_may_be_a_document_of_kubernetes(
         ('{"matchLabels":{"a":"b","a":"c"}}', "'a' stands twice in one object"),
         ('{"matchExpressions":[{"key":"a","operator":"in"}]}', "matchExpressions[0].operator: one of In"),
         ("{team}", "column 2: no JSON"),
+        (r'{"matchLabels":{"\ud800":"a"}}', r"'\ud800' holds half a surrogate pair"),
+        (r'{"\udfff":1,"\udfff":2}', r"'\udfff' holds half a surrogate pair"),
+        (r'{"matchLabels":{"a":"\ud800"}}', "matchLabels.a: the value holds characters that cannot be printed"),
+        ('{"matchExpressions":[' + "1" * 5_000 + "]}", "a number that is too long"),
     ],
 )
 async def test_a_document_that_is_no_selector_is_refused_with_where_it_is_wrong(

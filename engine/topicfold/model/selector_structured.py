@@ -9,6 +9,7 @@ Source: Kubernetes apimachinery `pkg/apis/meta/v1/helpers.go`, `LabelSelectorAsS
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,13 +34,16 @@ MAX_VALUES = 512
 
 _DOCUMENT = frozenset({"matchLabels", "matchExpressions"})
 _MEMBERS = frozenset({"key", "operator", "values"})
+_HALVES = re.compile("[\ud800-\udfff]")
+"""JSON can escape each by itself; no answer could say it, for UTF-8 has none."""
 
 
 def document_in(text: str) -> object:
     """Return what the JSON in `text` holds, None where it is none: no selector's text begins with a brace.
 
     Raises:
-        InvalidSelector: it begins with one and is no JSON, at this `column`; or it names a member twice.
+        InvalidSelector: it begins with one and is no JSON, at this `column`; or it is JSON that not all read alike: a
+            member named twice or by half a surrogate pair, a number of thousands of digits.
     """
     if not text.lstrip().startswith("{"):
         return None
@@ -50,6 +54,8 @@ def document_in(text: str) -> object:
         raise InvalidSelector(f"label selector, column {column}: no JSON: {error.msg}", column=column) from None
     except RecursionError:
         raise InvalidSelector("label selector: nested too deep") from None
+    except ValueError:
+        raise InvalidSelector("label selector: it holds a number that is too long") from None
 
 
 def parts_of(document: object) -> tuple[object, object]:
@@ -153,6 +159,8 @@ def _invalid(path: str, what: str) -> InvalidSelector:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, value in pairs:
+        if _HALVES.search(name):
+            raise InvalidSelector(f"label selector: {name!r:.80} holds half a surrogate pair")
         if name in members:
             raise InvalidSelector(f"label selector: {name!r:.80} stands twice in one object", path=name[:80])
         members[name] = value
