@@ -162,6 +162,27 @@ async def test_a_stopped_service_takes_no_listeners(service: LabelService, heard
         service.register_label_listener(DEFAULT, heard)
 
 
+@pytest.mark.parametrize("in_task", [False, True])
+async def test_a_listener_may_stop_the_service(
+    node: Node, service: LabelService, heard: Heard, *, in_task: bool
+) -> None:
+    async def stop(topic: str, labels: Labels | None) -> None:
+        await heard.all(1)
+        await (asyncio.create_task(service.stop()) if in_task else service.stop())
+        await heard(topic, labels)
+
+    service.register_label_listener(DEFAULT, stop)
+    await node.label(team="ship")
+    if in_task:
+        await turns(20)
+    else:
+        # What comes while it stops is not told any more.
+        assert [labels for _, labels in await heard.all(2)] == [{"team": "ship", "tier": "gold"}] * 2
+        await node.label(team="pay")
+    await service.stop()
+    assert len(heard.calls) == 2 - in_task
+
+
 async def test_a_name_that_is_none_is_refused(service: LabelService, heard: Heard) -> None:
     with pytest.raises(InvalidName):
         service.register_label_listener("public", heard)

@@ -441,6 +441,20 @@ async def test_stopping_ends_calls_that_have_begun(service: TopicPoliciesService
         service.register_listener("orders", slow)
 
 
+async def test_a_listener_may_stop_the_service(service: TopicPoliciesService, orders: Node) -> None:
+    told = Told()
+
+    async def stop(news: News) -> None:
+        await service.stop()
+        await told(news)
+
+    service.register_listener("orders", stop)
+    await ttl(service, 1)
+    await turns()
+    assert told.seen == [(LOCAL, 1)]
+    assert (service.listeners, telling()) == (0, 0)
+
+
 @pytest.mark.parametrize("is_stopped", [True, False])
 async def test_who_waits_for_the_fold_waits_no_more_when_told_to_stop(store: MemoryStore, is_stopped: bool) -> None:
     async with running(store):

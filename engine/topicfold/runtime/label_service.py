@@ -20,7 +20,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
-from topicfold.runtime.listener_call import call_listener
+from topicfold.runtime.listener_call import call_listener, end_calls
 from topicfold.runtime.reading import Reading
 from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicDelta, TopicRow
 from topicfold.state.topic_table import TopicTable
@@ -104,13 +104,17 @@ class LabelService:
             self._engine.reader.leave(self._publish)
 
     async def stop(self) -> None:
-        """End all listening, calls that have begun too; a plain function's is left to end in its thread."""
+        """End all listening, calls that have begun too; a plain function's is left to end in its thread.
+
+        A listener may call this, and goes on to its end.
+        """
         self._is_stopped = True
         self._engine.reader.leave(self._publish)
+        for followers in self._followers.values():
+            for follower in followers.values():
+                follower.forget()
         self._followers.clear()
-        for task in self._telling:
-            task.cancel()
-        await asyncio.gather(*self._telling, return_exceptions=True)
+        await end_calls(self._telling)
 
     def _publish(self, partition: int, change: Change) -> None:
         """Have those told whom a change concerns; called by the reader."""

@@ -11,6 +11,7 @@ import asyncio
 from topicfold.errors import NotReady
 from topicfold.model.events import AggregateKind, Kind, Verdict
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.listener_call import end_calls
 from topicfold.runtime.policy_news import Follower, Listener, namespace_of
 from topicfold.state.change import Change, Outcome
 
@@ -55,14 +56,16 @@ class Listeners:
                 follower.stop()
 
     async def close(self) -> None:
-        """End all calls, those that have begun too, and take no more listeners; a thread's call is left to end."""
+        """End all calls, those that have begun too, and take no more listeners; a thread's call is left to end.
+
+        A listener may have this called, and goes on to its end.
+        """
         self._is_closed = True
         self._engine.reader.leave(self._publish)
         self._by_name.clear()
-        tasks = list(self._telling)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        for follower in self._telling.values():
+            follower.stop()
+        await end_calls(self._telling)
 
     def _publish(self, partition: int, change: Change) -> None:
         """Have those told whom a change may concern; called by the reader."""

@@ -127,7 +127,7 @@ class TopicPoliciesService:
     async def stop(self) -> None:
         """End all listening and take no more calls. Updates on their way are for the engine to answer, or to fail.
 
-        A plain function that was called is left to end in its thread.
+        A plain function that was called is left to end in its thread. A listener may call this, and goes on to its end.
         """
         self._is_stopped = True
         await self._listeners.close()
