@@ -10,9 +10,10 @@ from topicfold.client.access_calls import Grants
 from topicfold.client.answers import Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
+from topicfold.client.own_namespace import InOwnNamespace
 
 
-class AccessCalls:
+class AccessCalls(InOwnNamespace):
     """Grants of actions to roles on tenants, namespaces and topics; and clusters.
 
     A grant holds for all that lies below. Granting replaces what the role was granted there before; revoking takes
@@ -32,7 +33,7 @@ class AccessCalls:
     @asks
     def topic_permissions(self, topic: str) -> Call[Grants]:
         """Return what each role may do with a topic."""
-        return access_calls.topic_permissions(topic)
+        return access_calls.topic_permissions(self._in_full(topic))
 
     @asks
     def grant_on_tenant(
@@ -53,7 +54,7 @@ class AccessCalls:
         self, topic: str, role: str, actions: Iterable[str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Let `role` do `actions` with a topic."""
-        return access_calls.grant_on_topic(topic, role, actions, options)
+        return access_calls.grant_on_topic(self._in_full(topic), role, actions, options)
 
     @asks
     def revoke_on_tenant(self, tenant: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -68,7 +69,7 @@ class AccessCalls:
     @asks
     def revoke_on_topic(self, topic: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take away what `role` was granted on a topic."""
-        return access_calls.revoke_on_topic(topic, role, options)
+        return access_calls.revoke_on_topic(self._in_full(topic), role, options)
 
     @asks
     def list_clusters(self) -> Call[tuple[str, ...]]:

@@ -9,11 +9,12 @@ from topicfold.client.answers import Topic, Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
 from topicfold.client.history_answers import HistoryPage
+from topicfold.client.own_namespace import InOwnNamespace
 
 DEFAULT_PAGE = 50
 
 
-class HistoryCalls:
+class HistoryCalls(InOwnNamespace):
     """Histories of topics, of those that were deleted too. They reach back as far as the log, within the namespace."""
 
     @asks
@@ -22,12 +23,12 @@ class HistoryCalls:
 
         `before` is that of the page which this one follows.
         """
-        return history_calls.get_history(topic, limit, before)
+        return history_calls.get_history(self._in_full(topic), limit, before)
 
     @asks
     def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:
         """Return a topic's record as it was right after the event at an offset of its history, or at a position."""
-        return history_calls.get_topic_at(topic, at)
+        return history_calls.get_topic_at(self._in_full(topic), at)
 
     @asks
     def roll_back(self, topic: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -35,4 +36,4 @@ class HistoryCalls:
 
         Its partitions stay. A version that it never had is `VersionNotFound`, with the nearest in its `values`.
         """
-        return history_calls.roll_back(topic, to, options)
+        return history_calls.roll_back(self._in_full(topic), to, options)

@@ -9,9 +9,10 @@ from topicfold.client import policy_calls
 from topicfold.client.answers import Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
+from topicfold.client.own_namespace import InOwnNamespace
 
 
-class PolicyCalls:
+class PolicyCalls(InOwnNamespace):
     """Policies by the names they are stored under, such as `retentionPolicies`; `docs/policies.md` lists them.
 
     A value is JSON as Pulsar has it: `{"retentionTimeInMinutes": 10080, "retentionSizeInMB": -1}`, `600`, `True`.
@@ -28,7 +29,7 @@ class PolicyCalls:
         `is_global` asks for the value for all clusters, `applied` for the namespace's or the node's where there is
         none, as Pulsar answers it; what takes effect is told by `effective`.
         """
-        return policy_calls.get_policy(topic, name, entry, is_global, applied)
+        return policy_calls.get_policy(self._in_full(topic), name, entry, is_global, applied)
 
     @asks
     def set_policy(
@@ -42,7 +43,7 @@ class PolicyCalls:
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Set a policy of a topic; a value that cannot hold there is `InvalidPolicy` or `PolicyUnmet`."""
-        return policy_calls.set_policy(topic, name, value, entry, is_global, options)
+        return policy_calls.set_policy(self._in_full(topic), name, value, entry, is_global, options)
 
     @asks
     def remove_policy(
@@ -55,12 +56,12 @@ class PolicyCalls:
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Take a policy off a topic, which uncovers what lies below it."""
-        return policy_calls.delete_policy(topic, name, entry, is_global, options)
+        return policy_calls.delete_policy(self._in_full(topic), name, entry, is_global, options)
 
     @asks
     def remove_policies(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take all policies off a topic, those for all clusters too; its labels stay."""
-        return policy_calls.delete_policies(topic, options)
+        return policy_calls.delete_policies(self._in_full(topic), options)
 
     @asks
     def effective(self, topic: str, *, at: str | int | None = None) -> Call[Mapping[str, Any]]:
@@ -68,7 +69,7 @@ class PolicyCalls:
 
         With `at`, an offset or a position, as of then; but the broker's values are always those of now.
         """
-        return policy_calls.get_effective(topic, at)
+        return policy_calls.get_effective(self._in_full(topic), at)
 
     @asks
     def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Call[Any]:

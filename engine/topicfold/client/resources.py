@@ -9,15 +9,12 @@ from topicfold.client import calls
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
+from topicfold.client.own_namespace import InOwnNamespace
 from topicfold.model.names import PERSISTENT
 
 
-class ResourceCalls:
-    """Everything that has a name. Topics may be named in full, as `tenant/namespace/topic`, or bare in
-    `public/default`.
-    """
-
-    namespace: str
+class ResourceCalls(InOwnNamespace):
+    """Everything that has a name."""
 
     @asks
     def list_tenants(self) -> Call[tuple[str, ...]]:
@@ -111,12 +108,12 @@ class ResourceCalls:
     @asks
     def get_topic(self, topic: str) -> Call[Topic]:
         """Return a topic's record."""
-        return calls.get_topic(topic)
+        return calls.get_topic(self._in_full(topic))
 
     @asks
     def partitioned_topic_metadata(self, topic: str) -> Call[Mapping[str, Any]]:
         """Return what Pulsar tells of a topic's partitions: how many `partitions`, 0 where it is not partitioned."""
-        return calls.get_partitions(topic)
+        return calls.get_partitions(self._in_full(topic))
 
     @asks
     def create_topic(
@@ -142,14 +139,14 @@ class ResourceCalls:
             "labels": dict(labels or {}),
             **({"policies": policies} if policies else {}),
         }
-        return calls.put_topic(topic, record, options)
+        return calls.put_topic(self._in_full(topic), record, options)
 
     @asks
     def adopt_topic(
         self, topic: str, *, partitions: int = 0, kafka_name: str | None = None, **options: Unpack[ChangeOptions]
     ) -> Call[Topic]:
         """Make the record of a topic whose Kafka topic is there: unlike `create_topic`, never one in Kafka."""
-        return calls.adopt_topic(topic, {"partitions": partitions, "kafkaName": kafka_name}, options)
+        return calls.adopt_topic(self._in_full(topic), {"partitions": partitions, "kafkaName": kafka_name}, options)
 
     @asks
     def patch_topic(self, topic: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -161,64 +158,64 @@ class ResourceCalls:
 
         Source: RFC 7396.
         """
-        return calls.patch_topic(topic, changes, options)
+        return calls.patch_topic(self._in_full(topic), changes, options)
 
     @asks
     def grow_topic(self, topic: str, partitions: int, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Give a partitioned topic `partitions` partitions, more than it has."""
-        return calls.grow_topic(topic, partitions, options)
+        return calls.grow_topic(self._in_full(topic), partitions, options)
 
     @asks
     def delete_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic, partitioned or not."""
-        return calls.delete_topic(topic, options)
+        return calls.delete_topic(self._in_full(topic), options)
 
     @asks
     def delete_plain_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic; a partitioned one is `WrongKind`."""
-        return calls.delete_plain_topic(topic, options)
+        return calls.delete_plain_topic(self._in_full(topic), options)
 
     @asks
     def delete_partitioned_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic and with it its partitions; one that is not partitioned is `WrongKind`."""
-        return calls.delete_partitioned_topic(topic, options)
+        return calls.delete_partitioned_topic(self._in_full(topic), options)
 
     @asks
     def get_labels(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's labels."""
-        return calls.get_labels(topic)
+        return calls.get_labels(self._in_full(topic))
 
     @asks
     def set_labels(self, topic: str, labels: Mapping[str, str], **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Set these labels of a topic; its others stay."""
-        return calls.post_labels(topic, labels, options)
+        return calls.post_labels(self._in_full(topic), labels, options)
 
     @asks
     def remove_labels(self, topic: str, keys: Iterable[str], **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove the labels of these keys from a topic."""
-        return calls.delete_labels(topic, keys, options)
+        return calls.delete_labels(self._in_full(topic), keys, options)
 
     @asks
     def remove_all_labels(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove every label from a topic."""
-        return calls.delete_all_labels(topic, options)
+        return calls.delete_all_labels(self._in_full(topic), options)
 
     @asks
     def get_properties(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's properties."""
-        return calls.get_properties(topic)
+        return calls.get_properties(self._in_full(topic))
 
     @asks
     def update_properties(
         self, topic: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Set these properties of a topic; its others stay."""
-        return calls.put_properties(topic, properties, options)
+        return calls.put_properties(self._in_full(topic), properties, options)
 
     @asks
     def remove_property(self, topic: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove a property of a topic."""
-        return calls.delete_property(topic, key, options)
+        return calls.delete_property(self._in_full(topic), key, options)
 
     @asks
     def get_operation(self, operation: str) -> Call[Operation]:

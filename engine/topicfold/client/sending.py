@@ -60,8 +60,8 @@ class Sender(ABC, Generic[HttpT, TransportT]):
     ) -> None:
         """Prepare a client; nothing is sent yet. `url` without a scheme means `http://`.
 
-        `namespace` is where topics are found and watched if a call names no other. `transport` replaces the network,
-        say in tests. For the rest see `Identity`.
+        `namespace` is where topics are found and watched if a call names no other, and where those are that are named
+        without one. `transport` replaces the network, say in tests. For the rest see `Identity`.
 
         Raises:
             InvalidRequest: `url` is not one of HTTP, or `token` is none.

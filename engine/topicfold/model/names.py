@@ -85,8 +85,8 @@ def local_of_key(key: str) -> str:
     return key.rpartition("://")[2]
 
 
-def parse_topic(text: str) -> TopicName:
-    """Return the name that `text` means: full, `tenant/namespace/topic`, or bare in `public/default`.
+def parse_topic(text: str, namespace: str = DEFAULT_NAMESPACE) -> TopicName:
+    """Return the name that `text` means: full, `tenant/namespace/topic`, or bare in `namespace`.
 
     Raises:
         InvalidName: says which rule it breaks.
@@ -102,7 +102,7 @@ def parse_topic(text: str) -> TopicName:
         )
     parts = path.split("/")
     if len(parts) == 1 and not separator:
-        parts = [*DEFAULT_NAMESPACE.split("/"), path]
+        parts = [*namespace.split("/"), path]
     if len(parts) != 3:
         raise InvalidName(
             f"topic {_shown(text)}: expected tenant/namespace/topic, found {len(parts)} part(s)",
