@@ -71,6 +71,25 @@ def test_every_record_is_read_though_the_broker_is_killed_in_between(
         assert set(read_all(consumer, wanted)) >= set(wanted)
 
 
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_topic_made_anew_is_read_though_its_leaders_epochs_begin_anew_too(
+    own_broker: KafkaProcess, tmp_path: Path, name: str
+) -> None:
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, own_broker.bootstrap) as place,
+        LabelConsumer(place.topics.conf(**PROTOCOLS[name]), "team=pay", client=place.client) as consumer,
+    ):
+        read_all(consumer, place.make("orders", 5, team="pay"))
+        own_broker.stop()
+        own_broker.restart()
+        read_all(consumer, place.produce("orders", 5, start=5))
+        place.topics.delete(place.kafka("orders"))
+        place.topics.make(place.kafka("orders"))
+        anew = place.produce("orders", 5, start=100)
+        assert set(read_all(consumer, anew)) >= set(anew)
+
+
 def test_a_broker_without_the_newer_protocol_is_joined_with_the_classic_one(
     classic_broker: KafkaProcess, tmp_path: Path
 ) -> None:

@@ -193,7 +193,8 @@ class LabelConsumer(PassedOn):
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`, as `Consumer.pause`.
 
-        Where the group has to be joined anew, for Kafka's client died or got stuck, this is over: `on_assign` tells.
+        Where the group has to be joined anew, for Kafka's client died or got stuck or a topic was made anew, this is
+        over: `on_assign` tells.
         """
         self._subscribed.pause(partitions)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,8 +39,8 @@ _NOTICE_SECONDS = 30.0
 class SubscribedConsumer:
     """A consumer with the settings `conf`. `on_missing` is called when Kafka says that a topic is gone.
 
-    One that died or got stuck is replaced: what was not committed is read again. One thread tends and polls it; any may
-    pause, resume, and have it `in_use`.
+    One that died or got stuck is replaced, and so is one that has known a topic which was made anew: what was not
+    committed is read again. One thread tends and polls it; any may pause, resume, and have it `in_use`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SubscribedConsumer:
             if error.args[0].code() != KafkaError._FATAL:
                 raise
 
-    def keeps(self, held: Iterable[Partition], there: Mapping[str, str]) -> bool:
+    def keeps(self, held: Collection[Partition], there: Mapping[str, str]) -> bool:
         """Return whether `tend` would leave these partitions, of which records are held, as they are."""
         return self._subscription.keeps(held, there)
 
@@ -100,6 +100,11 @@ class SubscribedConsumer:
             self._kafka.close()
 
     def _tend(self, there: Mapping[str, str]) -> None:
+        if self._subscription.is_made_anew(there):
+            # librdkafka 2.16 takes no lower leader epoch than it has seen for a name, and those of a topic begin at
+            # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
+            _log.info("a topic was made anew; the group is joined anew")
+            self._reopen()
         now, assigned = time.monotonic(), self._kafka.assignment()
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
