@@ -81,6 +81,13 @@ def test_commits_that_cannot_be_listed_are_not_taken_for_none(tmp_path: Path, mo
         sequences(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["file:///snapshot", "s3://bucket/snapshot"])
+def test_a_url_is_not_taken_for_a_directory_without_commits(name: str) -> None:
+    with pytest.raises(SnapshotUnreadable, match="is a URL") as caught:
+        sequences(Path(name))
+    assert "mounted" in caught.value.hint
+
+
 def test_any_byte_of_a_commit_that_changed_is_found(tmp_path: Path) -> None:
     commit = put(tmp_path)
     whole = manifest(tmp_path).read_bytes()

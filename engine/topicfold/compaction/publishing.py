@@ -23,15 +23,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from topicfold.errors import BadSetting, SnapshotDamaged
-from topicfold.snapshot.commits import Commit, DataFile, read_commit, sync_directory, sync_file
+from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path, sync_directory, sync_file
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
 """What Delta takes for something else in a directory's name, or ends of: seen with deltalake 1.6.6."""
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""How one begins, once a path is made of it."""
 
 APPLICATION = "topicfold"
 """What Delta knows us as; the version of our transactions is the commit's sequence."""
@@ -41,14 +38,10 @@ def require_usable(root: Path) -> None:
     """Return if Delta tables can lie in this directory.
 
     Raises:
-        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to; or it is
-            no directory but a URL.
+        BadSetting: its name, or that of one it lies in, links followed, is not what Delta would write to.
+        SnapshotUnreadable: it is no directory but a URL.
     """
-    if _URL.match(str(root)):
-        raise BadSetting(
-            f"{root} is a URL, and a snapshot lies in a directory",
-            hint="Name its path. An object store has to be mounted, as a file system that keeps POSIX's promises.",
-        )
+    require_path(root)
     path = str(root.resolve())
     if found := _UNUSABLE.search(path):
         raise BadSetting(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,9 @@ GENESIS_COMMIT = "genesis"
 """The predecessor of the first commit."""
 
 MANIFESTS = "manifests"
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""How one begins, once a path is made of it."""
 
 
 class DataFile(NamedTuple):
@@ -79,12 +83,27 @@ class Commit:
         return [each for each in self.files if each.path.startswith(f"{each.table}/{self.sequence:012}-")]
 
 
+def require_path(root: Path) -> None:
+    """Return if `root` is the path of a directory, which need not be there.
+
+    Raises:
+        SnapshotUnreadable: it is a URL.
+    """
+    if _URL.match(str(root)):
+        raise SnapshotUnreadable(
+            f"{root} is a URL, and a snapshot lies in a directory",
+            hint="Name its path. An object store has to be mounted, as a file system that keeps POSIX's promises.",
+            path=str(root),
+        )
+
+
 def sequences(root: Path) -> list[int]:
     """Return the numbers of the commits under `root`, the newest first; none where there is no snapshot.
 
     Raises:
-        SnapshotUnreadable: they cannot be listed; that is not to be taken for none.
+        SnapshotUnreadable: they cannot be listed; that is not to be taken for none. Nor is a URL.
     """
+    require_path(root)
     try:
         names = [Path(each) for each in os.listdir(root / MANIFESTS)]
     except FileNotFoundError:
