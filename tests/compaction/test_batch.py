@@ -20,6 +20,7 @@ from topicfold.compaction import batch, rings
 from topicfold.compaction.batch import fold_batch
 from topicfold.compaction.folded import folded_at
 from topicfold.compaction.plan import Plan, SliceResult
+from topicfold.errors import LogGap
 from topicfold.log.payload import decode_indexed
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY
 from topicfold.model.names import topic_of_key
@@ -165,3 +166,14 @@ def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> N
         before = tables.commit
         assert tables.take(placed(PARTITION, log)) is None
         assert tables.commit is before
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_batch_that_lacks_a_record_is_refused_with_what_may_have_taken_it(tmp_path: Path, missing: int) -> None:
+    records = placed(PARTITION, [namespace_put(number) for number in range(1, 5)])
+    tables = Tables(tmp_path, PARTITIONS)
+    with pytest.raises(LogGap) as caught:
+        tables.take(records[:missing] + records[missing + 1 :])
+    assert "Run it again" in caught.value.hint
+    assert "transactions" in caught.value.hint
+    assert not tables.commits

@@ -203,7 +203,8 @@ def require_whole(seen: Sequence[Mapping[int, Seen]], start: Sequence[int]) -> l
             raise LogGap(
                 f"partition {partition}: the snapshot ends before offset {first}, the batch holds {count} records "
                 f"from offset {least} to {end - 1}",
-                hint="If the log was not trimmed beyond the snapshot, delete the job's checkpoint and run it again.",
+                hint="Run it again: it goes on from the newest commit. Where that ends so too, somebody trimmed or "
+                "compacted the topic, or wrote transactions to it: restore the log.",
                 partition=partition,
                 expected=first,
                 found=least,
