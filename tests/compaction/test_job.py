@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from tests.builders import namespace_put
@@ -150,6 +151,25 @@ def test_a_log_that_is_replaced_while_the_job_runs_is_never_folded_in(tmp_path: 
     with pytest.raises(WrongLog, match="another log"):
         compact(log, CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark), Listener(replace_log))
     assert sequences(root) == [1]
+
+
+@pytest.mark.kafka
+def test_a_shorter_log_that_takes_the_name_while_the_job_runs_is_said_to_be_another(
+    kafka_bootstrap: str, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log = settings_of(kafka_bootstrap=kafka_bootstrap, kafka_topic=f"t-{uuid.uuid4().hex}")
+    append(log, random_values(4, 60))
+    admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
+
+    def replace_log(done: Done, facts: LogFacts) -> None:
+        admin.delete_topics([log.kafka_topic])[log.kafka_topic].result(20)
+        eventually(lambda: log.kafka_topic not in admin.list_topics(timeout=10).topics)
+        append(log, random_values(5, 10), incarnation=b"M" * 16)
+
+    options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=ROWS, slices=2, spark=spark)
+    with pytest.raises(WrongLog, match="another log"):
+        compact(log, options, Listener(replace_log))
+    assert sequences(tmp_path / "snapshot") == [1]
 
 
 def test_an_older_copy_of_the_log_that_grows_while_the_job_runs_is_never_folded_in(

@@ -36,7 +36,7 @@ from topicfold.compaction.sources import stream_of
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
-from topicfold.errors import ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
+from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -231,8 +231,6 @@ class _Job:
                 query.awaitTermination()
         except StreamingQueryException as error:
             if self._error is None:
-                with suppress(LogUnavailable, ClusterUnavailable):
-                    asyncio.run(self._look_at_log())
                 ended = self._translated(error)
                 if isinstance(ended, LogUnavailable) and _is_of_checkpoint(ended.reason, root):
                     raise unwritable(root, ended.reason, "checkpoint") from error
@@ -280,13 +278,15 @@ class _Job:
         until = time.monotonic() + _AWAY_SECONDS
         while True:
             try:
-                return asyncio.run(self._look_at_log())
+                asyncio.run(self._look_at_log())
+                return
             except (LogUnavailable, ClusterUnavailable):
                 if self._stop.is_said or time.monotonic() > until:
                     raise
                 time.sleep(_PAUSE_SECONDS)
 
-    async def _look_at_log(self) -> None:
+    async def _look_at_log(self) -> LogFacts:
+        """Return what the log is now, if it is the one that the job began with and has what was folded of it."""
         await require_log(self._settings)
         async with opened_log(self._settings) as log:
             facts = await facts_of(log)
@@ -298,6 +298,20 @@ class _Job:
                 )
             require_end(facts, self._compactor.base.start)
             await require_same_records(log, self._events)
+        return facts
+
+    def _fault_of_log(self) -> TopicfoldError | None:
+        """Return why the job cannot go on with the log that there is now; None where it can, or nothing is known of it.
+
+        Of a log that lost records, or whose name another one took, Spark says no more than that some cannot be read.
+        """
+        try:
+            require_overlap(asyncio.run(self._look_at_log()), self._compactor.base.start)
+        except (LogUnavailable, ClusterUnavailable, BadSetting):
+            return None
+        except TopicfoldError as fault:
+            return fault
+        return None
 
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""
@@ -310,7 +324,7 @@ class _Job:
             )
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         reason = next(filter(_CAUSE.match, reversed(lines)), lines[0] if lines else "Spark failed")
-        return LogUnavailable(f"the stream ended: {reason[:500]}")
+        return self._fault_of_log() or LogUnavailable(f"the stream ended: {reason[:500]}")
 
     def _wait(self, sequence: int) -> None:
         if self._stop.is_said:
