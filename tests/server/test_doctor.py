@@ -173,6 +173,32 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         assert 60 <= found["snapshot"]["ageSeconds"] < 90
 
 
+async def test_a_newest_commit_that_is_damaged_is_a_problem_though_one_before_is_whole(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        for sequence in (7, 8):
+            put_commit(tmp_path, replace(COMMIT, sequence=sequence))
+        path = tmp_path / MANIFESTS / "000000000008.json"
+        path.write_bytes(b"{}")
+        found = await rest.get(DOCTOR)
+        assert found["snapshot"]["sequence"] == 7
+        (problem,) = problems(found)
+        assert problem.startswith(f"a commit of the snapshot cannot be read, the newest that can be is 7: {path} is")
+
+
+async def test_a_snapshot_of_which_no_commit_can_be_read_is_not_said_to_have_none(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        put_commit(tmp_path, COMMIT)
+        path = tmp_path / MANIFESTS / f"{COMMIT.sequence:012}.json"
+        path.write_bytes(b"{}")
+        (problem,) = problems(await rest.get(DOCTOR))
+        assert problem.startswith(f"no commit of the snapshot can be read: {path} is damaged")
+        assert "restore its directory" in problem
+
+
 async def test_a_snapshot_that_may_not_be_read_is_a_problem(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,6 @@ def _scrub_text(scrub: Mapping[str, Any] | None) -> str:
 
 def _snapshot_text(snapshot: Mapping[str, Any]) -> str:
     if snapshot["sequence"] is None:
-        return f"the snapshot {snapshot['path']} holds no commit"
+        return f"the snapshot {snapshot['path']} holds no commit that can be read"
     age = age_text(snapshot["ageSeconds"])
     return f"the newest commit of the snapshot {snapshot['path']} is {snapshot['sequence']}, {age} old"

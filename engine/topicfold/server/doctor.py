@@ -53,8 +53,8 @@ class Doctor:
         snapshot = None
         if settings.snapshot is not None:
             try:
-                snapshot = await asyncio.to_thread(self._snapshot, settings.snapshot)
-                problems += self._snapshot_problems(snapshot)
+                snapshot, wrong = await asyncio.to_thread(self._snapshot, settings.snapshot)
+                problems += self._snapshot_problems(snapshot, wrong)
             except SnapshotUnreadable as error:
                 problems.append(_problem(error.reason, error.hint))
         scrub = engine.scrubber.report
@@ -99,22 +99,24 @@ class Doctor:
             digest=(await digest_in_slices(mark)).hex(),
         )
 
-    def _snapshot(self, root: Path) -> SnapshotDiagnosis:
-        """Return the newest commit that can be read. Blocks on files.
+    def _snapshot(self, root: Path) -> tuple[SnapshotDiagnosis, TopicfoldError | None]:
+        """Return the newest commit that can be read, and what is wrong with the newest of all. Blocks on files.
 
         Raises:
             SnapshotUnreadable: its commits cannot be listed.
         """
         from topicfold.snapshot.commits import read_commit, sequences
 
+        wrong: TopicfoldError | None = None
         for sequence in sequences(root):
             try:
                 commit = read_commit(root, sequence)
-            except TopicfoldError:
+            except TopicfoldError as error:
+                wrong = wrong or error
                 continue
             age_seconds = max(0.0, (self.node.engine.options.clock_ms() - commit.time_ms) / 1000)
-            return SnapshotDiagnosis(path=str(root), sequence=sequence, age_seconds=age_seconds)
-        return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None)
+            return SnapshotDiagnosis(path=str(root), sequence=sequence, age_seconds=age_seconds), wrong
+        return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None), wrong
 
     def _problems(self) -> Iterator[DiagnosedProblem]:
         engine = self.node.engine
@@ -189,8 +191,16 @@ class Doctor:
             what = f"node {name} has another digest of partition {partition} at {last.position}; {own}"
             yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
 
-    def _snapshot_problems(self, snapshot: SnapshotDiagnosis) -> Iterator[DiagnosedProblem]:
-        if snapshot.sequence is None:
+    def _snapshot_problems(
+        self, snapshot: SnapshotDiagnosis, wrong: TopicfoldError | None
+    ) -> Iterator[DiagnosedProblem]:
+        if wrong is not None and snapshot.sequence is None:
+            what = f"no commit of the snapshot can be read: {wrong.reason}"
+            yield _problem(what, "restore its directory, or compact into a new one: no job goes on from this one")
+        elif wrong is not None:
+            what = f"a commit of the snapshot cannot be read, the newest that can be is {snapshot.sequence}"
+            yield _problem(f"{what}: {wrong.reason}", wrong.hint)
+        elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
             flag = "--log" if self.node.settings.kafka_bootstrap is None else "--kafka"
             yield _problem(what, f"topicfold compact --once {flag} {self._log_place()} --snapshot {snapshot.path}")
