@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.snapshot.test_loading import cuts, folded, seeds, snapshot_of, topics
 from tests.state.histories import Log, logs
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
+from topicfold.model.events import AggregateKind
 from topicfold.model.label_report import LabelCounts, count_labels
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.snapshot.commits import MANIFESTS
@@ -40,10 +41,16 @@ def test_counts_are_those_of_the_fold(log: Log, cut: list[int], seed: int) -> No
 
 @given(logs, st.sampled_from([*BOTH, "no/where"]))
 @settings(max_examples=20)
-def test_namespaces_that_are_not_asked_for_do_not_count(log: Log, namespace: str) -> None:
+def test_namespaces_that_are_not_asked_for_do_not_count_and_one_that_is_not_there_is_said(
+    log: Log, namespace: str
+) -> None:
     whole = counts_in(log)
     with tempfile.TemporaryDirectory() as root:
         snapshot_of(log, Path(root))
+        if not folded(log).current(AggregateKind.NAMESPACE, namespace).is_live:
+            with pytest.raises(NamespaceNotFound, match=namespace):
+                newest_label_counts(Path(root), [namespace])
+            return
         found = newest_label_counts(Path(root), [namespace]).counts
     assert found.topics == {name: number for name, number in whole.topics.items() if name == namespace}
     assert found.bearing == {pair: number for pair, number in whole.bearing.items() if pair[0] == namespace}

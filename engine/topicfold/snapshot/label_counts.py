@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.intact import require_file
@@ -30,6 +31,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     Pulsar's own topics are left out, as wherever topics are listed.
 
     Raises:
+        NamespaceNotFound: one of them is not there, or no more.
         WrongSnapshot: there is no commit, or a newer version wrote it.
         SnapshotDamaged: none is whole; says what is wrong with the newest.
         SnapshotUnreadable: its commits cannot be listed.
@@ -40,12 +42,28 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
+            _require_there(root, commit, namespaces or ())
             return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
         except SnapshotDamaged as error:
             damaged.append(error)
     if damaged:
         raise damaged[0]
     raise WrongSnapshot(f"{root} holds no commit", hint="Name the directory that `topicfold compact` writes to.")
+
+
+def _require_there(root: Path, commit: Commit, namespaces: Collection[str]) -> None:
+    """Return if all of these namespaces are there.
+
+    Raises:
+        NamespaceNotFound: one is not.
+        SnapshotDamaged: a file of the commit is not what it was.
+    """
+    files = [require_file(root, commit.sequence, file) for file in commit.files_of("namespaces")]
+    tables = [pq.read_table(pa.BufferReader(file), columns=["namespace"]) for file in files]
+    found = {name for table in tables for name in table["namespace"].to_pylist()}
+    for name in namespaces:
+        if name not in found:
+            raise NamespaceNotFound(f"Namespace not found: {name}", name=name)
 
 
 def _rows(root: Path, commit: Commit) -> TopicRows:
