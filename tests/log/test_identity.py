@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import encode_event
-from topicfold.log.identity import establish_identity, header_value, identity_in
+from topicfold.log.identity import establish_identity, header_value, identity_in, recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
@@ -80,3 +80,10 @@ async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: py
     with pytest.raises(WrongLog, match="states no header"):
         await establish_identity(log, b"n" * 16)
     assert sum(limit for _, _, limit in pages) < 2_000
+
+
+async def test_of_a_log_that_nobody_has_begun_it_is_not_said_that_it_holds_records() -> None:
+    with pytest.raises(WrongLog, match="states no header") as caught:
+        await recognise_identity(MemoryLog(MemoryStore(partitions=3)))
+    assert "records" not in caught.value.reason
+    assert "Start a server" in caught.value.hint

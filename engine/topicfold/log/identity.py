@@ -73,8 +73,9 @@ async def recognise_identity(log: Log) -> LogIdentity:
     identity = await _first_header(log)
     if identity is None:
         raise WrongLog(
-            "the log holds records but partition 0 states no header",
-            hint="This is not a log of Topicfold, or its beginning was deleted. Name another log.",
+            "partition 0 of the log states no header",
+            hint="This is not a log of Topicfold, or its beginning was deleted: name another log. "
+            "Start a server on one that is empty.",
         )
     if identity.partitions != log.partitions:
         raise WrongLog(
