@@ -504,6 +504,32 @@ def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_i
     assert is_of_checkpoint is jobs._is_of_checkpoint(says, Path("/snapshot/checkpoint"))
 
 
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (
+            "An error occurred while calling o233.getResult.\n"
+            ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n"
+            "\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:53)\n"
+            "Caused by: org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range\n"
+            "\tat org.apache.kafka.Fetcher.fetch(Fetcher.java:1)\n",
+            "org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range",
+        ),
+        (
+            "Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+            '  File "worker.py", line 1, in main\n'
+            "OSError: [Errno 5] Input/output error\n\n"
+            "\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:1)\n",
+            "OSError: [Errno 5] Input/output error",
+        ),
+        ("[STREAM_FAILED] terminated with exception: no room\n", "[STREAM_FAILED] terminated with exception: no room"),
+        ("", "Spark failed"),
+    ],
+)
+def test_of_all_that_spark_says_the_last_cause_is_told(says: str, reason: str) -> None:
+    assert jobs._cause_in(says) == reason
+
+
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:
     """Return what compacts `log`, to be run with `ENVIRONMENT`."""
     places = ["--log", str(log.log_file), "--snapshot", str(root)]

@@ -54,7 +54,10 @@ _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentMod
 _AWAY_SECONDS = 120.0
 """So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
 _PAUSE_SECONDS = 1.0
-_CAUSE = re.compile(r"(?:\w+\.)*\w+(?:Error|Exception): |topicfold\.errors\.\w+: ")
+_CAUSE = re.compile(
+    r"^\s*(?:Caused by: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
+)
+"""A line of Python's or Java's about what was raised; the last one tells what all others came of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +325,7 @@ class _Job:
             return WrongSnapshot(
                 "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
             )
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        reason = next(filter(_CAUSE.match, reversed(lines)), lines[0] if lines else "Spark failed")
-        return self._fault_of_log() or LogUnavailable(f"the stream ended: {reason[:500]}")
+        return self._fault_of_log() or LogUnavailable(f"the stream ended: {_cause_in(text)[:500]}")
 
     def _wait(self, sequence: int) -> None:
         if self._stop.is_said:
@@ -337,6 +338,12 @@ class _Job:
         """Return how Spark's plans are called: apart for each log, as jobs of several may share a directory."""
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
         return f"{kind}-{self._facts.identity.incarnation.hex()}"
+
+
+def _cause_in(text: str) -> str:
+    """Return what Spark's `text` about a failure says that it came of, else its first line."""
+    causes = _CAUSE.findall(text)
+    return causes[-1] if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
 
 
 def _is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
