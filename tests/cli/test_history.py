@@ -122,6 +122,18 @@ def test_a_rollback_shows_what_it_undoes_and_asks(
     assert client.get_labels("orders")["tier"] == tier
 
 
+def test_what_belongs_to_one_version_stands_under_it_where_a_rollback_asks(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.set_labels("orders", {"a": "x", "b": "y"})
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    first, second, *_ = run("rollback", "orders", "--to", orders[1]).err.splitlines()
+    version = str(client.history("orders").entries[0].offset)
+    assert first.startswith(f"  {version}  ")
+    assert first.endswith("  labels.a: – → x")
+    assert second == f"  {' ' * len(version)}  labels.b: – → y"
+
+
 def test_a_rollback_that_was_agreed_to_does_not_undo_what_came_meanwhile(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,9 +103,10 @@ def _confirm(session: Session, topic: str, to: str) -> str:
     session.client.perform(tried(history_calls.roll_back(topic, to, {})))
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
+    width = max((len(str(entry.offset)) for entry in undone), default=0)
     for entry in undone:
-        for row in _rows(entry):
-            sys.stderr.write(f"  {'  '.join(cell for cell in row if cell)}\n")
+        for version, *others in _rows(entry):
+            sys.stderr.write(f"  {'  '.join((version.ljust(width), *filter(None, others)))}\n")
     count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
     require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
     return entries[0].etag if entries else ""
