@@ -63,6 +63,11 @@ class KafkaProcess:
         return f"127.0.0.1:{self._port}"
 
     @property
+    def controller_port(self) -> int:
+        """Where other brokers of its cluster find it."""
+        return self._controller_port
+
+    @property
     def properties(self) -> str:
         """What the broker is told; of a property that is given twice the last counts."""
         return _PROPERTIES.format(

@@ -19,6 +19,10 @@ class Consumer:
         self.silent = silent
         self._code = code
         self.waited: list[float] = []
+        self.leaders_asked = 0
+
+    def list_topics(self, topic: str, timeout: float) -> None:
+        self.leaders_asked += 1
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
@@ -89,3 +93,16 @@ def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
     with pytest.raises(LogUnavailable, match="no broker answers"):
         reader_of(consumer).end_offsets()
     assert 1 < len(consumer.waited) < 10
+
+
+def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    reader.end_offsets()
+    assert consumer.leaders_asked == 0
+    consumer.silent = 2
+    for _ in range(3):
+        assert reader.end_offsets() == {0: 7, 1: 7}
+    assert consumer.leaders_asked == 1

@@ -46,6 +46,9 @@ class KafkaReader:
         self._topic = topic
         self._partitions = partitions
         self._has_answer = False
+        self._leaders_may_have_moved = False
+        """librdkafka 2.16 puts a question to the leader that it knows. Where that one died it asks for no other by
+        itself: until it is back, though another has taken over."""
 
     def start_offsets(self) -> dict[int, int]:
         """Return per partition the first offset that still exists.
@@ -128,10 +131,14 @@ class KafkaReader:
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:
+                if self._leaders_may_have_moved:
+                    self._consumer.list_topics(self._topic, timeout)
+                    timeout = max(0.0, deadline - time.monotonic())
                 answers = self._consumer.offsets_for_times(wanted, timeout=timeout)
                 errors = [answer.error for answer in answers if answer.error]
             except KafkaException as exception:
                 errors = [error_in(exception)]
+            self._leaders_may_have_moved = bool(errors)
             if not errors:
                 self._has_answer = True
                 return {answer.partition: answer.offset for answer in answers}
