@@ -149,6 +149,13 @@ def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
     assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
 
 
+def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -> None:
+    configuration = {"min.insync.replicas": "2"}
+    assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}) == []
+    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1})
+    assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
+
+
 async def test_an_existing_topic_keeps_its_number_of_partitions(
     log: KafkaLog, kafka_bootstrap: str, topic: str
 ) -> None:

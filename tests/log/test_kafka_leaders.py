@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.brokers.joining import JoiningProcess
 from tests.brokers.process import KafkaProcess
@@ -41,7 +41,8 @@ async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_ove
 ) -> None:
     bootstrap, second = two_brokers
     log = await KafkaLog.open(bootstrap, "log", partitions=4)
-    topics = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    topics = admin.list_topics(timeout=10).topics
     leaders = {each.leader for each in topics["log"].partitions.values()}
     assert 2 in leaders
     following = Following(log)
@@ -63,4 +64,10 @@ async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_ove
         log.append(partition, b"after", failures.append)
     await following.seen(8)
     assert failures == following.faults == []
+    assert "number of replicas in sync" not in {each.setting for each in await log.check_settings()}
+    wanting_two = [ConfigEntry("min.insync.replicas", "2", incremental_operation=AlterConfigOpType.SET)]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, "log", incremental_configs=wanting_two)
+    admin.incremental_alter_configs([resource])[resource].result()
+    found = {each.setting: each.found for each in await log.check_settings()}
+    assert found["number of replicas in sync"] == "1 (partition 0, 1, 2, 3)"
     await log.close()

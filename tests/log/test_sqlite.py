@@ -240,9 +240,21 @@ def link(path: Path) -> Path:
 
 
 async def test_a_link_is_not_followed(link: Path) -> None:
-    with pytest.raises(BadSetting, match="not a plain file"):
+    with pytest.raises(BadSetting, match="is a link"):
         await SqliteLog.open(link)
     assert [file.name for file in link.parent.iterdir()] == ["log.db"]
+
+
+async def test_a_file_with_two_names_is_refused_for_each_would_have_its_own_write_ahead_log(
+    log: SqliteLog, path: Path
+) -> None:
+    await log.close()
+    path.with_name("other.db").hardlink_to(path)
+    for each in (path, path.with_name("other.db")):
+        with pytest.raises(BadSetting, match="has another name, too"):
+            await SqliteLog.open(each)
+    path.with_name("other.db").unlink()
+    await (await SqliteLog.open(path)).close()
 
 
 async def test_a_directory_that_cannot_be_written_is_told_at_once(

@@ -105,6 +105,19 @@ def topic_problems(
     return problems
 
 
+def too_few_in_sync(configuration: Mapping[str, str], in_sync: Mapping[int, int]) -> list[SettingProblem]:
+    """Return that partitions take no appends, where fewer replicas of them are `in_sync` than must be: by partition."""
+    least = int(configuration.get("min.insync.replicas", 1))
+    short = [partition for partition, count in sorted(in_sync.items()) if count < least]
+    if not short:
+        return []
+    found = f"{min(in_sync.values())} (partition {', '.join(map(str, short))})"
+    repair = "start the brokers that are away: until then no change of these partitions is kept"
+    return [
+        SettingProblem("number of replicas in sync", found, f"{least} or more", refuses_writes=False, repair=repair)
+    ]
+
+
 def unreadable(bootstrap: str, topic: str, reason: str) -> SettingProblem:
     """Return the problem that the configuration of `topic` may not be read."""
     return SettingProblem(

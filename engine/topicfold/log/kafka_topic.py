@@ -18,7 +18,14 @@ from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.kafka_errors import error_in, unanswered
-from topicfold.log.kafka_settings import REPLICAS, SAFE_MESSAGE_BYTES, new_topic, topic_problems, unreadable
+from topicfold.log.kafka_settings import (
+    REPLICAS,
+    SAFE_MESSAGE_BYTES,
+    new_topic,
+    too_few_in_sync,
+    topic_problems,
+    unreadable,
+)
 from topicfold.log.port import SettingProblem
 
 _ANSWER_SECONDS = 5.0
@@ -80,7 +87,9 @@ class KafkaTopics:
         try:
             configuration = self._configuration(topic.name)
             brokers = self._count_brokers() if replicas < REPLICAS else replicas
-            return topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
+            in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
+            problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
+            return problems + too_few_in_sync(configuration, in_sync)
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 raise unanswered(error_in(error)) from error

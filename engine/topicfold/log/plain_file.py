@@ -24,12 +24,19 @@ def file_made(path: Path) -> Path:
     An existing file is not opened here: closing it would drop the locks of another handle in this process.
 
     Raises:
-        BadSetting: it is not a plain file, cannot be made, or may not be read and written; or its directory may not.
+        BadSetting: it is not a plain file, has several names, cannot be made, or may not be read and written; or its
+            directory may not.
     """
     try:
         target = path.parent.resolve(strict=True) / path.name
         if target.is_symlink() or (target.exists() and not target.is_file()):
-            raise BadSetting(f"{path} is not a plain file", hint="Name the file itself.")
+            what = "a link" if target.is_symlink() else "no plain file"
+            raise BadSetting(f"{path} is {what}", hint="Name the file itself: its write-ahead log lies beside it.")
+        if target.exists() and target.stat().st_nlink > 1:
+            raise BadSetting(
+                f"{path} has another name, too, as a hard link",
+                hint="Each name has a write-ahead log of its own, and changes would be lost: remove one of them.",
+            )
         if not target.exists():
             flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
             os.close(os.open(target, flags, 0o600))
