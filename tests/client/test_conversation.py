@@ -178,6 +178,12 @@ def test_a_stranger_that_hangs_up_may_speak_tls_and_that_is_what_to_try() -> Non
     assert unreachable.value.hint == "That server may speak TLS; try https://h, or see whether it is Topicfold at all"
 
 
+def test_who_hangs_up_on_tls_may_not_take_the_certificate() -> None:
+    silence = NoAnswer(HUNG_UP, was_sent=True)
+    assert "trusts who signed the one that is shown" in Server("https://h").unreachable(silence).hint
+    assert "trusts" not in Server("https://h", has_answered=True).unreachable(silence).hint
+
+
 def test_a_change_that_a_stranger_hung_up_on_is_to_be_sent_there_by_tls_under_its_key() -> None:
     with pytest.raises(AnswerLost) as lost:
         Talk(CHANGE, [CLOSED] * 4).finish()

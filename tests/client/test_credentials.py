@@ -60,6 +60,13 @@ def test_a_function_that_fails_to_return_a_token_is_named(closed_url: str, autho
         client.list_tenants()
 
 
+def test_a_function_that_returns_no_token_is_told_so(closed_url: str, authority: Authority) -> None:
+    for token, said in ((lambda: None, "returned NoneType, no text"), (lambda: "a\n", "no header can carry")):
+        client = Client(closed_url, tls_ca_file=authority.file, token=token)  # type: ignore[arg-type, return-value]
+        with client, pytest.raises((BadSetting, InvalidRequest), match=said):
+            client.list_tenants()
+
+
 @pytest.fixture
 def signed_url(tmp_path: Path) -> Iterator[str]:
     """The URL of a server that wants tokens which expire."""

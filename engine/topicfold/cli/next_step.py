@@ -76,6 +76,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "If it is the server that is meant, name who signed its certificate: tls_ca_file": (
         "if it is the server that is meant, name who signed its certificate: --tls-ca-file FILE"
     ),
+    "If it asks for certificates, see that it trusts who signed the one that is shown: client_cert_file": (
+        "if it asks for certificates, see that it trusts who signed the one that is shown: --client-cert-file FILE"
+    ),
     "GET /readyz?verbose tells more.": "try again in a moment",
     "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (
         "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"

@@ -87,7 +87,7 @@ class _Bearer(httpx2.Auth):
 
         Raises:
             InvalidRequest: no header can carry it.
-            BadSetting: what returns it raised something else than our own errors.
+            BadSetting: what returns it raised something else than our own errors, or returned no text.
         """
         if token := self._now():
             request.headers["Authorization"] = f"Bearer {token}"
@@ -97,11 +97,13 @@ class _Bearer(httpx2.Auth):
         if isinstance(self._token, str):
             return self._token
         try:
-            token = self._token()
+            token: object = self._token()
         except TopicfoldError:
             raise
         except Exception as error:
             raise BadSetting(f"the token cannot be had: {type(error).__name__}: {error}") from error
+        if not isinstance(token, str):
+            raise BadSetting(f"the token cannot be had: what returns it returned {type(token).__name__}, no text")
         _require_sendable(token)
         return token
 
@@ -113,7 +115,12 @@ def _require_sendable(token: str) -> None:
         InvalidRequest: none can.
     """
     if not (token.isascii() and token.isprintable()):
-        raise InvalidRequest("the token holds characters that no header can carry")
+        hint = (
+            "Strip it: there is white space around it, as where a file was read whole."
+            if token != token.strip()
+            else ""
+        )
+        raise InvalidRequest("the token holds characters that no header can carry", hint=hint)
 
 
 def _tls(identity: Identity) -> ssl.SSLContext | bool:

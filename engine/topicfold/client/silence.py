@@ -69,6 +69,8 @@ class Server:
         url, reason = silence.url or self.url, silence.reason
         if url_of_tls := self._url_of_tls(silence):
             return f"That server may speak TLS; try {url_of_tls}, or see whether it is Topicfold at all"
+        if url.startswith("https:") and reason == HUNG_UP and not self.has_answered:
+            return "If it asks for certificates, see that it trusts who signed the one that is shown: client_cert_file"
         if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
             return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
         if _EXPIRED_THERE in reason:
