@@ -36,3 +36,14 @@ def known() -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_flag_that_a_sentence_names_is_one(document: Path, known: set[str]) -> None:
     assert set(re.findall(r"`(--[a-z][a-z-]+)", document.read_text())) - known == set()
+
+
+@pytest.mark.parametrize("unit", sorted((ROOT / "deploy").glob("*.service")), ids=lambda path: path.name)
+def test_a_unit_knows_its_flags_and_is_told_by_the_one_file_of_settings(unit: Path, known: set[str]) -> None:
+    text = unit.read_text()
+    (command,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    assert set(re.findall(r" (--[a-z][a-z-]+)", command)) - known == set()
+    assert "\nEnvironmentFile=/etc/topicfold/environment\n" in text
+    named = re.findall(r"\$\{(\w+)\}", command)
+    assert "TOPICFOLD_KAFKA_BOOTSTRAP" in named
+    assert all(f"    {name}=" in (ROOT / "deploy" / "README.md").read_text() for name in named)
