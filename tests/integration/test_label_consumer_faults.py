@@ -90,6 +90,23 @@ def test_a_topic_made_anew_is_read_though_its_leaders_epochs_begin_anew_too(
         assert set(read_all(consumer, anew)) >= set(anew)
 
 
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_nothing_was_committed(
+    kafka_bootstrap: str, tmp_path: Path, name: str
+) -> None:
+    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, kafka_bootstrap) as place,
+        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
+    ):
+        read_all(consumer, place.make("orders", 5, team="pay") + place.make("refunds", 5, team="pay"))
+        place.topics.delete(place.kafka("orders"))
+        place.topics.make(place.kafka("orders"))
+        wanted = place.produce("orders", 5, start=100) + place.produce("refunds", 5, start=5)
+        assert sorted(read_all(consumer, wanted)) == sorted(wanted)
+
+
 def test_a_broker_without_the_newer_protocol_is_joined_with_the_classic_one(
     classic_broker: KafkaProcess, tmp_path: Path
 ) -> None:

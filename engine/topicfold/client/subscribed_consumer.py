@@ -32,6 +32,7 @@ _MAX_REOPENED = 5
 """So often in a row a consumer that died is replaced before the caller is told."""
 _MAX_POLL_INTERVAL_MS = 300_000
 """What Kafka's client takes for `max.poll.interval.ms`, after which a member that does not poll is out of the group."""
+_COMMITTED_SECONDS = 2.0
 _NOTICE_SECONDS = 30.0
 """So long at most, it takes a member that polls to notice that a topic was made anew, and to leave the former one."""
 
@@ -59,6 +60,8 @@ class SubscribedConsumer:
         self._check = AssignmentCheck(elsewhere)
         self._ends: dict[str, Mapping[int, int]] = {}
         self._reopened = 0
+        self._left_at: dict[Partition, int] = {}
+        """Up to where a consumer had returned records that was left for a topic which was made anew."""
         self._gate = Gate()
         self._kafka: Consumer = open_consumer(conf, newer=True)
         self._start_over = StartOver(self._kafka, self._gate)
@@ -100,12 +103,17 @@ class SubscribedConsumer:
             self._kafka.close()
 
     def _tend(self, there: Mapping[str, str]) -> None:
-        if self._subscription.is_made_anew(there):
+        if anew := self._subscription.made_anew(there):
             # librdkafka 2.16 takes no lower leader epoch than it has seen for a name, and those of a topic begin at
             # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
             _log.info("a topic was made anew; the group is joined anew")
+            own = self._kafka.position([each for each in self._kafka.assignment() if each.topic not in anew])
+            left_at = {(each.topic, each.partition): each.offset for each in own if each.offset >= 0}
             self._reopen()
+            self._left_at = left_at
         now, assigned = time.monotonic(), self._kafka.assignment()
+        if assigned and self._left_at:
+            self._go_on(assigned)
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
@@ -122,6 +130,24 @@ class SubscribedConsumer:
         partitions = {(each.topic, each.partition) for each in assigned}
         for partition in self._start_over.tend(self._subscription.starts_over(partitions), partitions):
             self._subscription.restarted(partition)
+
+    def _go_on(self, assigned: Iterable[TopicPartition]) -> None:
+        """Read on behind what was returned, where the group has no offset: it would come again, or the next never."""
+        left_at, self._left_at = self._left_at, {}
+        own = [each for each in assigned if (each.topic, each.partition) in left_at]
+        try:
+            answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS) if own else []
+        except KafkaException as error:
+            _log.info("not known is what the group has committed: %s", error)
+            return
+        for each in answers:
+            partition = each.topic, each.partition
+            if each.error is None and each.offset < 0:
+                try:
+                    self._kafka.seek(TopicPartition(*partition, left_at[partition]))
+                except KafkaException:
+                    # It is not being read yet.
+                    self._left_at[partition] = left_at[partition]
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""

@@ -70,16 +70,16 @@ class Subscription:
         self._current = target
         return target
 
-    def is_made_anew(self, there: Mapping[str, str]) -> bool:
-        """Return whether one of the topics that are `there` has another id than when it was last there."""
-        return any(self._ids.get(name, id_) != id_ for name, id_ in there.items())
+    def made_anew(self, there: Mapping[str, str]) -> frozenset[str]:
+        """Return which of the topics that are `there` have another id than when they were last there."""
+        return frozenset(name for name, id_ in there.items() if self._ids.get(name, id_) != id_)
 
     def keeps(self, held: Collection[Partition], there: Mapping[str, str]) -> bool:
         """Return whether these partitions stay: their topics are there as they were, and none is to start over.
 
         None does where any topic was made anew: another consumer reads all of them then.
         """
-        return not (held and self.is_made_anew(there)) and all(
+        return not (held and self.made_anew(there)) and all(
             there.get(name) == self._ids.get(name)
             and (name not in self._made_anew or (name, partition) in self._restarted)
             for name, partition in held
