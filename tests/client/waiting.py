@@ -8,9 +8,9 @@ from collections.abc import Callable
 _SECONDS = 5.0
 
 
-def eventually(holds: Callable[[], bool]) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = _SECONDS) -> None:
     """Return once it holds; fail if that takes too long."""
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
         time.sleep(0.005)

@@ -151,8 +151,11 @@ def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
 
 def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -> None:
     configuration = {"min.insync.replicas": "2"}
-    assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}) == []
-    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1})
+    assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}, 3) == []
+    [never] = kafka_settings.too_few_in_sync(configuration, {0: 1}, 1)
+    assert never.repair == "give each partition 2 replicas, or lower min.insync.replicas: it has 1"
+    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 3)
+    assert problem.repair.startswith("start the brokers that are away")
     assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
 
 

@@ -143,7 +143,7 @@ def apply(
     namespaces = sorted({parse_topic(each.name).namespace for each in desired})
     pruned = _pruning(session, desired, selector, namespaces) if selector is not None else []
     planned = [*found, *pruned]
-    if (pruned or confirm_count) and not dry_run:
+    if pruned and not dry_run:
         _confirm(pruned, namespaces, confirm_count)
     reason = session.changes.get("reason") or "topicfold policies apply"
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)

@@ -98,7 +98,7 @@ def get(session: Session, topic: Topic, at: At = None) -> None:
         ("labels", labels_text(found.labels)),
         ("partitions", str(found.partitions)),
         ("kafka name", _kafka_name_text(found)),
-        ("properties", labels_text(found.properties or {})),
+        ("properties", "–" if found.properties is None else labels_text(found.properties)),
         ("etag", found.etag),
     ]
     session.output.show(found, [found.name], ("FIELD", "VALUE"), rows)

@@ -169,7 +169,8 @@ def _base_url(url: str) -> httpx2.URL:
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise InvalidRequest(f"{url!r} is not a URL: {error}") from error
+        shown = url.rpartition("@")[2]
+        raise InvalidRequest(f"{shown!r} is not a URL: {error}") from error
     if parsed.userinfo:
         raise InvalidRequest("the URL of a server has no user and no password in it", hint="Give a token instead.")
     if parsed.scheme not in ("http", "https") or not parsed.host:

@@ -16,7 +16,7 @@ from topicfold.starting import open_log, require_log
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What is known of a log when the job starts. `start` and `end` are offsets by partition."""
+    """What is known of a log at some moment. `start` and `end` are offsets by partition."""
 
     identity: LogIdentity
     start: tuple[int, ...]
@@ -25,7 +25,7 @@ class LogFacts:
 
 @asynccontextmanager
 async def opened_log(settings: Settings) -> AsyncIterator[Log]:
-    """Give the log, which need not be there, and close it.
+    """Give the log, which is made where there is none, and close it.
 
     Raises:
         LogUnavailable, ClusterUnavailable: it does not answer.

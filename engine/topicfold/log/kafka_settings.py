@@ -105,14 +105,21 @@ def topic_problems(
     return problems
 
 
-def too_few_in_sync(configuration: Mapping[str, str], in_sync: Mapping[int, int]) -> list[SettingProblem]:
-    """Return that partitions take no appends, where fewer replicas of them are `in_sync` than must be: by partition."""
+def too_few_in_sync(
+    configuration: Mapping[str, str], in_sync: Mapping[int, int], replicas: int
+) -> list[SettingProblem]:
+    """Return that partitions take no appends, where fewer replicas of them are `in_sync` than must be: by partition.
+
+    Each has `replicas` at least, be they in sync or not.
+    """
     least = int(configuration.get("min.insync.replicas", 1))
     short = [partition for partition, count in sorted(in_sync.items()) if count < least]
     if not short:
         return []
     found = f"{min(in_sync.values())} (partition {', '.join(map(str, short))})"
     repair = "start the brokers that are away: until then no change of these partitions is kept"
+    if replicas < least:
+        repair = f"give each partition {least} replicas, or lower min.insync.replicas: it has {replicas}"
     return [
         SettingProblem("number of replicas in sync", found, f"{least} or more", refuses_writes=False, repair=repair)
     ]

@@ -89,7 +89,7 @@ class KafkaTopics:
             brokers = self._count_brokers() if replicas < REPLICAS else replicas
             in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
             problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
-            return problems + too_few_in_sync(configuration, in_sync)
+            return problems + too_few_in_sync(configuration, in_sync, replicas)
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
                 raise unanswered(error_in(error)) from error

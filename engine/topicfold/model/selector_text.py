@@ -124,7 +124,8 @@ class _Reader:
         broken = broken_key_rule(key)
         if broken is not None:
             pair = key.partition(":")
-            meant = "" if broken_key_rule(pair[0]) else f"; write {_quoted(f'{pair[0]}={pair[2]}')}" if pair[1] else ""
+            is_pair = pair[1] and not broken_key_rule(pair[0]) and ":" not in pair[2]
+            meant = f"; write {_quoted(f'{pair[0]}={pair[2]}')}" if is_pair else ""
             raise self._refused(f"{_quoted(key)} is no key: {broken}{meant}")
         self._step()
         return key

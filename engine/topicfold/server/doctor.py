@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
-from topicfold.errors import LogUnavailable, SnapshotUnreadable, TopicfoldError
+from topicfold.errors import LogUnavailable, SnapshotDamaged, SnapshotUnreadable, TopicfoldError
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
@@ -196,7 +196,8 @@ class Doctor:
     ) -> Iterator[DiagnosedProblem]:
         if wrong is not None and snapshot.sequence is None:
             what = f"no commit of the snapshot can be read: {wrong.reason}"
-            yield _problem(what, "restore its directory, or compact into a new one: no job goes on from this one")
+            anew = "restore its directory, or compact into a new one: no job goes on from this one"
+            yield _problem(what, anew if isinstance(wrong, SnapshotDamaged) else wrong.hint)
         elif wrong is not None:
             what = f"a commit of the snapshot cannot be read, the newest that can be is {snapshot.sequence}"
             yield _problem(f"{what}: {wrong.reason}", wrong.hint)
