@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import AdminClient
 
 from tests.brokers.joining import JoiningProcess
 from tests.brokers.process import KafkaProcess
@@ -64,16 +64,6 @@ async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_ove
             log.append(partition, b"after", failures.append)
         await following.seen(8)
         assert failures == following.faults == []
-        wanting_two = [ConfigEntry("min.insync.replicas", "2", incremental_operation=AlterConfigOpType.SET)]
-        resource = ConfigResource(ConfigResource.Type.TOPIC, "log", incremental_configs=wanting_two)
-        # A new one: the former asks the dead one for a while yet.
-        admin = AdminClient({"bootstrap.servers": bootstrap})
-        admin.incremental_alter_configs([resource])[resource].result()
-        for _ in range(10 * SECONDS):
-            if found := await in_sync(log):
-                break
-            await asyncio.sleep(0.1)
-        assert found == "1 (partition 0, 1, 2, 3)"
     finally:
         await log.close()
 
@@ -86,13 +76,3 @@ async def answer_of(question: Callable[[], Awaitable[Mapping[int, int]]]) -> Map
                 return await question()
             except LogUnavailable:
                 await asyncio.sleep(0.1)
-
-
-async def in_sync(log: KafkaLog) -> str | None:
-    """Return how many replicas are in sync where these are too few, None where that is not told yet."""
-    try:
-        found = {each.setting: each.found for each in await log.check_settings()}
-    except LogUnavailable:
-        # Its client may take the dead broker for the controller for half a minute.
-        return None
-    return found.get("number of replicas in sync")
