@@ -149,6 +149,14 @@ def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
     assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
 
 
+async def test_a_topic_that_takes_nothing_for_want_of_replicas_in_sync_is_reported(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    alter(admin, topic, "min.insync.replicas", "2")
+    [problem] = await eventually(log, "number of replicas in sync")
+    assert (problem.found, problem.wanted) == ("1 (partition 0, 1, 2)", "2 or more")
+
+
 def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -> None:
     configuration = {"min.insync.replicas": "2"}
     assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}, 3) == []
