@@ -287,9 +287,11 @@ def _was_hidden_for_good(history: History, log: WatchedLog, stream: Stream, step
     end = (stream.node_left_at or log.ends)[partition]
     if stream.since is None or step.offset >= stream.node_at[partition]:
         return False
-    ends = (each for each in log.steps[partition] if isinstance(each, End) and each.namespace == step.namespace)
-    later = sorted((*_later(log, partition, step), *ends), key=lambda each: each.offset)
-    all_of_it = [step, *(each for each in later if step.offset < each.offset < end)]
+    since = (each for each in log.steps[partition] if step.offset <= each.offset < end)
+    all_of_it = [
+        each for each in since
+        if (each.name == step.name if isinstance(each, Step) else each.namespace == step.namespace)
+    ]  # fmt: skip
     known = [each for each in all_of_it if each.offset < stream.node_at[partition]]
     rows = [each.after if isinstance(each, Step) else None for each in all_of_it[len(known) - 1 :]]
     return all(row is not None and not history.asked.may_see(step.namespace, row) for row in rows)

@@ -209,7 +209,7 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
 
 
 def flag_of(name: str) -> str:
-    """Return the flag of a setting of the command line's own.
+    """Return the flag of a setting; those of a server that are called otherwise are `SERVER_FLAGS`.
 
     >>> flag_of("token_file")
     '--token-file'

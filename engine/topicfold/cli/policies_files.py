@@ -24,7 +24,6 @@ from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.collection import no_collection
 from topicfold.errors import InvalidRequest, TopicfoldError
-from topicfold.model.names import parse_topic
 
 if TYPE_CHECKING:
     from topicfold.client.applying import Applied
@@ -133,6 +132,7 @@ def apply(
       topicfold policies apply -f policies.yaml --prune -l 'team=payments,tier notin (gold)'
     """
     from topicfold.client.applying import apply_steps, try_steps
+    from topicfold.client.desired import namespaces_of
 
     if prune != (selector is not None):
         raise InvalidRequest(
@@ -140,7 +140,7 @@ def apply(
             hint="Give both, say --prune -l team=payments, or neither.",
         )
     desired, found = _compared(session, file)
-    namespaces = sorted({parse_topic(each.name).namespace for each in desired})
+    namespaces = namespaces_of(desired) if prune else []
     pruned = _pruning(session, desired, selector, namespaces) if selector is not None else []
     planned = [*found, *pruned]
     if pruned and not dry_run:
@@ -149,16 +149,16 @@ def apply(
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
     again = _again(session, file, selector, dry_run)
     problems = _done(session, "try policies" if dry_run else "apply policies", planned, outcomes, again)
-    done = [step for step in planned if not problems[step.topic]]
+    changed, taken_off = ([step for step in some if not problems[step.topic]] for some in (found, pruned))
+    done = [*changed, *taken_off]
     refused = f"{len(planned) - len(done):,}"
     if dry_run:
         would = f"would {made_so(found, 'create', 'change')}"
         would += f", prune {_counted_in(pruned, namespaces)}" if prune else ""
         session.output.note(f"{would}{summed_up(planned)}; {refused} would be refused")
     else:
-        made = made_so([step for step in found if not problems[step.topic]], "created", "changed")
-        of_them = [step for step in pruned if not problems[step.topic]]
-        made += f", pruned {_counted_in(of_them, namespaces)}" if prune else ""
+        made = made_so(changed, "created", "changed")
+        made += f", pruned {_counted_in(taken_off, namespaces)}" if prune else ""
         session.output.note(f"{made}, {refused} failed")
     if len(done) < len(planned):
         lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.arguments import read_settings
-from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_FLAGS, SERVER_SETTINGS, Config, check_keys
+from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_FLAGS, SERVER_SETTINGS, Config, check_keys, flag_of
 from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
     settings = _validated(settings_class, config, given)
     if settings.kafka_bootstrap is None and (useless := {"kafka_settings", "kafka_topic"} & given.keys()):
         raise InvalidRequest(
-            f"--{min(useless).replace('_', '-').removesuffix('s')} is for a log on Kafka, this one is in a file",
+            f"{_flag_of(min(useless))} is for a log on Kafka, this one is in a file",
             hint="Name the cluster with --kafka HOST:PORT, or leave it out.",
         )
     if settings.cluster and importlib.util.find_spec("confluent_kafka") is None:
@@ -121,10 +121,14 @@ def _validated(settings_class: type[Settings], config: Config, given: Mapping[st
         raise BadSetting(f"{ENVIRONMENT_PREFIX}{name} is no JSON object", hint=f"Write it like '{example}'.") from None
 
 
+def _flag_of(name: str) -> str:
+    return SERVER_FLAGS.get(name, flag_of(name))
+
+
 def _spoken(name: str, config: Config, given: Mapping[str, Any]) -> str:
     """Return what a setting is called where its value is said: by a flag, a variable or the file."""
     if name in given:
-        return SERVER_FLAGS.get(name, f"--{name.replace('_', '-')}")
+        return _flag_of(name)
     variable = ENVIRONMENT_PREFIX + name.upper()
     if os.environ.get(variable):
         return variable

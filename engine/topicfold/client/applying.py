@@ -10,9 +10,8 @@ from topicfold.client.answers import Topic, Written
 from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.call import Call, tried
 from topicfold.client.client import Client
-from topicfold.client.desired import Desired, Step
+from topicfold.client.desired import Desired, Step, namespaces_of
 from topicfold.errors import FixRequest, Reread
-from topicfold.model.names import parse_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,7 @@ def topics_of(client: Client, desired: Iterable[Desired]) -> dict[str, Topic]:
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    namespaces = sorted({parse_topic(each.name).namespace for each in desired})
-    return {topic.name: topic for topic in topics_in(client, namespaces, with_system_topics=True)}
+    return {topic.name: topic for topic in topics_in(client, namespaces_of(desired), with_system_topics=True)}
 
 
 def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterator[Applied]:

@@ -51,6 +51,11 @@ class Step:
     problem: str = ""
 
 
+def namespaces_of(desired: Iterable[Desired]) -> list[str]:
+    """Return the namespaces whose topics these are, in order."""
+    return sorted({parse_topic(each.name).namespace for each in desired})
+
+
 def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[Step]:
     """Yield a step for each topic that is not as it is to be, sorted by name. `actual` are the server's, by name.
 

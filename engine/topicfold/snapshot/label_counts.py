@@ -42,7 +42,8 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
     for sequence in sequences(root):
         try:
             commit = read_commit(root, sequence)
-            _require_there(root, commit, namespaces or ())
+            if namespaces:
+                _require_there(root, commit, namespaces)
             return NewestCounts(commit, _counts(_rows(root, commit), namespaces), damaged)
         except SnapshotDamaged as error:
             damaged.append(error)
