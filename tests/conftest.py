@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def own_broker(worker_broker: object) -> Iterator[object]:
     yield worker_broker
     if not worker_broker.is_running:
         worker_broker.restart()
+
+
+@pytest.fixture
+def two_brokers(tmp_path: Path) -> Iterator[tuple[str, object]]:
+    """Where the two brokers of a cluster listen, and the `JoiningProcess` that may die."""
+    from tests.brokers.joining import cluster_of_two
+
+    with ExitStack() as stack:
+        with needed():
+            cluster = stack.enter_context(cluster_of_two(tmp_path))
+        yield cluster
 
 
 @pytest.fixture

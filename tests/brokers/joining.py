@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from confluent_kafka.admin import AdminClient
+
 from tests.brokers.process import KafkaProcess
+from tests.client.waiting import eventually
 
 _PROPERTIES = """
 process.roles=broker
 node.id=2
 listeners=PLAINTEXT://127.0.0.1:{port}
 """
+_SECONDS = 60.0
 
 
 class JoiningProcess(KafkaProcess):
@@ -25,3 +32,24 @@ class JoiningProcess(KafkaProcess):
     def properties(self) -> str:
         """Those of a broker that is no controller."""
         return super().properties + _PROPERTIES.format(port=self._port)
+
+
+@contextmanager
+def cluster_of_two(directory: Path) -> Iterator[tuple[str, JoiningProcess]]:
+    """Give where both brokers of a new cluster listen, and the one that is no controller."""
+    first = KafkaProcess(directory / "first")
+    second = JoiningProcess(directory / "second", first)
+    try:
+        first.start()
+        second.start()
+        for each in (first, second):
+            eventually(partial(_knows_two_brokers, each.bootstrap), _SECONDS)
+        yield f"{first.bootstrap},{second.bootstrap}", second
+    finally:
+        second.kill()
+        first.kill()
+
+
+def _knows_two_brokers(bootstrap: str) -> bool:
+    """Return whether the broker there does."""
+    return len(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).brokers) == 2

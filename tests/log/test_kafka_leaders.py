@@ -3,45 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from tests.brokers.joining import JoiningProcess
-from tests.brokers.process import KafkaProcess
-from tests.client.waiting import eventually
 from tests.log.following import Following
-from tests.prerequisites import needed
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.kafka import KafkaLog
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SECONDS = 60
-
-
-@pytest.fixture
-def two_brokers(tmp_path: Path) -> Iterator[tuple[str, JoiningProcess]]:
-    """Where both listen, and the one that is no controller."""
-    first = KafkaProcess(tmp_path / "first")
-    second = JoiningProcess(tmp_path / "second", first)
-    try:
-        with needed():
-            first.start()
-            second.start()
-        for each in (first, second):
-            eventually(partial(knows_two_brokers, each.bootstrap), SECONDS)
-        yield f"{first.bootstrap},{second.bootstrap}", second
-    finally:
-        second.kill()
-        first.kill()
-
-
-def knows_two_brokers(bootstrap: str) -> bool:
-    """Return whether the broker there does."""
-    return len(AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).brokers) == 2
 
 
 async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_over(

@@ -1,6 +1,6 @@
 """A Kafka cluster by its admin protocol. librdkafka's threads do the waiting; their answers come to the loop.
 
-Only listing all topics blocks, and is done in a thread of its own, which nobody who is interrupted waits for.
+Only what asks for metadata blocks, and is done in a thread of its own, which nobody who is interrupted waits for.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _PINNED: Mapping[str, Any] = {
     "log_level": 0,
 }
 """librdkafka prints failed connections on stderr; here every failure is an exception."""
+_ANY_TOPIC = "any"
+"""Whether there is one does not matter."""
 _NAMES_A_QUESTION = 500
 _PAUSE_SECONDS = 0.02
 
@@ -61,12 +63,15 @@ class KafkaCluster:
         return self._bootstrap
 
     async def reach(self) -> None:
-        """Return if a broker answers.
+        """Return if a broker answers; from then on the controller that it names is the one that is asked.
+
+        librdkafka 2.16 asks the controller that it knows. Where that one died it hears of another by metadata only,
+        which by itself it asks for every five minutes.
 
         Raises:
             ClusterUnavailable: none does in time.
         """
-        await self._done("", self._open().describe_cluster(request_timeout=self._answer_seconds), "Describe")
+        await self._metadata(_ANY_TOPIC)
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
         """Return all topics by name, internal ones too, without their ids.
@@ -74,11 +79,7 @@ class KafkaCluster:
         Raises:
             ClusterUnavailable: no answer in time.
         """
-        admin = self._open()
-        try:
-            metadata = await call_in_own_thread("topicfold-kafka-list", admin.list_topics, None, self._answer_seconds)
-        except KafkaException as error:
-            raise translated(error, self._bootstrap, "", "Describe") from error
+        metadata = await self._metadata(None)
         return {name: _listed(name, topic) for name, topic in sorted(metadata.topics.items())}
 
     async def topic(self, name: str) -> KafkaTopic | None:
@@ -210,6 +211,14 @@ class KafkaCluster:
     async def close(self) -> None:
         """Let the connections go."""
         self._admin = None
+
+    async def _metadata(self, topic: str | None) -> Any:
+        """Return what a broker says of the cluster and of one topic, or of all for None."""
+        admin = self._open()
+        try:
+            return await call_in_own_thread("topicfold-kafka-list", admin.list_topics, topic, self._answer_seconds)
+        except KafkaException as error:
+            raise translated(error, self._bootstrap, "", "Describe") from error
 
     async def _described(self, name: str) -> Any:
         futures = self._open().describe_topics(TopicCollection([name]), request_timeout=self._answer_seconds)

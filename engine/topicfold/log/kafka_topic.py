@@ -78,6 +78,8 @@ class KafkaTopics:
             LogUnavailable: Kafka did not answer.
         """
         try:
+            # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
+            self._admin.list_topics(topic.name, _ANSWER_SECONDS)
             described = self._describe(topic.name)
         except KafkaException as error:
             raise unanswered(error_in(error)) from error

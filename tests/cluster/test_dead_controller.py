@@ -1,0 +1,60 @@
+"""A cluster of two brokers, one of which dies: the one that clients take for the controller."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.brokers.joining import JoiningProcess
+from topicfold.client.kafka_consumer import KafkaLook
+from topicfold.cluster.kafka import KafkaCluster
+from topicfold.errors import LogUnavailable
+from topicfold.log.kafka_settings import client_settings
+from topicfold.log.kafka_topic import KafkaTopics
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+SECONDS = 60.0
+
+T = TypeVar("T", KafkaCluster, KafkaTopics, KafkaLook)
+
+
+async def test_clients_hear_of_another_controller_when_theirs_has_died(two_brokers: tuple[str, JoiningProcess]) -> None:
+    bootstrap, second = two_brokers
+    cluster = until_its_controller_is_the_second(lambda: KafkaCluster(bootstrap))
+    topics = until_its_controller_is_the_second(lambda: KafkaTopics(client_settings(bootstrap, {}), bootstrap))
+    look = until_its_controller_is_the_second(lambda: KafkaLook({"bootstrap.servers": bootstrap}))
+    log = topics.open("log", 1)
+    second.kill()
+    end = time.monotonic() + SECONDS
+    while not (found := await asyncio.to_thread(look, ["log"])):
+        assert time.monotonic() < end
+    assert found == {"log": log.id}
+    while not await answers(lambda: topics.problems(log)):
+        assert time.monotonic() < end
+    await cluster.reach()
+    assert await cluster.topic("log") is not None
+
+
+def until_its_controller_is_the_second(make: Callable[[], T]) -> T:
+    """Return a client that was told so: each is told of one broker or the other."""
+    for _ in range(100):
+        client = make()
+        admin = client._admin
+        assert isinstance(admin, AdminClient)
+        if admin.describe_cluster(request_timeout=10).result().controller.id == 2:
+            return client
+    raise AssertionError("no client was told of the second broker")
+
+
+async def answers(question: Callable[[], object]) -> bool:
+    """Return whether Kafka answers."""
+    try:
+        await asyncio.to_thread(question)
+    except LogUnavailable:
+        return False
+    return True
