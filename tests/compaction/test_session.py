@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
 from tests.prerequisites import CHECKOUT
@@ -21,16 +22,19 @@ from topicfold.errors import BadSetting
 class Builder:
     """Makes a session as Spark does, which takes Ctrl-C for itself where it is the main thread that makes it."""
 
-    def appName(self, name: str) -> Builder:  # noqa: N802 -- Spark's name
-        return self
-
-    def config(self, name: str, value: str) -> Builder:
+    def config(self, conf: SparkConf) -> Builder:
         return self
 
     def getOrCreate(self) -> Any:  # noqa: N802 -- Spark's name
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, lambda *_: None)
         return SimpleNamespace(sparkContext=SimpleNamespace(setLogLevel=lambda level: None))
+
+
+@pytest.fixture(autouse=True)
+def running_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Java runs already, none is started."""
+    monkeypatch.setattr(session, "SparkContext", SimpleNamespace(_gateway="a gateway"))
 
 
 def test_an_interrupt_stays_whose_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +48,8 @@ def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch
     chosen: dict[str, str] = {}
 
     class Noting(Builder):
-        def config(self, name: str, value: str) -> Builder:
-            chosen[name] = value
+        def config(self, conf: SparkConf) -> Builder:
+            chosen.update(conf.getAll())
             return self
 
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Noting()))

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pyspark
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from topicfold.compaction.java_output import kept_while_starting
 from topicfold.compaction.scratch import own_scratch
 from topicfold.errors import BadSetting
 from topicfold.own_thread import call_in_own_thread
@@ -70,7 +73,8 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
-    if settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ:
+    is_alone = settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ
+    if is_alone:
         chosen |= {"spark.master": "local[*]", **_ALONE}
         chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={own_scratch()}"'
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -80,12 +84,10 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     chosen |= settings
     if "spark.jars" in chosen:
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
-    builder = SparkSession.builder.appName("topicfold-compact")
-    for name, value in chosen.items():
-        builder = builder.config(name, value)
+    conf = SparkConf().setAppName("topicfold-compact").setAll(list(chosen.items()))
     try:
         # In the main thread Spark would take Ctrl-C for itself, and a JVM that is left alone while it starts goes on.
-        session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, builder))
+        session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
     except (OSError, PySparkRuntimeError, Py4JJavaError) as error:
         raise BadSetting(
             f"Spark does not start: {_said_of(error)}",
@@ -113,10 +115,14 @@ def _fetch_hint() -> str:
     )
 
 
-def _started(builder: SparkSession.Builder) -> SparkSession:
+def _started(conf: SparkConf, is_alone: bool) -> SparkSession:
     """Return the session; its JVM keeps what this thread blocks, and ends with this process and not before."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    return builder.getOrCreate()
+    if is_alone and SparkContext._gateway is None:
+        with kept_while_starting() as output:
+            SparkContext(conf=conf, gateway=launch_gateway(conf, dict(output)))  # type: ignore[no-untyped-call]
+    session: SparkSession = SparkSession.builder.config(conf=conf).getOrCreate()
+    return session
 
 
 def _absolute(path: str) -> str:

@@ -1,0 +1,74 @@
+"""What Java says on this machine: while it starts, it is kept, and shown only where it does not.
+
+Ivy tells at length what it looks for, in some fifty lines, and Java that a module of Spark's is young.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+_CHUNK_BYTES = 65_536
+_LAST_WORDS_SECONDS = 1.0
+_IS_UP = b"\x00 is up \x00"
+
+
+@contextmanager
+def kept_while_starting() -> Iterator[Mapping[str, int]]:
+    """Give the arguments of `Popen` for a process that starts in this block.
+
+    What it writes goes to stderr: if the block fails, from the beginning; else what is written after the block.
+    """
+    reader, writer = os.pipe()
+    output = _Output(reader)
+    try:
+        yield {"stdout": writer, "stderr": writer}
+        os.write(writer, _IS_UP)
+    except BaseException:
+        os.close(writer)
+        output.show()
+        raise
+    os.close(writer)
+
+
+class _Output:
+    """Reads the pipe, in a thread; keeps what comes until it is told in the pipe itself that the process is up."""
+
+    def __init__(self, reader: int) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._kept = b""
+        self._is_kept = True
+        self._thread = threading.Thread(target=self._run, name="java-output", daemon=True)
+        self._thread.start()
+
+    def show(self) -> None:
+        """Pass on what was kept, with what a process says that is about to end; keep nothing more."""
+        self._thread.join(_LAST_WORDS_SECONDS)
+        with self._lock:
+            self._is_kept = False
+            _pass_on(self._kept)
+
+    def _run(self) -> None:
+        with open(self._reader, "rb", buffering=0) as said:
+            while chunk := said.read(_CHUNK_BYTES):
+                with self._lock:
+                    self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        if self._is_kept:
+            self._kept += chunk
+            _, is_up, chunk = self._kept.partition(_IS_UP)
+            if not is_up:
+                return
+            self._is_kept = False
+        _pass_on(chunk)
+
+
+def _pass_on(said: bytes) -> None:
+    if said:
+        sys.stderr.write(said.decode(errors="replace"))
+        sys.stderr.flush()
