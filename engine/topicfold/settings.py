@@ -293,11 +293,11 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _security_is_whole(self) -> Self:
         """Refuse half of what would be needed: it would leave a door open that somebody meant to close."""
-        about_tokens = self.auth_issuer or self.auth_audience or self.auth_accept_without_nbf
-        if about_tokens and not self.takes_jwt:
-            raise ValueError(
-                "auth_issuer, auth_audience and auth_accept_without_nbf need auth_jwks_url or auth_jwt_key_file"
-            )
+        about_tokens = ("auth_issuer", "auth_audience", "auth_role_claim", "auth_accept_without_nbf")
+        fields = type(self).model_fields
+        for name in about_tokens:
+            if getattr(self, name) != fields[name].default and not self.takes_jwt:
+                raise ValueError(f"{name} needs auth_jwks_url or auth_jwt_key_file")
         if self.superusers and not self.has_authentication:
             raise ValueError(
                 "superusers need authentication: "

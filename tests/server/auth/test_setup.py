@@ -38,8 +38,8 @@ def warnings_of(settings: Settings) -> set[str]:
 
 @pytest.mark.parametrize(
     "half",
-    [{"auth_issuer": "https://issuer.example"}, {"auth_audience": "topicfold"}, {"superusers": "root"},
-     {"auth_accept_without_nbf": True},
+    [{"auth_issuer": "https://issuer.example"}, {"auth_audience": "topicfold"}, {"auth_role_claim": "team"},
+     {"superusers": "root"}, {"auth_accept_without_nbf": True},
      {"tls_key_file": "key.pem"}, {"tls_client_ca_file": "ca.pem"}],
 )  # fmt: skip
 def test_half_of_what_is_needed_is_refused(half: dict[str, Any]) -> None:
