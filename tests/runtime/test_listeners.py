@@ -269,6 +269,26 @@ async def test_what_was_deleted_before_the_log_is_folded_is_not_told_at_all(stor
     await engine.stop()
 
 
+@pytest.mark.parametrize("ends_with_its_namespace", [False, True])
+async def test_what_ended_before_the_node_started_ends_no_listening(
+    store: MemoryStore, ends_with_its_namespace: bool
+) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        if ends_with_its_namespace:
+            await node.writing.delete_namespace(NAMESPACE, node.asked(), force=True)
+            await node.writing.create_namespace(NAMESPACE, NamespaceRecord(), node.asked())
+        else:
+            await node.writing.delete_topic(ORDERS, node.asked())
+        await node.writing.create_topic(ORDERS, TopicRecord(local={TTL: 1}), node.asked())
+    told, engine = await _registered_before_the_fold(store)
+    assert told.seen == [(LOCAL, 1)]
+    service = TopicPoliciesService(engine)
+    await ttl(service, 2)
+    assert told.seen == [(LOCAL, 1), (LOCAL, 2)]
+    await engine.stop()
+
+
 async def _registered_before_the_fold(store: MemoryStore) -> tuple[Told, Engine]:
     """Start a node on `store`, register while nothing is folded, and return once it has folded everything."""
     log, told = WilfulLog(store), Told()

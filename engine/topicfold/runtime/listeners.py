@@ -32,8 +32,9 @@ class Listeners:
     def add(self, name: str, listener: Listener, *, replay: bool) -> None:
         """Tell `listener` of `name` from now on, with `replay` first what there is now, local before global.
 
-        Until the log is folded up to the end it had at the start, nothing is told. A topic's end, or its
-        namespace's, is told as news without policies, and ends the listening. To add a listener again does nothing.
+        Until the log is folded up to the end it had at the start, nothing is told, and what ended in it ends nothing.
+        Later a topic's end, or its namespace's, is told as news without policies, and ends the listening. To add a
+        listener again does nothing.
 
         Raises:
             NotReady: closed.
@@ -74,7 +75,8 @@ class Listeners:
             return
         for follower in self._by_name.get(event.name, {}).values():
             self._wake(follower)
-        if event.kind == Kind.DELETE and any(settled.verdict == Verdict.CHANGED for _, settled in change.settled):
+        is_an_end = event.kind == Kind.DELETE and any(each.verdict == Verdict.CHANGED for _, each in change.settled)
+        if is_an_end and self._engine.readiness.can_be_read(partition):
             self._end(event.name)
             if event.aggregate_kind == AggregateKind.NAMESPACE:
                 for name in [name for name in self._by_name if namespace_of(name) == event.name]:
