@@ -162,6 +162,24 @@ async def test_an_update_still_queued_when_its_time_is_up_is_not_applied(orders:
     assert orders.labels() == {"team": "pay", "next": "2"}
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_an_update_is_applied_only_if_somebody_still_waits_for_it(orders: Node, is_kept: bool) -> None:
+    orders.log.fate = orders.log.hold
+    first = asyncio.create_task(orders.label(team="pay"))
+    one, other = (submit(orders, lambda old: old.with_labels({"late": "1"}), key=1) for _ in range(2))
+    await turns()
+    one.cancel()
+    if not is_kept:
+        other.cancel()
+    await turns()
+    orders.log.release()
+    await first
+    await asyncio.gather(other, return_exceptions=True)
+    await orders.label(next="2")
+    assert ("late" in orders.labels()) is is_kept
+    assert len(orders.engine.updates.pending) == 0
+
+
 async def test_an_unknown_update_that_lands_later_is_found_by_its_key(orders: Node) -> None:
     orders.log.fate = orders.log.hold
     asked = orders.asked(0.02, key="k", method="POST")

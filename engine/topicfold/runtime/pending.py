@@ -45,7 +45,10 @@ class PendingUpdates:
         self._by_operation[update.operation.id] = update
 
     async def wait(self, update: Update, deadline: float) -> None:
-        """Return once `update` is settled or it is `deadline`. (A shield and a time-out cost 9 µs more.)"""
+        """Return once `update` is settled or it is `deadline`; with the last who waits it is no longer listed.
+
+        A shield and a time-out cost 9 µs more.
+        """
         waiter: asyncio.Future[None] = self._loop.create_future()
         update.waiters.append(waiter)
         timer = self._loop.call_at(deadline, _wake, waiter)
@@ -54,6 +57,8 @@ class PendingUpdates:
         finally:
             timer.cancel()
             update.waiters.remove(waiter)
+            if not update.waiters:
+                self.remove(update)
 
     def answer(self, operation_id: bytes, settled: Settled) -> None:
         """Settle what waits under `operation_id` by what the log says of it.

@@ -80,6 +80,9 @@ class Updates:
     async def submit(self, update: Update, deadline: float) -> Settled:
         """Return what became of `update`, once that is folded here. `deadline` is a time of the loop's clock.
 
+        With the last who waits for it, be their time up or be they cancelled, an update leaves its queue: it is in no
+        further event, though one that carries it may still land.
+
         Where it shares another's operation id, that one's `refusal` and `failure` become its own.
 
         Raises:
@@ -93,7 +96,6 @@ class Updates:
             await self.pending.wait(update, deadline)
         if not update.settled.done():
             raise self._expired(update)
-        self.pending.remove(update)
         mine.refusal, mine.failure = update.refusal, update.failure
         return update.settled.result()
 
@@ -362,9 +364,7 @@ class Updates:
                 queue.timer.cancel()
 
     def _expired(self, update: Update) -> TopicfoldError:
-        """Return what to tell a waiter whose time is up; with the last of them the update leaves its queue."""
-        if not update.waiters:
-            self.pending.remove(update)
+        """Return what to tell a waiter whose time is up."""
         if update.in_attempt:
             return self._unknown(update, "the change was sent to the log and its outcome is not known yet")
         return LogUnavailable("the change was still queued when its time was up; it is not applied")
