@@ -26,6 +26,7 @@ from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Updater
 from topicfold.runtime.group import Update
+from topicfold.runtime.pending import PendingUpdates
 
 
 def submit(node: Node, updater: Updater, key: int) -> asyncio.Task[object]:
@@ -408,6 +409,40 @@ async def test_when_too_many_wait_the_next_is_turned_away(orders: Node, monkeypa
         await orders.label(a="3")
     orders.log.release()
     await asyncio.gather(*writes)
+
+
+async def test_who_comes_while_an_event_flies_is_not_held_up_by_those_who_wait(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    def is_listed(pending: PendingUpdates, update: Update) -> bool:
+        nonlocal looks
+        looks += 1
+        return pending._by_operation.get(update.operation.id) is update
+
+    monkeypatch.setattr(PendingUpdates, "__contains__", is_listed)
+    orders.log.fate = orders.log.hold
+    tasks = [asyncio.create_task(orders.label(k=str(number))) for number in range(200)]
+    await turns()
+    orders.log.release()
+    await asyncio.gather(*tasks)
+    assert looks < 10 * len(tasks)
+
+
+async def test_who_waits_no_more_makes_room_while_an_event_flies(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 2)
+    orders.log.fate = orders.log.hold
+    first = asyncio.create_task(orders.label(team="pay"))
+    await turns()
+    for _ in range(2):
+        with pytest.raises(LogUnavailable):
+            await orders.label(0.0, late="1")
+    orders.engine.updates.tick()
+    last = asyncio.create_task(orders.label(next="2"))
+    await turns()
+    orders.log.release()
+    await asyncio.gather(first, last)
 
 
 async def test_a_log_that_cannot_be_reached_refuses_at_once_what_is_not_in_flight(orders: Node) -> None:

@@ -130,6 +130,8 @@ class Updates:
                 self._resend(queue, queue.latest)
             elif queue.latest is None:
                 self._make_due(queue)
+            else:
+                self._drop_left(queue)
 
     def close(self) -> None:
         """Fail everybody who waits, saying unknown where an event is undecided."""
@@ -173,9 +175,9 @@ class Updates:
 
     def _run(self, queue: UpdateQueue) -> None:
         """Append the next event of `queue`, if nothing is outstanding and somebody waits."""
-        self._drop_left(queue)
         if queue.latest is not None or self._closed:
             return
+        self._drop_left(queue)
         if not queue.waiting:
             self._forget(queue)
             return
