@@ -78,6 +78,15 @@ def test_one_step_looks_at_no_more_pairs_than_it_may() -> None:
     assert steps == 4
 
 
+def test_one_step_looks_at_fewer_pairs_where_many_topics_bear_them() -> None:
+    topics = Topics([(number, {"n": str(number % 10)}) for number in range(SMALL_LIMIT * 20)])
+    steps = 1
+    while not topics.index.make_comparable("n", 3):
+        steps += 1
+    assert steps == 10
+    assert selected(topics, parse_selector("n>7")) == matching(topics, parse_selector("n>7"))
+
+
 def test_no_integer_values_are_kept_of_a_key_that_everybody_left() -> None:
     topics = Topics([(0, {"n": "5"})])
     assert selected(topics, parse_selector("n<9,x>1")) == []

@@ -133,13 +133,11 @@ class LabelIndex:
 
         Cost: set steps; O(pairs) the first time, for a key that was not made comparable before.
         """
-        self.make_comparable(key, len(self._pairs))
-        return self._integers[key].above(bound) if key in self._integers else BitMap()
+        return self._comparable(key).above(bound) if key in self._values else BitMap()
 
     def having_below(self, key: str, bound: int) -> BitMap:
         """Return the topics that bear `key` with an integer below `bound`. Cost: as `having_above`."""
-        self.make_comparable(key, len(self._pairs))
-        return self._integers[key].below(bound) if key in self._integers else BitMap()
+        return self._comparable(key).below(bound) if key in self._values else BitMap()
 
     def make_comparable(self, key: str, most: int) -> bool:
         """Look at up to `most` more pairs for integer values of `key`; return whether none is left to be looked at.
@@ -151,6 +149,12 @@ class LabelIndex:
         if key not in self._integers:
             self._integers[key] = IntegerValues(key, until=len(self._pairs))
         return self._integers[key].walk(self._pairs, self._postings, most)
+
+    def _comparable(self, key: str) -> IntegerValues:
+        """Return the integers of `key`, which some topic bears, all of them looked at."""
+        while not self.make_comparable(key, _LOOKED_AT):
+            pass
+        return self._integers[key]
 
     @property
     def keys(self) -> Collection[str]:
