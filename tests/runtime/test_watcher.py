@@ -8,7 +8,7 @@ import pytest
 
 from tests.runtime.nodes import ORDERS, Node, turns
 from tests.runtime.watching import Watching, quiet, tell
-from topicfold.errors import Forbidden, TopicfoldError
+from topicfold.errors import Forbidden, NotReady, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime import watches
@@ -299,6 +299,26 @@ async def test_a_watch_that_the_pump_gave_up_ends_with_its_error(orders: Node) -
     watching.watcher.fail(TopicfoldError("broken"))
     with pytest.raises(TopicfoldError, match="broken"):
         await watching.task
+
+
+async def test_one_that_fails_in_its_start_state_shows_no_more_of_it(node: Node) -> None:
+    for number in range(300):
+        await node.writing.create_topic(parse_topic(f"t{number}"), TopicRecord(), node.asked())
+    watching = Watching(node)
+    while not watching.frames:
+        await turns(1)
+    node.engine.watches.fail(0, NotReady("partition 0 has stopped"))
+    with pytest.raises(NotReady):
+        await asyncio.wait_for(watching.task, 1)
+    assert len(watching.frames) < 300
+
+
+async def test_one_that_fails_while_it_waits_for_its_position_ends_with_the_error(node: Node) -> None:
+    watching = Watching(node, since={0: 1_000_000}, reaching=asyncio.sleep(5))
+    await turns()
+    node.engine.watches.fail(0, NotReady("partition 0 has stopped"))
+    with pytest.raises(NotReady):
+        await asyncio.wait_for(watching.task, 1)
 
 
 async def test_a_bookmark_goes_to_who_lacks_it_and_a_ping_to_who_does_not(orders: Node) -> None:

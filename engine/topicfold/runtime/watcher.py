@@ -114,10 +114,10 @@ class Watcher:
             self._sink.abort()
 
     def fail(self, error: TopicfoldError) -> None:
-        """End the stream with an error. Called by the pump, which has let go of it."""
+        """End the stream at once with an error. Called by the pump, which has let go of it."""
         self._group = None
         self._failure = error
-        self._wake()
+        self.abandon()
 
     def recheck(self) -> None:
         """Look soon at whether whoever watches still may."""
@@ -192,8 +192,6 @@ class Watcher:
 
     async def _follow(self) -> None:
         while not self._is_over:
-            if self._failure is not None:
-                raise self._failure
             if self._is_in_doubt:
                 await self._look_again()
             elif self._reset is not None:
@@ -206,6 +204,8 @@ class Watcher:
             else:
                 await self._news.wait()
                 self._news.clear()
+        if self._failure is not None:
+            raise self._failure
 
     async def _look_again(self) -> None:
         """See that whoever watches still may, as of some moment after the doubt."""
