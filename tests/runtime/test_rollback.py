@@ -114,6 +114,18 @@ async def test_what_may_no_longer_be_set_is_not_gone_back_to(store: MemoryStore)
             await back(strict, sized)
 
 
+async def test_a_rollback_gives_a_topic_no_more_labels_than_are_allowed_now(store: MemoryStore) -> None:
+    async with running(store) as lax:
+        await lax.writing.create_topic(ORDERS, TopicRecord(labels={"a": "1", "b": "1", "c": "1"}), lax.asked())
+        await lax.writing.remove_labels(ORDERS, ["a"], lax.asked())
+        three, two = await etags(lax)
+        await lax.writing.remove_labels(ORDERS, ["b"], lax.asked())
+    async with running(store, label_rules=LabelRules(max_labels=2)) as strict:
+        with pytest.raises(errors.InvalidLabels, match="3 labels, at most 2"):
+            await back(strict, three)
+        assert await back(strict, two)
+
+
 async def test_where_topics_have_no_policies_going_back_changes_none(store: MemoryStore) -> None:
     async with running(store, limits=Limits(policies_enabled=False)) as node:
         for record in (TopicRecord(local={TTL: 5}), TopicRecord(labels={"a": "b"}), TopicRecord()):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from topicfold.errors import Forbidden, InvalidRequest, NotFound, PoliciesDisabled, Undecodable
 from topicfold.model.desired import replace_members
-from topicfold.model.events import AggregateKind
-from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.labels import LabelRules, check_labels, too_many_after
 from topicfold.model.names import TopicName
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.whole import check_changed
@@ -96,6 +96,9 @@ def restoring(engine: Engine, name: TopicName, version: TopicRecord, *, may_chan
         if "global_" in members and not may_change_global:
             raise Forbidden(f"going back would change global policies of {name}: that is for administrators")
         _check(old, version, rules, limits)
+        refused = too_many_after(str(name), len(old.labels), len(version.labels), rules)
+        if refused:
+            return Refuse(Verdict.TOO_MANY_LABELS, refused)
         return replace_members(str(name), members, lambda: below_topics(engine, name.namespace))(old)
 
     return update
