@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.nodes import ORDERS, Node, turns
 from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
 from topicfold.model.names import parse_topic
-from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
+from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord, frozen
 from topicfold.runtime.label_service import LabelListener, Labels, LabelService
 
 DEFAULT = "public/default"
@@ -119,6 +119,17 @@ async def test_the_end_of_a_namespace_is_the_end_of_its_topics(node: Node, servi
     await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
     await node.writing.create_topic(parse_topic("public/pay/a"), TopicRecord(labels=frozen({"n": "2"})), node.asked())
     assert (await heard.all(5))[4:] == [("a", {"n": "2"})]
+
+
+async def test_the_end_of_a_topic_that_kafka_has_not_followed_is_told_once(node: Node, heard: Heard) -> None:
+    ending = TopicRecord(pending=Pending(Step.END, "an-id"))
+    await node.writing.create_topic(BILLS, TopicRecord(), node.asked())
+    await node.writing.change_topic(ORDERS, lambda old: ending, node.asked())
+    await heard.all(1)
+    await node.writing.delete_namespace(DEFAULT, node.asked(), force=True)
+    await heard.all(2)
+    await turns()
+    assert heard.calls == [("orders", None), ("bills", None)]
 
 
 async def test_one_that_is_unregistered_hears_no_more(node: Node, service: LabelService, heard: Heard) -> None:

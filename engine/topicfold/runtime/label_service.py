@@ -200,7 +200,7 @@ class _Follower:
             if not self._ended:
                 return
             await self._call(topic, None)
-        for count, number in enumerate(table.live - table.system):
+        for count, number in enumerate(table.live - table.system - table.ending):
             if not self._ended:
                 return
             topic = topic_of_key(namespace, table.keys[number])
