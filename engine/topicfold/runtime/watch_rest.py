@@ -22,7 +22,9 @@ PART = 64
 """Events looked at for one part, at most: a millisecond's work. Parts end at its multiples, wherever one comes from, or
 where that millisecond is over: an expression may have to be tried on each name."""
 MAX_PARTS = 512
-"""Parts that are kept: ten megabytes at most."""
+"""Parts that are kept, be there nothing in them."""
+MAX_KEPT_BYTES = 10_000_000
+"""Of frames in all of them: a part may have megabytes."""
 
 Positions = Mapping[int, int]
 
@@ -39,6 +41,11 @@ class Part(NamedTuple):
     said: Positions | None
     reset: Reset | None
 
+    @property
+    def size_bytes(self) -> int:
+        """How long its frames are together."""
+        return sum(map(len, self.frames))
+
 
 class Rest:
     """Makes parts, and keeps the last of them. `cursor` returns the cursor of positions for a subject."""
@@ -50,6 +57,7 @@ class Rest:
         self._states = states
         self._cursor = cursor
         self._parts: OrderedDict[object, Part] = OrderedDict()
+        self._kept_bytes = 0
 
     def after(self, subject: Subject, positions: Positions) -> Part:
         """Return the next part after `positions`, none of which may be below the window's floor.
@@ -64,10 +72,15 @@ class Rest:
         part = self._parts.get(whole) or self._parts.get(for_now)
         if part is None:
             part, is_whole = self._made(subject, positions)
-            self._parts[whole if is_whole and subject.viewer is None else for_now] = part
-            if len(self._parts) > MAX_PARTS:
-                self._parts.popitem(last=False)
+            self._keep(whole if is_whole and subject.viewer is None else for_now, part)
         return part
+
+    def _keep(self, key: object, part: Part) -> None:
+        self._parts[key] = part
+        self._kept_bytes += part.size_bytes
+        while len(self._parts) > MAX_PARTS or self._kept_bytes > MAX_KEPT_BYTES:
+            _, oldest = self._parts.popitem(last=False)
+            self._kept_bytes -= oldest.size_bytes
 
     def _ended(self, subject: Subject, after: Positions) -> str | None:
         """Return a namespace of the subject that has ended after these positions, None where none has."""
