@@ -43,10 +43,16 @@ async def test_a_position_of_another_partition_completes_nobody() -> None:
     wait.cancel()
 
 
-async def test_a_waiter_whose_time_is_up_is_told_what_was_wanted_and_reached() -> None:
+@pytest.mark.parametrize("published", [[], [4, 5]])
+async def test_a_waiter_whose_time_is_up_is_told_what_was_wanted_and_reached(published: list[int]) -> None:
+    tracker = Tracker()
+    wait = asyncio.create_task(tracker.wait_for(2, 7, 3, soon(0.01)))
+    await turns()
+    for position in published:
+        tracker.publish_position(2, position)
     with pytest.raises(PositionTimeout) as caught:
-        await Tracker().wait_for(2, 7, 3, soon(0.01))
-    assert caught.value.values == {"partition": 2, "wanted": 7, "reached": 3}
+        await wait
+    assert caught.value.values == {"partition": 2, "wanted": 7, "reached": max(published, default=3)}
 
 
 async def test_one_who_gave_up_does_not_keep_others_from_being_completed() -> None:

@@ -23,6 +23,7 @@ class Tracker:
 
     def __init__(self) -> None:
         self._positions: defaultdict[int, list[tuple[int, int, asyncio.Future[None]]]] = defaultdict(list)
+        self._reached: defaultdict[int, int] = defaultdict(int)
         self._events: dict[tuple[int, bytes], asyncio.Future[None]] = {}
         self._sweep_at: defaultdict[int, int] = defaultdict(lambda: _SWEEP_AT)
         self._order = count()
@@ -34,7 +35,7 @@ class Tracker:
         Says nothing about watchers, who may lag. `deadline` is a time of the loop's clock, None for ever.
 
         Raises:
-            PositionTimeout: budget spent; carries `wanted` and `reached`.
+            PositionTimeout: budget spent; carries `wanted`, and `reached` as it is then.
             NotReady: the engine stopped; the write may still become visible after a restart.
 
         Source: session guarantees, Terry et al. 1994.
@@ -56,7 +57,7 @@ class Tracker:
                 f"partition {partition} has not been folded up to {position} in time",
                 partition=partition,
                 wanted=position,
-                reached=reached,
+                reached=max(reached, self._reached[partition]),
             ) from None
 
     def expect_event(self, partition: int, event_id: bytes) -> asyncio.Future[None]:
@@ -81,6 +82,7 @@ class Tracker:
 
     def publish_position(self, partition: int, position: int) -> None:
         """Complete those who wait for a position of `partition` up to `position`."""
+        self._reached[partition] = position
         waiting = self._positions.get(partition)
         while waiting and waiting[0][0] <= position:
             future = heapq.heappop(waiting)[2]
