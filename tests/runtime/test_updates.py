@@ -24,7 +24,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind, Audit, Event, Kind, Operation, Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.model.updates import Updater
+from topicfold.model.updates import Stored, Updater
 from topicfold.runtime.group import Update
 from topicfold.runtime.pending import PendingUpdates
 
@@ -428,6 +428,24 @@ async def test_who_comes_while_an_event_flies_is_not_held_up_by_those_who_wait(
     orders.log.release()
     await asyncio.gather(*tasks)
     assert looks < 10 * len(tasks)
+
+
+async def test_many_noes_that_wait_for_a_barrier_are_run_again_once_for_all_who_come_at_once(orders: Node) -> None:
+    await orders.label(k="v")
+    orders.log.answers.clear()
+    runs = 0
+
+    def unchanged(old: Stored) -> TopicRecord:
+        nonlocal runs
+        runs += 1
+        assert isinstance(old, TopicRecord)
+        return old
+
+    tasks = [asyncio.create_task(orders.writing.change_topic(ORDERS, unchanged, orders.asked())) for _ in range(100)]
+    await turns()
+    orders.log.answers.set()
+    assert not any(written.changed for written in await asyncio.gather(*tasks))
+    assert runs < 10 * len(tasks)
 
 
 async def test_who_waits_no_more_makes_room_while_an_event_flies(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,11 @@ class Updates:
             raise Overloaded(f"{len(queue.waiting)} updates of {update.target.name} are waiting already")
         self.pending.add(update)
         queue.waiting.append(update)
-        self._run(queue)
+        if queue.refreshing is None:
+            self._run(queue)
+        else:
+            # Those who wait for the barrier are run once more with it: once for all who come in this turn of the loop.
+            self._make_due(queue)
         return update
 
     def _queue(self, target: Target) -> UpdateQueue:
