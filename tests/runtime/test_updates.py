@@ -318,6 +318,27 @@ async def test_a_no_that_cannot_be_made_sure_of_is_not_given(node: Node) -> None
         await node.label(a="b")
 
 
+async def test_a_no_that_became_a_change_while_it_waited_is_answered_as_what_it_comes_to(
+    orders: Node, store: MemoryStore
+) -> None:
+    await orders.label(team="pay")
+    async with running(store, first_id=1 << 40) as rival:
+        orders.log.answers.clear()
+        unsure = asyncio.create_task(orders.label(team="pay"))
+        await turns()
+        orders.log.fate = orders.log.hold
+        await rival.label(team="ops")
+        await turns()
+        assert len(orders.log.held) == 1
+        orders.log.is_cut = True
+        orders.log.answers.set()
+        await turns()
+        orders.log.is_cut = False
+        orders.log.release()
+        await unsure
+    assert orders.labels() == {"team": "pay"}
+
+
 async def test_if_match_of_another_version_is_refused_and_says_the_current_one(orders: Node) -> None:
     await orders.label(team="pay")
     current = orders.reading.labels(ORDERS)[1]
