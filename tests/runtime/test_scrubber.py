@@ -152,14 +152,15 @@ async def test_the_fold_goes_on_while_everything_is_looked_at(
     assert (node.engine.scrubber.found, node.engine.examiner.findings) == (0, {})
 
 
-async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing(
+async def test_a_doubt_that_folding_anew_does_not_share_stops_nothing_and_is_looked_into_again(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(invariants, "misfits", lambda *_: ["hash"])
-    await node.engine.scrubber.scrub()
-    await node.engine.examiner.idle()
-    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
-    assert node.engine.reader.faults == {}
+    for times in (1, 2):
+        await node.engine.scrubber.scrub()
+        await node.engine.examiner.idle()
+        assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: times}
+    assert (node.engine.examiner.to_answer, node.engine.reader.faults) == (set(), {})
 
 
 async def test_a_scrub_comes_every_so_often_and_none_where_that_is_never() -> None:
