@@ -289,12 +289,22 @@ async def test_what_ended_before_the_node_started_ends_no_listening(
     await engine.stop()
 
 
-async def _registered_before_the_fold(store: MemoryStore) -> tuple[Told, Engine]:
+async def test_without_replay_what_was_before_the_node_started_is_no_news(store: MemoryStore) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(local={TTL: 1}), node.asked())
+    told, engine = await _registered_before_the_fold(store, replay=False)
+    assert told.seen == []
+    await ttl(TopicPoliciesService(engine), 2)
+    assert told.seen == [(LOCAL, 2)]
+    await engine.stop()
+
+
+async def _registered_before_the_fold(store: MemoryStore, *, replay: bool = True) -> tuple[Told, Engine]:
     """Start a node on `store`, register while nothing is folded, and return once it has folded everything."""
     log, told = WilfulLog(store), Told()
     log.pause()
     engine = await Engine.start(log)
-    TopicPoliciesService(engine).register_listener("orders", told)
+    TopicPoliciesService(engine).register_listener("orders", told, replay=replay)
     await turns()
     assert told.seen == []
     log.resume()
