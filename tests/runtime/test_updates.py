@@ -342,10 +342,16 @@ async def test_a_no_that_became_a_change_while_it_waited_is_answered_as_what_it_
 async def test_if_match_of_another_version_is_refused_and_says_the_current_one(orders: Node) -> None:
     await orders.label(team="pay")
     current = orders.reading.labels(ORDERS)[1]
-    with pytest.raises(PreconditionFailed) as caught:
+    with pytest.raises(PreconditionFailed, match="has another version now") as caught:
         await orders.writing.set_labels(ORDERS, {"a": "b"}, orders.asked(if_match="00.1"))
     assert caught.value.values["current"] == current
     await orders.writing.set_labels(ORDERS, {"a": "b"}, orders.asked(if_match=current))
+
+
+@pytest.mark.parametrize("if_match", ["*", "00.1"])
+async def test_if_match_where_nothing_is_is_refused_and_says_so(node: Node, if_match: str) -> None:
+    with pytest.raises(PreconditionFailed, match="there is no persistent://public/default/orders now"):
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked(if_match=if_match))
 
 
 async def test_of_racing_writers_with_one_if_match_exactly_one_wins(orders: Node, store: MemoryStore) -> None:

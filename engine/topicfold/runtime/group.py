@@ -175,7 +175,7 @@ def _one(
     if current.payload_schema > payloads.PAYLOAD_SCHEMA:
         raise NewerSchema(f"{update.target.name} was written with payload schema {current.payload_schema}")
     if update.if_match and is_live and update.if_match not in ("*", str(etag)):
-        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, f"the current version is {etag}")), record
+        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, "")), record
     if not readable and not update.replaces_whole:
         return _refuse(
             update, Refuse(Verdict.UNDECODABLE, f"the record of {update.target.name} cannot be read")
@@ -184,7 +184,8 @@ def _one(
     if isinstance(new, Refuse):
         return _refuse(update, new), record
     if update.if_match and not is_live:
-        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, f"there is no {update.target.name} now")), record
+        why = f"there is no {update.target.name} now, whatever If-Match says"
+        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
     if readable and new == record:
         return Verdict.UNCHANGED, record
     return Verdict.CHANGED, new

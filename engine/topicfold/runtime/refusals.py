@@ -58,7 +58,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.ALREADY_EXISTS:
             return AlreadyExists(reason or f"{name} exists already", name=name)
         case Verdict.PRECONDITION_FAILED:
-            return PreconditionFailed(f"{name} has another version now", current=etag)
+            return PreconditionFailed(reason or f"{name} has another version now", current=etag)
         case Verdict.TOO_MANY_LABELS:
             return InvalidLabels([{"path": "labels", "reason": reason or "too many labels"}])
         case Verdict.WRONG_KIND:
