@@ -89,6 +89,15 @@ async def test_a_name_that_kafka_does_not_allow_is_refused(cluster: Cluster, nam
             await make(name, 1)
 
 
+@pytest.mark.parametrize("name", UNSAFE_NAMES)
+async def test_of_a_name_that_kafka_does_not_allow_there_is_no_topic(cluster: Cluster, topic: str, name: str) -> None:
+    assert await cluster.topic(name) is None
+    assert [*await cluster.configurations([name, topic])] == [topic]
+    for change in (cluster.delete(name), cluster.alter(name, {"retention.ms": "1"}), cluster.grow(name, 2)):
+        with pytest.raises(TopicNotFound):
+            await change
+
+
 async def test_a_topic_grows_and_never_shrinks(cluster: Cluster, topic: str) -> None:
     await cluster.grow(topic, 5)
     found = await cluster.topic(topic)

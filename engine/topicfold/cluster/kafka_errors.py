@@ -26,11 +26,12 @@ def translated(exception: KafkaException, bootstrap: str, topic: str, right: str
     """Return our own error for Kafka's about `topic`; what is not known to be final is `ClusterUnavailable`.
 
     `right` is the operation, in Kafka's word, that a principal must be allowed. `is_denied` among the error's values
-    tells a no of Kafka's about this topic from silence, and from a no to whatever is asked.
+    tells a no of Kafka's about this topic from silence, and from a no to whatever is asked. Of a name that Kafka does
+    not allow it has no topic: that is refused only where one is to be made.
     """
     error: KafkaError = exception.args[0]
     code, text = error.code(), error.str()
-    if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
+    if code == KafkaError.UNKNOWN_TOPIC_OR_PART or (code == KafkaError.TOPIC_EXCEPTION and right != "Create"):
         return TopicNotFound(f"Kafka has no topic {topic}", name=topic)
     if code == KafkaError.TOPIC_ALREADY_EXISTS:
         return AlreadyExists(f"Kafka has a topic {topic} already", name=topic)
