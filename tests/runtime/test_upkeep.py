@@ -10,7 +10,7 @@ import structlog
 
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
-from topicfold.errors import ClusterUnavailable
+from topicfold.errors import ClusterUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -40,6 +40,23 @@ async def test_a_step_left_undone_is_finished_when_it_is_seen_a_second_time(node
     await upkeep.run_once()
     assert (upkeep.report.counts["waiting"], node.cluster.partitions()) == (0, {"orders": 3})
     assert node.record("orders") == TopicRecord(3)
+
+
+async def test_a_partition_that_has_stopped_says_nothing_of_what_is_to_be_made(store: MemoryStore) -> None:
+    cluster = WilfulCluster()
+    async with attached(store, cluster) as node, attached(store, cluster) as stopped:
+        cluster.crashes_before = {"create"}
+        with pytest.raises(Crash):
+            await node.create("orders")
+        await stopped.caught_up()
+        stopped.engine.reader.stop(OperatorNeeded("a record too many"), None)
+        cluster.heal()
+        await node.writing.finish(ORDERS, Step.MAKE)
+        await node.writing.delete_topic(ORDERS, node.asked())
+        upkeep = upkeep_of(stopped)
+        for _ in range(3):
+            await upkeep.run_once()
+        assert cluster.partitions() == {}
 
 
 async def test_a_node_that_only_adopts_makes_and_ends_records_and_no_more(node: KafkaNode) -> None:

@@ -1,7 +1,8 @@
 """Repair: doing in Kafka what records still wait for, because a node crashed or Kafka was away.
 
 What waits is in the records, so any node that may can do it. A note is left to the node that wrote it until it is
-seen a second time.
+seen a second time. A partition that has not caught up, or has stopped, is passed over: what it says waits may be done
+and undone long ago.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class KafkaRepair:
         """Return what every topic waits for that waits for something. Cost: O(namespaces + such topics)."""
         names = [
             topic_of_key(namespace, table.keys[number])
-            for state in self._engine.states.values()
+            for partition, state in self._engine.states.items()
+            if self._engine.readiness.is_ready(partition)
             for namespace, table in state.topics.items()
             for number in table.pending
         ]
