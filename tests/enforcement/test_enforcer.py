@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.builders import topic_put
 from tests.enforcement.conftest import Site
 from tests.runtime.kafka_nodes import LOG_TOPIC
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable
+from topicfold.log.codec import encode_event
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime.writing import Writing
@@ -441,3 +443,56 @@ async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps
     assert await site.once() == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
     table._payloads[number] = kept
     assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
+
+
+async def test_settings_that_could_not_be_read_are_looked_at_again_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        configurations = site.cluster.configurations
+
+        async def denied(names: list[str]) -> object:
+            return dict.fromkeys(names, ClusterUnavailable("not allowed", is_denied=True))
+
+        site.cluster.configurations = denied
+        await site.remove("orders", "maxMessageSize")
+        await asyncio.sleep(0.05)
+        site.cluster.configurations = configurations
+        await site.reaches("orders", {})
+
+
+async def test_a_topic_has_its_say_once_the_owner_of_its_kafka_topic_is_gone(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "1"})
+        await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+        await site.reaches("orders", {"max.message.bytes": "2"})
+
+
+async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_be_read_is_replaced(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        state = site.node.engine.states[site.node.engine.partition("public/default")]
+        incarnation = state.namespaces["public/default"].incarnation
+        spoilt = topic_put(7, incarnation, state.topics["public/default"].version("orders"), payload=b"\xff")
+        site.node.log.store.append(state.partition, encode_event(spoilt))
+        await asyncio.sleep(0.05)
+        assert site.reports[-1].reason == f"the record of {ORDERS} cannot be read"
+        await Writing(site.node.engine).create_topic(parse_topic("orders"), TopicRecord(), site.node.asked())
+        await site.reaches("orders", {})

@@ -203,6 +203,7 @@ class Enforcer:
         """Return what a topic wants, None where nothing can be done for it, which is told once."""
         full = str(name)
         wish = self._wishes.of(name)
+        is_final = isinstance(wish, Unmet) and not wish.may_change
         if isinstance(wish, Wish):
             owner = self._owners.of(wish.kafka_topic, full)
             if owner != full:
@@ -210,12 +211,13 @@ class Enforcer:
         if isinstance(wish, Wish):
             (self._wanting.add if wish.told else self._wanting.discard)(full)
             return wish
-        self._wanting.discard(full)
         self._met.pop(full, None)
         if wish is None:
+            self._wanting.discard(full)
             self._skipped.pop(full, None)
             self._overrides.forget(full)
         else:
+            (self._wanting.discard if is_final else self._wanting.add)(full)
             self._has_failed |= wish.may_change
             self._skip(full, wish.reason)
         return None
@@ -230,6 +232,7 @@ class Enforcer:
     ) -> None:
         async with gate:
             if isinstance(found, TopicfoldError):
+                self._wanting.add(wish.name)
                 self._has_failed = True
                 self._skip(wish.name, found.reason)
             elif found is not None:
