@@ -38,6 +38,13 @@ async def following(enforcer: Enforcer) -> AsyncIterator[None]:
         await task
 
 
+def append_unreadable(site: Site) -> None:
+    """Append, as a node of another version would, a version of `orders` that cannot be read."""
+    state = site.node.engine.states[site.node.engine.partition("public/default")]
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
+    site.node.log.store.append(state.partition, encode_event(topic_put(7, life, base, payload=b"\xff")))
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enforcing, "COALESCE_SECONDS", 0.001)
@@ -233,6 +240,19 @@ async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_
     assert (await site.again(enforcer))[0].endswith(f"the Kafka topic orders is that of {ORDERS}")
     assert await site.own("orders") == {"max.message.bytes": "1"}
     assert await site.again(enforcer) == []
+
+
+async def test_an_owner_whose_record_cannot_be_read_owns_its_kafka_topic_still(site: Site) -> None:
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    append_unreadable(site)
+    assert await site.again(enforcer) == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
+    assert await site.own("orders") == {"max.message.bytes": "1"}
 
 
 async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_elses(site: Site) -> None:
@@ -488,10 +508,7 @@ async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_b
     await site.set("orders", "maxMessageSize", 5)
     async with following(site.enforcer()):
         await site.reaches("orders", {"max.message.bytes": "5"})
-        state = site.node.engine.states[site.node.engine.partition("public/default")]
-        incarnation = state.namespaces["public/default"].incarnation
-        spoilt = topic_put(7, incarnation, state.topics["public/default"].version("orders"), payload=b"\xff")
-        site.node.log.store.append(state.partition, encode_event(spoilt))
+        append_unreadable(site)
         await asyncio.sleep(0.05)
         assert site.reports[-1].reason == f"the record of {ORDERS} cannot be read"
         await Writing(site.node.engine).create_topic(parse_topic("orders"), TopicRecord(), site.node.asked())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicfold.enforcement.wishes import Wish, Wishes
+from topicfold.enforcement.wishes import Unmet, Wishes
 from topicfold.model.adoption import implied_topic
 from topicfold.model.names import recorded_topic
 
@@ -29,5 +29,8 @@ class Owners:
         return owner
 
     def _stands_for(self, name: str, kafka_topic: str) -> bool:
+        """Return whether a topic does, as far as is known: one that did, and cannot be read now, may do so still."""
         wish = self._wishes.of(recorded_topic(name))
-        return isinstance(wish, Wish) and wish.kafka_topic == kafka_topic
+        if isinstance(wish, Unmet):
+            return wish.may_change
+        return wish is not None and wish.kafka_topic == kafka_topic
