@@ -15,7 +15,7 @@ from tests.runtime.kafka_nodes import LOG_TOPIC
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
-from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, StateDiverged
 from topicfold.log.codec import encode_event
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
@@ -513,3 +513,16 @@ async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_b
         assert site.reports[-1].reason == f"the record of {ORDERS} cannot be read"
         await Writing(site.node.engine).create_topic(parse_topic("orders"), TopicRecord(), site.node.asked())
         await site.reaches("orders", {})
+
+
+async def test_a_partition_that_has_stopped_says_nothing_to_kafka(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        site.node.engine.reader.stop(StateDiverged("a bit flipped"), None)
+        await site.cluster.alter("orders", {"max.message.bytes": "6"})
+        await asyncio.sleep(0.05)
+        assert await site.own("orders") == {"max.message.bytes": "6"}
+    assert [each.line for each in site.reports[1:]] == [f"skipped {ORDERS}: partition 1 has stopped: a bit flipped"]

@@ -1,6 +1,7 @@
 """Wishes: what each topic's effective policies want its Kafka topic's settings to be, read from what is folded.
 
-A record that cannot be read wishes nothing and is told of: what lies below it must not take its place.
+A record that cannot be read wishes nothing and is told of: what lies below it must not take its place. The same goes
+for all topics of a partition that has stopped: what is folded of it is old, or wrong.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class Wishes:
             return Unmet(str(name), error.reason, may_change=True)
         except NotFound:
             return None
+        partition = self._engine.partition(name.namespace)
+        if not self._engine.readiness.is_ready(partition):
+            return Unmet(str(name), self._engine.readiness.reason(partition), may_change=True)
         record = policies.record
         kafka_topic = stands_for(str(name), record.kafka_name)
         if kafka_topic is None:
