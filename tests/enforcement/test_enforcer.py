@@ -13,12 +13,15 @@ from tests.builders import topic_put
 from tests.enforcement.conftest import Site
 from tests.runtime.kafka_nodes import LOG_TOPIC
 from topicfold.enforcement import enforcer as enforcing
+from topicfold.enforcement import former
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, StateDiverged
 from topicfold.log.codec import encode_event
+from topicfold.log.port import Entry
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
+from topicfold.runtime import chain
 from topicfold.runtime.writing import Writing
 
 RETENTION = "retentionPolicies"
@@ -419,6 +422,28 @@ async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
         site.cluster.alter = refuse_once
         await site.remove("orders", "maxMessageSize")
         await site.reaches("orders", {})
+
+
+async def test_a_long_history_that_is_read_slowly_is_read_to_its_end(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain, "_BLOCK", 1)
+    monkeypatch.setattr(former, "_PATIENCE_SECONDS", 0.1)
+    read = site.node.log.read
+
+    async def read_slowly(partition: int, offset: int, limit: int) -> list[Entry]:
+        await asyncio.sleep(0.02)
+        return await read(partition, offset, limit)
+
+    monkeypatch.setattr(site.node.log, "read", read_slowly)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    await site.once()
+    await site.remove("orders", "maxMessageSize")
+    for number in range(10):
+        await site.node.label(number=str(number))
+    await site.once()
+    assert await site.own("orders") == {}
 
 
 async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:

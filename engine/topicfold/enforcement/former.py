@@ -23,7 +23,8 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 
 _NOTHING: Sayings = frozenset()
-_SECONDS_A_WALK = 30.0
+_PATIENCE_SECONDS = 30.0
+"""For one step of a walk. The whole may take long, and would begin anew if it were given up."""
 
 
 class FormerSayings:
@@ -62,13 +63,13 @@ class FormerSayings:
 
     async def _walk(self, target: Target, since: int) -> Sayings:
         """Return what was said by each version that was the current one at `since` or later."""
-        deadline = asyncio.get_running_loop().time() + _SECONDS_A_WALK
-        found = _NOTHING
+        loop, found = asyncio.get_running_loop(), _NOTHING
         try:
-            chain = Chain(self._engine, target, deadline)
+            chain = Chain(self._engine, target, loop.time() + _PATIENCE_SECONDS)
         except NotFound:
             return found
         while (link := await chain.step()) is not None and link.event.kind == Kind.PUT:
+            chain.deadline = loop.time() + _PATIENCE_SECONDS
             match link.record:
                 case TopicRecord() as topic:
                     found |= sayings(topic.local) | sayings(topic.global_)

@@ -98,6 +98,8 @@ class Link:
 class Chain:
     """A walk. `next` is the place of the event before the last that was met, None at the end: then `gap` may say why.
 
+    Who has time for a long one puts off its `deadline` from step to step.
+
     Deletes of a namespace that were refused because topics lived in it are passed over: its record stayed. Those of
     former lives can only be told from true ones within the ring of operations.
     """
@@ -114,7 +116,7 @@ class Chain:
         self._log = engine.log
         self._operations = engine.states[target.partition].operations
         self._target = target
-        self._deadline = deadline
+        self.deadline = deadline
         self._block: Mapping[int, Entry] = {}
         self._snapshots = engine.snapshots
         self._archive = engine.snapshots.archive
@@ -191,7 +193,7 @@ class Chain:
         if self._archive is not None and offset not in self._archived:
             kind, name, partition = AggregateKind(self._target.kind), self._target.name, self._target.partition
             try:
-                async with asyncio.timeout_at(self._deadline):
+                async with asyncio.timeout_at(self.deadline):
                     found = await self._snapshots.ask(
                         self._archive.events_of, kind, name, partition, offset, _ARCHIVED_BLOCK
                     )
@@ -202,7 +204,7 @@ class Chain:
 
     async def _read(self, first: int, limit: int) -> Mapping[int, Entry]:
         try:
-            async with asyncio.timeout_at(self._deadline):
+            async with asyncio.timeout_at(self.deadline):
                 return {entry.offset: entry for entry in await self._log.read(self._target.partition, first, limit)}
         except TimeoutError:
             raise LogUnavailable("the log could not be read back in time") from None
