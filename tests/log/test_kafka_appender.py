@@ -11,9 +11,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.log.following import PATIENCE_SECONDS, never
-from topicfold.errors import LogUnavailable, TopicfoldError
+from topicfold.errors import LogUnavailable, TooLarge, TopicfoldError
 from topicfold.log import kafka_appender
+from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_appender import KafkaAppender
+from topicfold.log.kafka_settings import client_settings
 from topicfold.log.port import Entry
 
 Report = Callable[[KafkaError | None, Any], None]
@@ -162,3 +164,11 @@ async def test_nothing_is_told_of_an_append_that_kafka_refused(world: World) -> 
     await asyncio.sleep(0.01)
     producer.report(0)
     assert await world.next_told() == 0
+
+
+@pytest.mark.parametrize("max_bytes", [1, 2_147_483_647])
+async def test_a_topic_may_have_any_limit_though_kafka_s_client_does_not_take_it_as_its_own(max_bytes: int) -> None:
+    appender = KafkaAppender(client_settings("127.0.0.1:1", {}), "topic", max_bytes, lambda _: None)
+    with pytest.raises(TooLarge):
+        appender.append(0, bytes(min(max_bytes, MAX_EVENT_BYTES) + 1), never)
+    await appender.close()

@@ -23,6 +23,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_errors import error_in, is_fatal, translated
+from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES
 from topicfold.log.port import Entry, Failed
 
 _log = structlog.get_logger(__name__)
@@ -31,6 +32,8 @@ _POLL_SECONDS = 0.1
 _PAUSE_SECONDS = 0.02
 _FLUSH_SECONDS = 1.0
 _MAX_WAITING = 10_000
+_LEAST_LIMIT = 1_000
+"""Of a message, that librdkafka takes; a topic's may be lower, and higher than the highest that it takes."""
 
 
 class _Append(NamedTuple):
@@ -62,7 +65,7 @@ class KafkaAppender:
         Raises:
             KafkaException: librdkafka does not like the settings.
         """
-        self._settings = {**settings, "message.max.bytes": max_bytes}
+        self._settings = {**settings, "message.max.bytes": min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)}
         self._producer = Producer(self._settings)
         self._topic = topic
         self._max_bytes = min(max_bytes, MAX_EVENT_BYTES)
