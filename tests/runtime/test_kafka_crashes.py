@@ -9,12 +9,14 @@ import pytest
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached, id_of
 from tests.runtime.nodes import ORDERS, running
 from topicfold.errors import (
+    ClusterRefused,
     OutcomeUnknown,
     TopicNotFound,
 )
 from topicfold.log.memory import MemoryStore
 from topicfold.model.adoption import KafkaTopic
 from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime import kafka_writing
 from topicfold.runtime.asking import Written
 
 
@@ -66,6 +68,28 @@ async def test_a_crash_while_a_topic_is_made_leaves_a_note_that_another_node_fin
         await other.writing.finish(ORDERS, Step.MAKE)
         assert other.record("orders") == TopicRecord(3)
     assert cluster.partitions() == {"orders": 3}
+
+
+@pytest.mark.parametrize("refused", ["create", "grow"])
+async def test_a_topic_that_kafka_does_not_make_after_all_can_be_deleted(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    async def refuse(name: str, partitions: int) -> None:
+        raise ClusterRefused("its policy is against it", kafka_topic=name)
+
+    monkeypatch.setattr(kafka_writing, "PAUSE_SECONDS", 0)
+    if refused == "grow":
+        await kafka_node.create("orders", 2)
+    monkeypatch.setattr(kafka_node.cluster, refused, refuse)
+    writing, asked = kafka_node.writing, kafka_node.asked()
+    with pytest.raises(OutcomeUnknown, match="its policy is against it"):
+        await (
+            writing.grow_partitions(ORDERS, 3, asked)
+            if refused == "grow"
+            else writing.create_topic(ORDERS, TopicRecord(3), asked)
+        )
+    await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
+    assert (kafka_node.record("orders"), kafka_node.cluster.partitions()) == (None, {})
 
 
 @pytest.mark.parametrize("when", ["crashes_before", "crashes_after"])

@@ -55,7 +55,8 @@ def end(name: str, seen: TopicRecord | None, kafka_id: str | None, *, is_partiti
     """Return the update that ends a topic: by a note of the Kafka topic to delete, "" for none that was there.
 
     At once where no Kafka topic comes and goes with it (`kafka_id` None). The update raises `LookAgain` where the
-    record stands for another Kafka topic than `seen` did, or its Kafka topic is just being made.
+    record stands for another Kafka topic than `seen` did, or its Kafka topic is just being made. One that `seen`, too,
+    waited for, Kafka has refused to make.
     """
     ended = updates.delete_topic(name, is_partitioned=is_partitioned)
 
@@ -66,7 +67,7 @@ def end(name: str, seen: TopicRecord | None, kafka_id: str | None, *, is_partiti
         _require_seen(old, seen)
         if kafka_id is None:
             return None
-        if old.pending is not None and old.pending.step is Step.MAKE:
+        if old.pending is not None and old.pending.step is Step.MAKE and not _waits_alike(old, seen):
             raise LookAgain
         return replace(old, pending=Pending(Step.END, kafka_id))
 
@@ -90,7 +91,7 @@ def done(name: str, record: TopicRecord) -> Updater:
     def update(old: Stored) -> Record | Refuse | None:
         if not isinstance(old, TopicRecord):
             return updates.topic_missing(name)
-        if (old.pending, old.partitions, old.kafka_name) != (record.pending, record.partitions, record.kafka_name):
+        if not _waits_alike(old, record):
             return old
         return None if old.is_ending else replace(old, pending=None)
 
@@ -109,6 +110,15 @@ def follow_partitions(name: str, partitions: int) -> Updater:
         return replace(old, partitions=partitions) if partitions > max(old.partitions, 1) else old
 
     return update
+
+
+def _waits_alike(record: TopicRecord, seen: TopicRecord | None) -> bool:
+    """Return whether `record` waits for the same as `seen` did."""
+    return seen is not None and (record.pending, record.partitions, record.kafka_name) == (
+        seen.pending,
+        seen.partitions,
+        seen.kafka_name,
+    )
 
 
 def _require_seen(record: TopicRecord, seen: TopicRecord | None) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from topicfold.errors import (
+    ClusterRefused,
     ClusterUnavailable,
     FixRequest,
     NotFound,
@@ -106,7 +107,8 @@ class KafkaWriting(Writing):
                 return kafka_steps.end(str(name), seen, None, is_partitioned=is_partitioned)
             if seen and seen.pending and seen.pending.step is Step.MAKE:
                 await self._leave_to_others(name)
-                await self.finish(name, Step.MAKE)
+                with contextlib.suppress(ClusterRefused):
+                    await self.finish(name, Step.MAKE)
             found = await self._kafka_topics.look(kafka_topic)
             return kafka_steps.end(str(name), seen, found.id if found else "", is_partitioned=is_partitioned)
 
