@@ -11,6 +11,7 @@ from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
 from topicfold.errors import LogUnavailable, NotReady, UnsafeLog, WrongLog
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.memory import MemoryStore
+from topicfold.log.port import SettingProblem
 from topicfold.model.events import AggregateKind, Event, Kind
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine
@@ -168,6 +169,25 @@ async def test_each_second_the_age_is_confirmed_and_the_settings_looked_at(
         assert node.engine.freshness.age_seconds(0) < 10.0
         node.log.is_cut = True
         while node.engine.freshness.is_reachable:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.005)
+
+
+async def test_the_age_is_confirmed_while_the_log_is_slow_to_tell_its_settings(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.engine.TICK_SECONDS", 0.005)
+    async with running(store) as node, asyncio.timeout(10):
+        asked = asyncio.Event()
+
+        async def never_told() -> tuple[SettingProblem, ...]:
+            asked.set()
+            return await asyncio.get_running_loop().create_future()
+
+        monkeypatch.setattr(node.log, "check_settings", never_told)
+        node.engine.freshness.look_soon()
+        await asked.wait()
+        node.log.queries = 0
+        while node.log.queries < 3:  # noqa: ASYNC110 -- a number
             await asyncio.sleep(0.005)
 
 

@@ -173,6 +173,7 @@ class Engine:
         running = (
             engine._become_ready(),
             engine._tick(),
+            engine._look_at_settings(),
             engine.watches.beat(),
             engine.agreement.run(),
             engine.scrubber.run(),
@@ -267,15 +268,20 @@ class Engine:
             self.reader.stop(OperatorNeeded(f"a part of this node failed: {error!r}", hint="Restart it."), None)
 
     async def _tick(self) -> None:
-        """Each second: confirm the age of the state, look after the queues, check the log's settings."""
+        """Each second: confirm the age of the state, look after the queues."""
         while True:
             try:
                 await self.barriers.ends()
             except LogUnavailable as error:
                 self.freshness.on_unavailable(error)
-            else:
-                await self.freshness.check_settings()
             self.updates.tick()
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def _look_at_settings(self) -> None:
+        """Each second: check the log's settings, if it answers. That may take long: nothing else waits for it."""
+        while True:
+            if self.freshness.is_reachable:
+                await self.freshness.check_settings()
             await asyncio.sleep(TICK_SECONDS)
 
 
