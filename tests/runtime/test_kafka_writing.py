@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.builders import topic_put
-from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, id_of
+from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached, id_of
 from tests.runtime.nodes import ORDERS
 from topicfold.errors import (
     AlreadyExists,
@@ -19,6 +21,7 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.writing import Writing
@@ -100,6 +103,37 @@ async def test_a_kafka_topic_of_another_record_is_refused(kafka_node: KafkaNode)
         await kafka_node.create("more", kafka_name="bills")
     with pytest.raises(AlreadyExists, match="bills is that of another topic"):
         await kafka_node.writing.record_topic(parse_topic("m"), TopicRecord(kafka_name="bills"), kafka_node.asked())
+
+
+async def test_a_kafka_topic_is_not_refused_for_a_record_that_ended_on_another_node(store: MemoryStore) -> None:
+    cluster = WilfulCluster()
+    async with attached(store, cluster) as here, attached(store, cluster) as there:
+        await here.create("orders", kafka_name="legacy")
+        await there.caught_up()
+        there.log.pause()
+        await here.writing.delete_topic(ORDERS, here.asked())
+        making = asyncio.create_task(there.create("legacy"))
+        await asyncio.sleep(0.02)
+        there.log.resume()
+        await making
+        assert cluster.partitions() == {"legacy": 1}
+
+
+async def test_a_kafka_topic_does_not_outlive_the_last_of_its_records_wherever_the_others_ended(
+    store: MemoryStore,
+) -> None:
+    cluster = WilfulCluster()
+    async with attached(store, cluster) as here, attached(store, cluster) as there:
+        await here.create("orders")
+        await Writing(here.engine).record_topic(parse_topic("twin"), TopicRecord(kafka_name="orders"), here.asked())
+        await there.caught_up()
+        there.log.pause()
+        await here.writing.delete_topic(parse_topic("twin"), here.asked())
+        ending = asyncio.create_task(there.writing.delete_topic(ORDERS, there.asked()))
+        await asyncio.sleep(0.02)
+        there.log.resume()
+        await ending
+        assert cluster.partitions() == {}
 
 
 async def test_a_non_persistent_topic_holds_no_kafka_topic(kafka_node: KafkaNode) -> None:

@@ -34,6 +34,7 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import holder_of, record_of
 from topicfold.runtime.kafka_topics import KafkaTopics
+from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.updates import operation_text
 from topicfold.runtime.writing import Writing
 
@@ -67,7 +68,7 @@ class KafkaWriting(Writing):
         kafka_topic = self._kafka_topics.intended(name, record)
         if kafka_topic is None:
             return await super().create_topic(name, record, asked)
-        refusal = self._refusal_of_a_second(kafka_topic, name)
+        refusal = await self._refusal_of_a_second(kafka_topic, name)
         if refusal is None:
             with self._asking_kafka(name):
                 refusal = await self._kafka_topics.refusal_of_creation(kafka_topic, max(record.partitions, 1))
@@ -86,7 +87,7 @@ class KafkaWriting(Writing):
         """
         self._check_creation(name, record)
         kafka_topic = self._kafka_topics.standing(name, record)
-        refusal = self._refusal_of_a_second(kafka_topic, name) if kafka_topic else None
+        refusal = await self._refusal_of_a_second(kafka_topic, name) if kafka_topic else None
         return await self._topic(name, kafka_steps.create(str(name), record, refusal), asked, replaces_whole=True)
 
     async def delete_topic(self, name: TopicName, asked: Asked, *, is_partitioned: bool | None = None) -> Written:
@@ -102,7 +103,7 @@ class KafkaWriting(Writing):
 
         async def updater() -> Updater:
             seen = record_of(self._engine, name)
-            kafka_topic = self._kafka_topic(name, seen)
+            kafka_topic = await self._kafka_topic(name, seen)
             if kafka_topic is None:
                 return kafka_steps.end(str(name), seen, None, is_partitioned=is_partitioned)
             if seen and seen.pending and seen.pending.step is Step.MAKE:
@@ -130,7 +131,7 @@ class KafkaWriting(Writing):
 
         async def updater() -> Updater:
             seen = record_of(self._engine, name)
-            kafka_topic = self._kafka_topic(name, seen)
+            kafka_topic = await self._kafka_topic(name, seen)
             if kafka_topic is None or seen is None or partitions < seen.partitions:
                 return kafka_steps.grow(str(name), partitions, seen, None, needs_kafka=False)
             found = await self._kafka_topics.look(kafka_topic)
@@ -165,13 +166,13 @@ class KafkaWriting(Writing):
         take = self._make if step is Step.MAKE else self._end
         written = None
         while (record := record_of(self._engine, name)) is not None and record.pending and record.pending.step is step:
-            written = await take(name, record, self._kafka_topic(name, record))
+            written = await take(name, record, await self._kafka_topic(name, record))
         return written
 
     async def _make(self, name: TopicName, record: TopicRecord, kafka_topic: str | None) -> Written | None:
         made = await self._kafka_topics.make(kafka_topic, max(record.partitions, 1)) if kafka_topic else None
         written = await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is as it says")
-        if made and record_of(self._engine, name) is None and holder_of(self._engine, made.name, name) is None:
+        if made and record_of(self._engine, name) is None and not await self._is_anothers(made.name, name):
             await self._kafka_topics.end(made.name, made.id)
         return written
 
@@ -180,16 +181,30 @@ class KafkaWriting(Writing):
             await self._kafka_topics.end(kafka_topic, record.pending.kafka_id)
         return await self._note(name, kafka_steps.done(str(name), record), "its Kafka topic is deleted")
 
-    def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
+    async def _kafka_topic(self, name: TopicName, record: TopicRecord | None) -> str | None:
         """Return the Kafka topic that comes and goes with `record`: none that another topic stands for too."""
         kafka_topic = None if record is None else self._kafka_topics.standing(name, record)
-        return kafka_topic if kafka_topic and holder_of(self._engine, kafka_topic, name) is None else None
+        return kafka_topic if kafka_topic and not await self._is_anothers(kafka_topic, name) else None
 
-    def _refusal_of_a_second(self, kafka_topic: str, name: TopicName) -> Refuse | None:
+    async def _refusal_of_a_second(self, kafka_topic: str, name: TopicName) -> Refuse | None:
         """Return what is against `name` standing for `kafka_topic` too. Does not say whose it is: it may be hidden."""
-        if holder_of(self._engine, kafka_topic, name) is None:
+        if not await self._is_anothers(kafka_topic, name):
             return None
         return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} is that of another topic")
+
+    async def _is_anothers(self, kafka_topic: str, name: TopicName) -> bool:
+        """Return whether another topic than `name` stands for `kafka_topic`.
+
+        A yes is looked at again after a barrier: that topic may have ended on another node.
+
+        Raises:
+            NotReady, LogUnavailable, PositionTimeout: it could not be looked at in time.
+        """
+        if holder_of(self._engine, kafka_topic, name) is None:
+            return False
+        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+        await look_at(self._engine, self._engine.states, Asked(deadline))
+        return holder_of(self._engine, kafka_topic, name) is not None
 
     async def _looking(
         self,
@@ -258,7 +273,7 @@ class KafkaWriting(Writing):
         Between the first look and the note the topic may have been ended and made anew by others, both in Kafka too.
         """
         record = record_of(self._engine, name)
-        kafka_topic = self._kafka_topic(name, record)
+        kafka_topic = await self._kafka_topic(name, record)
         if record is None or kafka_topic is None or record.pending is None or record.pending.step is not Step.END:
             return
         found = await self._kafka_topics.look(kafka_topic)
