@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
+from tests.builders import topic_put
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from topicfold.errors import ClusterUnavailable, LogUnavailable
+from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -88,6 +90,22 @@ async def test_partitions_made_in_kafka_are_recorded_and_labels_stay(
     assert (record.partitions, record.labels) == (6, {"team": "pay"})
 
 
+@pytest.mark.parametrize("unreadable", [{"payload": b"\xff"}, {"payload_schema": 99}])
+async def test_of_a_record_that_cannot_be_read_nobody_says_that_its_topic_has_grown(
+    node: KafkaNode, follower: ClusterFollower, unreadable: dict[str, object]
+) -> None:
+    await node.create("orders", 3)
+    state = node.engine.states[0]
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
+    node.log.store.append(0, encode_event(topic_put(7, life, base, **unreadable)))
+    await node.cluster.create("bills", 1)
+    with structlog.testing.capture_logs() as lines:
+        await follower.look()
+        await follower.look()
+    assert [line["event"] for line in lines] == ["topics_adopted"]
+    assert follower.counts == {"present": 2, "missing": 0, "fewer_partitions": 0, "not_adopted": 0}
+
+
 async def test_a_vanished_topic_keeps_its_record_and_is_told_of_once(
     node: KafkaNode, follower: ClusterFollower
 ) -> None:
@@ -114,6 +132,24 @@ async def test_a_topic_with_fewer_partitions_in_kafka_is_told_of_and_left(
     await follower.look()
     assert follower.counts["fewer_partitions"] == 1
     assert (node.record("orders"), node.cluster.partitions()) == (TopicRecord(3), {"orders": 2})
+
+
+async def test_a_topic_that_grows_between_two_looks_has_not_fewer_partitions(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await node.create("orders", 3)
+    await node.cluster.create("bills", 1)
+    topics = node.cluster.topics
+
+    async def then_grow() -> object:
+        found = await topics()
+        monkeypatch.setattr(node.cluster, "topics", topics)
+        await node.cluster.grow("orders", 4)
+        return found
+
+    monkeypatch.setattr(node.cluster, "topics", then_grow)
+    await follower.look()
+    assert follower.counts["fewer_partitions"] == 0
 
 
 async def test_a_kafka_topic_that_can_have_no_record_is_told_of(node: KafkaNode, follower: ClusterFollower) -> None:

@@ -57,7 +57,7 @@ class _Look:
     @property
     def fewer(self) -> frozenset[Present]:
         """Return the topics that have fewer partitions in Kafka than recorded."""
-        return frozenset(each for each in self.plan.present if each.has_other_partitions and each not in self.grown)
+        return frozenset(each for each in self.plan.present if each.kafka_partitions < each.recorded_partitions)
 
 
 class ClusterFollower:
@@ -106,28 +106,28 @@ class ClusterFollower:
         engine = self._engine
         await engine.readiness.wait(engine.states, engine.options.ready_timeout_seconds)
         await engine.barriers.wait(engine.states, self._asked().deadline)
-        records, waiting = self._records()
+        records, unsure = self._records()
         plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
         grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))
         return _Look(
             plan,
             frozenset(each for each in plan.new if not self._is_protected(each.kafka_name)),
-            frozenset(grown),
-            frozenset(plan.gone) - waiting,
+            frozenset(each for each in grown if each.name not in unsure),
+            frozenset(plan.gone) - unsure,
         )
 
     def _records(self) -> tuple[list[_Recorded], set[str]]:
-        """Return all live topics, and the names of those that wait for a step in Kafka."""
+        """Return all live topics, and the names of those that wait for a step in Kafka or cannot be read."""
         records: list[_Recorded] = []
-        waiting: set[str] = set()
+        unsure: set[str] = set()
         for state in self._engine.states.values():
             for namespace, table in state.topics.items():
                 keys, partitions, kafka_names = table.keys, table.partitions, table.kafka_names
                 for number in table.live:
                     name = topic_of_key(namespace, keys[number])
                     records.append(_Recorded(name, partitions.get(number, 0), kafka_names.get(number)))
-                waiting |= {topic_of_key(namespace, keys[number]) for number in table.pending}
-        return records, waiting
+                unsure |= {topic_of_key(namespace, keys[number]) for number in table.pending.union(table.undecodable)}
+        return records, unsure
 
     async def _adopt(self, new: Collection[New]) -> dict[str, str]:
         """Make the records that are missing; return the Kafka topics that were refused one, and why."""
