@@ -17,15 +17,13 @@ def record_of(engine: Engine, name: TopicName) -> TopicRecord | None:
 
 
 def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | None:
-    """Return another live topic than `name` that stands for `kafka_topic`, None for none.
+    """Return another live topic than `name` that stands for `kafka_topic`, or may, for its record cannot be read.
 
-    Cost: O(namespaces + topics that name their Kafka topic).
+    None for none. Cost: O(namespaces + topics that name their Kafka topic).
     """
     implied = implied_topic(kafka_topic)
-    if implied is not None and implied != name:
-        found = record_of(engine, implied)
-        if found is not None and found.kafka_name in (None, kafka_topic):
-            return str(implied)
+    if implied is not None and implied != name and _lives_without_another(engine, implied, kafka_topic):
+        return str(implied)
     for state in engine.states.values():
         for namespace, table in state.topics.items():
             for number, explicit in table.kafka_names.items():
@@ -33,3 +31,12 @@ def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | None:
                 if explicit == kafka_topic and full != str(name) and stands_for(full, explicit):
                     return full
     return None
+
+
+def _lives_without_another(engine: Engine, name: TopicName, kafka_topic: str) -> bool:
+    """Return whether a topic lives whose record gives, as far as is known, no other Kafka topic than this."""
+    table = engine.states[engine.partition(name.namespace)].topics.get(name.namespace)
+    number = None if table is None else table.numbers.get(name.key)
+    if table is None or number is None or number not in table.live:
+        return False
+    return table.kafka_names.get(number, kafka_topic) == kafka_topic
