@@ -17,11 +17,14 @@ from topicfold.enforcement import former
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, StateDiverged
+from topicfold.log import memory
 from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryLog
 from topicfold.log.port import Entry
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord
 from topicfold.runtime import chain
+from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.writing import Writing
 
 RETENTION = "retentionPolicies"
@@ -363,6 +366,26 @@ async def test_a_pass_that_cannot_ask_says_so(site: Site, away: str) -> None:
         site.node.log.is_cut = True
     with pytest.raises(ClusterUnavailable if away == "cluster" else LogUnavailable):
         await site.once()
+
+
+class SlowLog(MemoryLog):
+    """A handle that delivers one record every 20 ms."""
+
+    def wake(self) -> None:
+        if self._loop is not None and not self._is_woken:
+            self._is_woken = True
+            self._loop.call_later(0.02, self._deliver_next)
+
+
+async def test_a_log_that_takes_long_to_fold_is_folded_to_its_end(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_BATCH", 1)
+    for number in range(10):
+        await site.make(f"t{number}")
+    engine = await Engine.start(SlowLog(site.node.log.store), EngineOptions(request_timeout_seconds=0.1))
+    enforcer = Enforcer(engine, site.cluster, site.reports.append)
+    await enforcer.catch_up()
+    assert len(enforcer.names()) == 10
+    await engine.stop()
 
 
 async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:

@@ -23,7 +23,7 @@ from topicfold.enforcement.owners import Owners
 from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
-from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, TopicfoldError, Wait
+from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, recorded_topic, split_topic
 from topicfold.model.policy.kafka_settings import Sayings, sayings
@@ -82,13 +82,21 @@ class Enforcer:
         await self._engine.left_behind.wait()
 
     async def catch_up(self) -> None:
-        """Return once all that is acknowledged in the log by now is folded here.
+        """Return once all that is acknowledged in the log by now is folded here, as long as it goes on.
 
         Raises:
-            NotReady, LogUnavailable: it cannot be in time.
+            NotReady, LogUnavailable: nothing was folded for as long as a request may take, or a partition has stopped.
         """
         engine = self._engine
-        await engine.readiness.wait(engine.states, engine.options.request_timeout_seconds)
+        is_ready = False
+        while not is_ready:
+            before = engine.revision(engine.states)
+            try:
+                await engine.readiness.wait(engine.states, engine.options.request_timeout_seconds)
+                is_ready = True
+            except NotReady:
+                if engine.revision(engine.states) == before:
+                    raise
         deadline = asyncio.get_running_loop().time() + engine.options.request_timeout_seconds
         await engine.barriers.wait(engine.states, deadline)
 
