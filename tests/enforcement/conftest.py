@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -97,6 +99,16 @@ class Site:
         """Let the node's settings say what holds below all else."""
         options = self.node.engine.options
         self.node.engine.options = replace(options, limits=replace(options.limits, defaults=defaults))
+
+
+@asynccontextmanager
+async def following(enforcer: Enforcer) -> AsyncIterator[None]:
+    """Let an enforcer follow the log meanwhile."""
+    task = asyncio.create_task(enforcer.follow())
+    yield
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
 
 
 @pytest.fixture

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
 from tests.builders import topic_put
-from tests.enforcement.conftest import Site
+from tests.enforcement.conftest import Site, following
 from tests.runtime.kafka_nodes import LOG_TOPIC
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import former
@@ -32,16 +29,6 @@ TEN_MINUTES = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}
 TEN_MINUTES_IN_KAFKA = {"retention.ms": "600000", "retention.bytes": "20971520"}
 HOUR = {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}
 ORDERS = "persistent://public/default/orders"
-
-
-@asynccontextmanager
-async def following(enforcer: Enforcer) -> AsyncIterator[None]:
-    """Let an enforcer follow the log meanwhile."""
-    task = asyncio.create_task(enforcer.follow())
-    yield
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
 
 
 def append_unreadable(site: Site) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
-from tests.enforcement.conftest import Site
+from tests.enforcement.conftest import Site, following
+from topicfold.cluster.memory import MemoryCluster
+from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import notes
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.notes import ENFORCED, Notes
-from topicfold.errors import ClusterRefused
+from topicfold.errors import ClusterRefused, ClusterUnavailable
 from topicfold.model.events import AggregateKind
 
 ORDERS = "persistent://public/default/orders"
@@ -75,6 +78,31 @@ async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(sit
     allow()
     assert len(await site.once()) == 1
     assert await site.own("orders") == {}
+
+
+@pytest.mark.parametrize("away", ["at first", "half-way"])
+async def test_one_that_follows_notes_what_it_took_away_when_an_outage_is_over(
+    site: Site, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(enforcing, "_TOPICS_A_QUESTION", 1)
+    for name in ("a", "orders"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 9)
+    await site.once()
+    for name in ("a", "orders"):
+        await site.remove(name, "maxMessageSize")
+    allow = site.refuse("a" if away == "at first" else "orders", ClusterUnavailable("no answer"))
+    async with following(site.enforcer()):
+        await asyncio.sleep(0.03)
+        if away == "half-way":
+            await MemoryCluster.alter(site.cluster, "orders", {"max.message.bytes": None})
+        allow()
+        await site.reaches("orders", {})
+        await site.reaches("a", {})
+        await asyncio.sleep(0.03)
+    await site.cluster.alter("orders", SIZE)
+    assert await site.once() == []
 
 
 async def test_a_dry_run_notes_nothing(site: Site) -> None:

@@ -119,6 +119,8 @@ class Enforcer:
             names = self.names()
             with progress(len(names)) as step:
                 due = await self._pass_or_wait(names, step, self._whole_pass)
+            while due:
+                due = await self._pass_or_wait(self.names(), no_step, self._whole_pass)
             while True:
                 due = await self._pass_or_wait(map(recorded_topic, due or await self._next()), no_step, self._pass)
         finally:
@@ -179,13 +181,14 @@ class Enforcer:
         """Look at all topics, and note what those after this process need to know of it."""
         begun = self._engine.revision(self._engine.states)
         told = sayings(self._engine.options.limits.defaults)
-        self._took_away = self._has_failed = False
+        self._has_failed = False
         if not self._only_shows:
             await self._notes.add(told)
         await self._pass(names, step)
         is_news = self._took_away or self._notes.read().sayings != told
         if is_news and not (self._only_shows or self._has_failed):
             await self._notes.settle(told, begun)
+            self._took_away = False
 
     async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
         begun = {partition: state.position for partition, state in self._engine.states.items()}
