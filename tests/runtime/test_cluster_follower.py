@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import structlog
@@ -11,7 +12,7 @@ import structlog
 from tests.builders import topic_put
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
-from topicfold.errors import ClusterUnavailable, LogUnavailable
+from topicfold.errors import ClusterUnavailable, LogUnavailable, OutcomeUnknown
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
@@ -227,6 +228,17 @@ async def test_a_cluster_or_a_log_that_does_not_answer_changes_nothing(
     with pytest.raises(LogUnavailable):
         await follower.look()
     assert node.record("orders") == TopicRecord()
+
+
+async def test_a_look_that_ends_early_leaves_nothing_going_on(node: KafkaNode, follower: ClusterFollower) -> None:
+    node.engine.options = replace(node.engine.options, request_timeout_seconds=0.05)
+    for number in range(200):
+        await node.cluster.create(f"t{number}", 1)
+    node.log.fate = node.log.lose
+    before = asyncio.all_tasks()
+    with pytest.raises(OutcomeUnknown):
+        await follower.look()
+    assert asyncio.all_tasks() == before
 
 
 async def test_thousands_of_topics_are_adopted_in_one_look(node: KafkaNode, follower: ClusterFollower) -> None:

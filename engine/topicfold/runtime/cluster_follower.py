@@ -179,14 +179,20 @@ class ClusterFollower:
 
 
 async def _several(change: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
-    """Make a change of each of `items`, some at once."""
+    """Make a change of each of `items`, some at once; where one fails, the others are given up."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(item: T) -> None:
         async with gate:
             await change(item)
 
-    await asyncio.gather(*map(one, items))
+    tasks = [asyncio.create_task(one(item)) for item in items]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _shown(names: Iterable[str]) -> list[str]:
