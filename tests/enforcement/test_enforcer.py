@@ -280,6 +280,26 @@ async def test_what_it_set_in_a_topics_former_life_is_none_of_its_own_in_the_nex
         await site.reaches("orders", {"retention.ms": "600000", "max.message.bytes": "2000"})
 
 
+@pytest.mark.parametrize("ended", ["topic", "namespace"])
+async def test_a_topic_that_is_made_anew_at_once_with_the_same_policies_has_them_in_kafka_too(
+    site: Site, monkeypatch: pytest.MonkeyPatch, ended: str
+) -> None:
+    monkeypatch.setattr(enforcing, "COALESCE_SECONDS", 0.1)
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    async with following(site.enforcer()):
+        await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+        if ended == "topic":
+            await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+        else:
+            await site.cluster.delete("orders")
+            await Writing(site.node.engine).delete_namespace("public/default", site.node.asked(), force=True)
+            await site.node.writing.create_namespace("public/default", NamespaceRecord(), site.node.asked())
+        await site.make("orders")
+        await site.set("orders", RETENTION, TEN_MINUTES)
+        await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+
+
 async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(site: Site) -> None:
     await site.make("orders")
     await site.set("orders", "compactionThreshold", 1)

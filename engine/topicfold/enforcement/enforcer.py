@@ -24,7 +24,7 @@ from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import AggregateKind, Kind
 from topicfold.model.names import TopicName, recorded_topic, split_topic
 from topicfold.model.policy.kafka_settings import Sayings, sayings
 from topicfold.runtime.engine import Engine
@@ -70,6 +70,7 @@ class Enforcer:
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
         self._due: set[str] = set()
+        self._ended: set[str] = set()
         self._is_due = asyncio.Event()
         self._look_again_at = asyncio.get_running_loop().time() + LOOK_AGAIN_SECONDS
 
@@ -151,13 +152,15 @@ class Enforcer:
         return due
 
     def _news(self) -> set[str]:
-        """Return the topics whose wishes are others than when they were met last."""
+        """Return the topics whose wishes are others than when they were met last, or were met in a former life."""
         due, self._due = self._due, set()
+        ended, self._ended = self._ended, set()
         self._is_due.clear()
         names = {each for each in due if "://" in each}
         for namespace in due - names:
             names |= {str(each) for each in self._wishes.names_in(namespace)}
-        return {name for name in names if self._is_news(name)}
+        reborn = {name for name in names if not ended.isdisjoint((name, recorded_topic(name).namespace))}
+        return reborn | {name for name in names if self._is_news(name)}
 
     def _is_news(self, name: str) -> bool:
         wish = self._wishes.of(recorded_topic(name))
@@ -175,6 +178,8 @@ class Enforcer:
         is_topic = event.aggregate_kind == AggregateKind.TOPIC and split_topic(event.name) is not None
         if is_topic or event.aggregate_kind == AggregateKind.NAMESPACE:
             self._due.add(event.name)
+            if event.kind == Kind.DELETE:
+                self._ended.add(event.name)
             self._is_due.set()
 
     async def _whole_pass(self, names: Sequence[TopicName], step: Step) -> None:
