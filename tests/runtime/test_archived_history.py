@@ -14,8 +14,10 @@ from tests.snapshot.making import compacted
 from topicfold import errors
 from topicfold.compaction.publishing import publish
 from topicfold.log.memory import MemoryStore
+from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord
+from topicfold.runtime.chain import Chain
 from topicfold.runtime.history import Page
 from topicfold.runtime.past_times import time_text
 from topicfold.snapshot.commits import MANIFESTS
@@ -65,6 +67,37 @@ async def seen(node: Node, position: int) -> object:
         return await at(node, position)
     except errors.TopicNotFound:
         return None
+
+
+async def test_a_step_that_the_table_did_not_answer_in_time_can_be_taken_again(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await snapshot(node, root)
+        target = node.engine.target(AggregateKind.TOPIC, TOPIC, NAMESPACE)
+        whole = await walked(Chain(node.engine, target, node.asked().deadline))
+        trim(store, before=len(store.entries[0]) - 1)
+        chain, ask = Chain(node.engine, target, node.asked().deadline), node.engine.snapshots.ask
+
+        async def too_late(*_: object) -> None:
+            monkeypatch.setattr(node.engine.snapshots, "ask", ask)
+            raise TimeoutError
+
+        monkeypatch.setattr(node.engine.snapshots, "ask", too_late)
+        with pytest.raises(errors.LogUnavailable):
+            await walked(chain)
+        rest = await walked(chain)
+        assert len(rest) > 1
+        assert rest == whole[-len(rest) :]
+
+
+async def walked(chain: Chain) -> list[int]:
+    """Walk to the end; return where the events lie."""
+    offsets = []
+    while (link := await chain.step()) is not None:
+        offsets.append(link.offset)
+    return offsets
 
 
 async def test_pages_go_on_from_the_log_into_the_table(store: MemoryStore, root: Path) -> None:

@@ -146,7 +146,6 @@ class Chain:
         if place is None:
             return None
         entry = await self._entry(place.offset)
-        self.next = None
         event = decode_event(entry.value) if entry else None
         why = "another record lies there" if entry else "the log no longer holds the record"
         link: Link | None = None
@@ -156,6 +155,7 @@ class Chain:
             )
         except OperatorNeeded as error:
             why = f"{why}, and {error.reason}"
+        self.next = None
         if link is None or (link.event.event_id, link.event.name) != (place.event_id, self._target.name):
             self.gap = Gap(place.offset, why)
             return None
