@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import pytest
 
@@ -13,6 +14,7 @@ from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import former
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
+from topicfold.enforcement.wishes import Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, StateDiverged
 from topicfold.log import memory
 from topicfold.log.codec import encode_event
@@ -494,6 +496,34 @@ async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:
             await site.node.label(number=str(number))
             await asyncio.sleep(0.002)
         assert asked == 0
+
+
+async def test_a_change_of_many_topics_holds_up_nobody(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "_TOPICS_A_TURN", 5)
+    for number in range(60):
+        await site.make(f"t{number}")
+    turns, asked, of = 0, Counter[int](), Wishes.of
+
+    def counted(self: Wishes, name: TopicName) -> object:
+        asked[turns] += 1
+        return of(self, name)
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Wishes, "of", counted)
+    await site.set_namespace("maxMessageSize", 4)
+    async with following(site.enforcer()):
+        others = asyncio.create_task(take_turns())
+        await site.reaches("t59", {"max.message.bytes": "4"})
+        await asyncio.sleep(0.02)
+        await site.set_namespace("maxMessageSize", 5)
+        await site.reaches("t59", {"max.message.bytes": "5"})
+        others.cancel()
+    assert max(asked.values()) < 30
 
 
 async def test_two_enforcers_do_the_same_and_do_not_quarrel(site: Site) -> None:

@@ -135,7 +135,7 @@ class Enforcer:
         except Wait as error:
             _log.warning("enforcement_waits", reason=error.reason, hint=error.hint)
             await asyncio.sleep(RETRY_SECONDS)
-            return {str(name) for name in names} | self._news()
+            return {str(name) for name in names} | await self._news()
         return set()
 
     async def _next(self) -> set[str]:
@@ -144,14 +144,14 @@ class Enforcer:
             async with asyncio.timeout_at(self._look_again_at):
                 await self._is_due.wait()
                 await asyncio.sleep(COALESCE_SECONDS)
-        due = self._news()
+        due = await self._news()
         now = asyncio.get_running_loop().time()
         if now >= self._look_again_at:
             self._look_again_at = now + LOOK_AGAIN_SECONDS
             due |= self._wanting
         return due
 
-    def _news(self) -> set[str]:
+    async def _news(self) -> set[str]:
         """Return the topics whose wishes are others than when they were met last, or were met in a former life."""
         due, self._due = self._due, set()
         ended, self._ended = self._ended, set()
@@ -159,8 +159,14 @@ class Enforcer:
         names = {each for each in due if "://" in each}
         for namespace in due - names:
             names |= {str(each) for each in self._wishes.names_in(namespace)}
-        reborn = {name for name in names if not ended.isdisjoint((name, recorded_topic(name).namespace))}
-        return reborn | {name for name in names if self._is_news(name)}
+        news: set[str] = set()
+        for number, name in enumerate(names):
+            is_reborn = not ended.isdisjoint((name, recorded_topic(name).namespace))
+            if is_reborn or self._is_news(name):
+                news.add(name)
+            if number % _TOPICS_A_TURN == 0:
+                await asyncio.sleep(0)
+        return news
 
     def _is_news(self, name: str) -> bool:
         wish = self._wishes.of(recorded_topic(name))
