@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -18,6 +19,16 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+class Full(io.StringIO):
+    """Text on a disk that has room for nothing more, as long as it `is_full`."""
+
+    is_full = True
+
+    def flush(self) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +80,17 @@ def test_a_failure_is_told_with_its_place_and_without_what_was_at_hand_there(str
 
 def _fail(authorization: str) -> None:
     raise ValueError(len(authorization))
+
+
+@pytest.mark.parametrize("method", ["info", "warning", "error", "exception", "critical"])
+def test_a_line_that_cannot_be_written_is_lost_and_nothing_else(method: str) -> None:
+    stream = Full()
+    configure_logging(stream)
+    getattr(structlog.get_logger("test"), method)("happened")
+    logging.getLogger("uvicorn.error").warning("theirs")
+    stream.is_full = False
+    structlog.get_logger("test").info("happened later")
+    assert json.loads(stream.getvalue().splitlines()[-1])["event"] == "happened later"
 
 
 def test_single_events_are_not_logged() -> None:

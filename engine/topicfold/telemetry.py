@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 import structlog
@@ -30,6 +31,7 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     """Send all log lines from `level` on to `stream` (stderr by default): JSON, text on a terminal.
 
     Those of other libraries too, from warnings on. Tracebacks are plain: variables of a frame hold tokens and labels.
+    A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left.
     """
     stream = stream or sys.stderr
     shared: list[structlog.typing.Processor] = [
@@ -44,7 +46,7 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=lambda *_: _Lines(stream),
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
@@ -55,6 +57,17 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger(CLIENT_LOGGER).addFilter(Seldom())
+
+
+class _Lines(structlog.WriteLogger):
+    """Writes lines; raises nothing of where they go."""
+
+    def msg(self, message: str) -> None:
+        """Write a line if that is possible."""
+        with suppress(OSError):
+            super().msg(message)
+
+    debug = info = warning = error = critical = msg
 
 
 class Seldom(logging.Filter):
