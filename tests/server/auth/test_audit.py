@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,16 @@ async def test_a_change_is_one_line_whatever_becomes_of_it(rest: RestNode, lines
         ("anonymous", "setCustomLabels", LABELS, "invalid_labels"),
         ("anonymous", "setCustomLabels", LABELS, "415"),
     ]
+
+
+async def test_a_change_that_was_never_answered_is_not_said_to_be_done(orders: RestNode, lines: list[Any]) -> None:
+    orders.node.log.fate = orders.node.log.lose
+    change = asyncio.create_task(orders.send("POST", LABELS, {"labels": {"team": "x"}}))
+    await asyncio.sleep(0.05)
+    # As a server does that is to end, and has waited long enough.
+    change.cancel()
+    await asyncio.gather(change, return_exceptions=True)
+    assert audited(lines) == [("anonymous", "setCustomLabels", LABELS, "failed")]
 
 
 async def test_a_line_tells_from_which_address_the_request_came(port: int, lines: list[Any]) -> None:

@@ -23,7 +23,7 @@ DONE = "done"
 TRIED = "tried"
 """A dry run, that would not have been refused."""
 FAILED = "failed"
-"""By a fault of ours, or because the client left: the topic's history says what became of the change."""
+"""By a fault of ours, or unanswered as the client or this node left: the topic's history says what became of it."""
 
 
 def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> None:
@@ -45,9 +45,9 @@ def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> 
 
 def _outcome(scope: Scope, failure: Exception | None, status: int) -> str:
     match failure:
-        case None if status < HTTPStatus.MULTIPLE_CHOICES:
+        case None if 0 < status < HTTPStatus.MULTIPLE_CHOICES:
             return TRIED if is_dry_run(scope) else DONE
-        case None:
+        case None if status:
             return str(status)
         case TopicfoldError():
             return failure.code
