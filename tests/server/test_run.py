@@ -18,9 +18,10 @@ import pytest
 
 from tests.ports import free_ports
 from tests.server.auth.authority import LOOPBACK, Authority
+from tests.server.rest import RestNode
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
-from topicfold.server.run import _announce, listen
+from topicfold.server.run import _announce, listen, server_of
 from topicfold.settings import Settings
 
 PROGRAM = """
@@ -126,6 +127,12 @@ def test_a_server_speaks_tls_and_knows_its_clients_by_their_certificates(tmp_pat
         for client, status in ((authority.sign("root"), 201), (authority.sign("mallory"), 403), (None, 401)):
             with httpx2.Client(base_url=url, verify=authority.trusting(client)) as http:
                 assert http.put("/api/v1/topics/public/default/orders").status_code == status
+
+
+async def test_a_server_that_stops_lets_the_longest_request_end(rest: RestNode) -> None:
+    seconds = server_of(rest.node.engine, Settings(request_timeout_seconds=30)).config.timeout_graceful_shutdown
+    assert seconds is not None
+    assert seconds > 30
 
 
 def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import math
 import os
 import shutil
 import signal
@@ -52,7 +53,8 @@ Loading = Callable[[], AbstractContextManager[Tell]]
 
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
-GRACE_SECONDS = 20
+GRACE_SECONDS = 5
+"""For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
 _DEFAULT_PORT = 8080
 _COLLECT_AFTER = (20_000, 50, 1_000)
 """Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles."""
@@ -184,7 +186,7 @@ def server_of(
             ssl_context_factory=None if tls is None else lambda config, default: tls,
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_graceful_shutdown=math.ceil(settings.request_timeout_seconds) + GRACE_SECONDS,
         ),
         engine.watches,
         app.authenticator,
