@@ -21,6 +21,7 @@ from topicfold.settings import Settings
 
 ADMIN = "/admin/v2"
 FIND = "/api/v1/topics?namespace=acme/pay"
+OF_TOPIC, APP = "grant-permission persistent://acme/pay/", "--role app --actions"
 
 
 @pytest.fixture
@@ -311,3 +312,27 @@ async def test_what_a_refusal_tells_an_admin_to_type_keeps_what_the_role_has_the
     refused = (await acme.send("GET", asked, authorization=bearer("app"))).json()
     command = f"topicfold {noun} grant-permission {name} --role app --actions update-policies,read-policies"
     assert (refused["code"], refused["hint"].partition(": ")[2]) == ("forbidden", command)
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "place", "command"),
+    [
+        ("PUT", "orders/properties", "persistent/acme/pay/orders", f"topics {OF_TOPIC}orders {APP} update-policies"),
+        ("PUT", "orders/shadowTopics", "persistent/acme/pay/orders", f"topics {OF_TOPIC}orders {APP} update-policies"),
+        (
+            "GET",
+            "bills-partition-1/partitions",
+            "persistent/acme/pay/bills",
+            f"topics {OF_TOPIC}bills {APP} list-topics",
+        ),
+        ("PUT", "new", "namespaces/acme/pay", f"namespaces grant-permission acme/pay {APP} manage-topics"),
+    ],
+)
+async def test_what_a_refusal_tells_an_admin_to_type_is_about_no_more_than_what_was_asked_for_and_helps(
+    acme: RestNode, method: str, asked: str, place: str, command: str
+) -> None:
+    path = f"{ADMIN}/persistent/acme/pay/{asked}"
+    hint = (await acme.send(method, path, authorization=bearer("app"))).json()["hint"]
+    assert hint.partition(": ")[2] == f"topicfold {command}"
+    await grant(acme, place, "app", command.rpartition(" ")[2])
+    assert (await acme.send(method, path, authorization=bearer("app"))).status_code != 403

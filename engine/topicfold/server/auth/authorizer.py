@@ -15,7 +15,7 @@ from pyroaring import BitMap
 from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest
-from topicfold.model.names import TopicName
+from topicfold.model.names import TopicName, partition_base
 from topicfold.model.permissions import Access, Need, Permission, Right, Scope
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
@@ -28,6 +28,7 @@ from topicfold.server.queries import flag, query_of
 from topicfold.server.routes import GLOBAL_QUERY, Operation
 
 _STRANGER = Principal("", frozenset())
+_MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 
 Place = str | TopicName
 """A tenant, a namespace or a topic."""
@@ -89,14 +90,19 @@ class Authorizer:
                 raise Forbidden(_refusal(principal, needs, places, request, policy), hint=hint)
 
     def remedy(self, request: Request, right: Right, places: Sequence[Place]) -> str:
-        """Return who can grant who asks `right` on `places`, and how; never where of several places."""
+        """Return who can grant who asks `right` on `places`, and how; never where of several places.
+
+        One partition of a topic is under the topic's grants; a topic to be made bears none yet.
+        """
         if len(places) > 1:
             scope, action = right.scope.name.lower(), right.permission.value
             return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
         place, noun = places[0], right.scope.name.lower()
-        if isinstance(place, TopicName) and request.method == "PUT":
-            # A topic to be made bears no grants yet.
-            place, noun = place.namespace, "namespace"
+        if isinstance(place, TopicName):
+            if request.method == "PUT" and request.scope["route"].operation.needs == _MANAGING:
+                place, noun = place.namespace, "namespace"
+            else:
+                place = place._replace(local=partition_base(place.local) or place.local)
         principal = _asking(request)
         granted = self._rights.granted_on(place, principal.name)
         return remedy_on(noun, str(place), principal, right.permission, granted)
