@@ -14,6 +14,7 @@ import pytest
 from tests.runtime.nodes import WilfulLog, turns
 from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
+from topicfold.errors import StateDiverged
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
@@ -292,6 +293,15 @@ async def test_a_node_that_has_not_folded_the_grants_yet_says_so_and_refuses_nob
         answer = await client.get(FIND, headers={"authorization": bearer("app")})
     await engine.stop()
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+
+
+async def test_nobody_is_let_in_by_what_a_node_has_found_to_be_wrong_in_its_memory(acme: RestNode) -> None:
+    path, engine = f"{ADMIN}/namespaces/acme/pay", acme.node.engine
+    assert engine.partition("acme") != engine.partition("acme/pay")
+    assert (await acme.send("GET", path, authorization=bearer("boss"))).status_code == 200
+    engine.readiness.close(engine.partition("acme"))
+    engine.reader.stop(StateDiverged("a bit has flipped"), engine.partition("acme"))
+    assert await acme.problem("GET", path, authorization=bearer("boss")) == (503, "not_ready")
 
 
 @pytest.mark.parametrize(

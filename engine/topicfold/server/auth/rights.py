@@ -1,7 +1,7 @@
 """What roles may do, by what this node has folded: admins of tenants, and grants on tenants, namespaces and topics.
 
 A tenant's record lies in another partition than its namespaces, so a change of it may take effect a moment earlier or
-later than one of theirs. What has not been folded since the start counts for nothing.
+later than one of theirs. What has not been folded since the start counts for nothing, nor what is not to be believed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Asked = tuple[Roles, Permission, str]
 
 
 class _Grounds(NamedTuple):
-    """What a yes rests on: `record` being the record of that name."""
+    """What a yes rests on: `record` being the record of that name, in a partition that can be read."""
 
+    partition: int
     records: Mapping[str, Aggregate]
     name: str
     record: Aggregate
@@ -42,7 +43,6 @@ class Rights:
         self._engine = engine
         self._partitions = engine.identity.partitions
         self._grounds: dict[Asked, _Grounds] = {}
-        self._folded: dict[int, PartitionState] = {}
 
     def on_tenant(self, roles: Roles, permission: Permission, tenant: str) -> bool:
         """Return whether `roles` have `permission` in all of a tenant."""
@@ -53,11 +53,15 @@ class Rights:
         """Return whether `roles` have `permission` in all of a namespace.
 
         A yes is remembered with the record that says it, and stands as long as that is the record. Cost: O(roles);
-        0.3 µs for the same yes again.
+        0.4 µs for the same yes again.
         """
         asked = roles, permission, namespace
         grounds = self._grounds.get(asked)
-        if grounds is not None and grounds.records.get(grounds.name) is grounds.record:
+        if (
+            grounds is not None
+            and grounds.records.get(grounds.name) is grounds.record
+            and self._engine.readiness.can_be_read(grounds.partition)
+        ):
             return True
         tenant = namespace.partition("/")[0]
         if _granted(self._namespace_grants(namespace), roles, permission):
@@ -120,7 +124,7 @@ class Rights:
             if len(self._grounds) >= MAX_REMEMBERED:
                 self._grounds.clear()
             records = state.namespaces if "/" in name else state.tenants
-            self._grounds[asked] = _Grounds(records, name, records[name])
+            self._grounds[asked] = _Grounds(state.partition, records, name, records[name])
 
     def _tenant(self, tenant: str) -> TenantRecord:
         state = self._state(tenant)
@@ -142,12 +146,9 @@ class Rights:
         return None if state is None else state.topics.get(namespace)
 
     def _state(self, name: str) -> PartitionState | None:
-        """Return the state that a tenant or a namespace is in, None while it is not folded."""
+        """Return the state that a tenant or a namespace is in, None while it is not folded, or not to be believed."""
         partition = partition_of(name, self._partitions)
-        state = self._folded.get(partition)
-        if state is None and self._engine.readiness.can_be_read(partition):
-            state = self._folded[partition] = self._engine.states[partition]
-        return state
+        return self._engine.states[partition] if self._engine.readiness.can_be_read(partition) else None
 
 
 _NOBODY = TenantRecord()
