@@ -71,6 +71,20 @@ async def test_a_signature_is_looked_at_again_after_a_while(verifier: Counting) 
     assert verifier.verified == 3
 
 
+@pytest.mark.parametrize("peer", [None, Peer()], ids=["without a connection", "on one connection"])
+async def test_a_signature_is_looked_at_again_where_the_clock_was_put_back(
+    verifier: Counting, peer: Peer | None
+) -> None:
+    door = Authenticator(lambda: verifier.now, verifier)
+    scope = with_token(issuer().token(exp=ENDS, nbf=0))
+    if peer is not None:
+        note_peer(scope, peer)
+    for now in (5_000, 5_000, 1_400, 1_400):
+        verifier.now = now
+        await door.authenticate(scope)
+    assert verifier.verified == 2
+
+
 async def test_a_wrong_token_is_not_remembered(verifier: Counting) -> None:
     door = Authenticator(lambda: verifier.now, verifier)
     for _ in range(2):

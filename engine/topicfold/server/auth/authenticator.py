@@ -61,13 +61,13 @@ class Authenticator:
         now = self._clock()
         if header is None:
             known = peer.certified
-        elif peer.credential is not None and peer.header == header and now < peer.credential.until:
+        elif peer.credential is not None and peer.header == header and peer.credential.holds(now):
             return peer.credential.principal
         else:
             digest = _digest(header)
             known = self._verified.get(digest) or self._static.get(digest)
             peer.header, peer.credential = header, known
-        return known.principal if known is not None and now < known.until else None
+        return known.principal if known is not None and known.holds(now) else None
 
     async def authenticate(self, scope: Scope) -> Principal:
         """Return who sent a request.
@@ -95,8 +95,9 @@ class Authenticator:
         self._verified.pop(digest, None)
         if len(self._verified) >= MAX_REMEMBERED:
             del self._verified[next(iter(self._verified))]
-        until = min(credential.until, self._clock() + RECHECK_SECONDS)
-        self._verified[digest] = Credential(credential.principal, until)
+        now = self._clock()
+        until = min(credential.until, now + RECHECK_SECONDS)
+        self._verified[digest] = Credential(credential.principal, until, now)
 
 
 def _digest(header: bytes) -> bytes:

@@ -26,10 +26,15 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What proves who somebody is, until a time in seconds since 1970."""
+    """What proves who somebody is, from the time `since` until another, in seconds since 1970."""
 
     principal: Principal
     until: float = math.inf
+    since: float = -math.inf
+
+    def holds(self, now: float) -> bool:
+        """Return whether it proves that at the time `now`; before `since` the clock was put back."""
+        return self.since <= now < self.until
 
 
 def principal_with(roles: list[str], name: str = "") -> Principal:
