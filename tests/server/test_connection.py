@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 
 import pytest
 
 from tests.server.rest import LABELS, NATIVE, RestNode, listening
-from topicfold.server import connection
+from topicfold.server import connection, run
 
 _POST = (
     f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 ).encode()
+
+_MUCH = b"GET /api/v1/topics?fields=record&limit=50 HTTP/1.1\r\nHost: localhost\r\n%b\r\n"
 
 
 async def closed_after(port: int, sent: bytes) -> bool:
@@ -25,6 +29,32 @@ async def closed_after(port: int, sent: bytes) -> bool:
         return True
     finally:
         writer.close()
+
+
+@pytest.fixture
+async def large(rest: RestNode) -> RestNode:
+    """A node with topics that together are more than an operating system keeps for a client."""
+    for number in range(40):
+        path = f"/api/v1/topics/public/default/topic{number}"
+        await rest.done("PUT", path, {"properties": {str(each): "x" * 1_000 for each in range(200)}})
+    return rest
+
+
+async def read_late(rest: RestNode, sent: bytes) -> bytes:
+    """Return all that comes before the server closes a connection on which nothing is read for two seconds."""
+    with socket.socket() as small:
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        small.setblocking(False)
+        async with listening(rest) as port:
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(small, ("127.0.0.1", port))
+            await loop.sock_sendall(small, sent)
+            await asyncio.sleep(2)
+            found = b""
+            with contextlib.suppress(ConnectionResetError):
+                while some := await loop.sock_recv(small, 1 << 20):
+                    found += some
+            return found
 
 
 async def status_of(port: int, sent: bytes) -> int:
@@ -52,6 +82,23 @@ async def is_cut(port: int, sent: bytes) -> bool:
         return False
     finally:
         writer.transport.abort()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("header", [b"", b"Connection: close\r\n"])
+async def test_a_client_that_does_not_read_its_answers_is_cut_off(
+    large: RestNode, monkeypatch: pytest.MonkeyPatch, header: bytes, times: int
+) -> None:
+    monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(run, "KEEP_ALIVE_SECONDS", 1)
+    assert not (await read_late(large, _MUCH % b"" * (times - 1) + _MUCH % header)).endswith(b"}")
+
+
+async def test_a_client_that_reads_its_answer_late_has_all_of_it(
+    large: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "KEEP_ALIVE_SECONDS", 1)
+    assert (await read_late(large, _MUCH % b"")).endswith(b"}")
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /livez HTTP/1.1\r\nHost: loc"])

@@ -1,6 +1,7 @@
 """HTTP connections: uvicorn's, with a time for the head of a request to arrive, our problems, and no trailers.
 
-Whatever is sent that is no body is limited. What comes behind a body is not read as if it had come before it.
+Whatever is sent that is no body is limited. What comes behind a body is not read as if it had come before it. A client
+that does not read what it was answered is cut off: else its connection would last as long as it does, answer and all.
 Source: RFC 9110 section 6.5.1.
 """
 
@@ -19,6 +20,7 @@ from topicfold.server.auth.certificates import credential_of_certificate
 from topicfold.server.auth.peer import Peer, note_peer
 from topicfold.server.exchange import note_garbled
 from topicfold.server.guard import MAX_HEADER_BYTES
+from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.request_parser import RequestParser
 from topicfold.server.stream import Line, note_line
 from topicfold.wire.headers import PROBLEM_TYPE
@@ -38,6 +40,7 @@ class Connection(HttpToolsProtocol):
     _fruitless_bytes = 0
     _is_garbled = False
     _head_timer: asyncio.TimerHandle | None = None
+    _read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for a head; TLS has shaken hands by now, and verified whatever certificate it was shown."""
@@ -51,6 +54,7 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._head_arrived()
+        self._was_read()
         super().connection_lost(exc)
         self._line.lost()
 
@@ -92,6 +96,23 @@ class Connection(HttpToolsProtocol):
         if not self.parser.is_to_repeat:
             super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """Go on with the next request; wait for the client to read, if there is much, or nothing follows."""
+        super().on_response_complete()
+        if self.flow.write_paused or self.transport.is_closing():
+            self._await_reader()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close, as soon as the client has read what it was sent."""
+        super().timeout_keep_alive_handler()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        """Take note that the client has read most of what it was sent."""
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._was_read()
+
     def head_without_upgrade(self) -> bytes:
         """Return the head of the request that has just come, without Upgrade."""
         line = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
@@ -132,3 +153,12 @@ class Connection(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
             self._fruitless_bytes = 0
+
+    def _await_reader(self) -> None:
+        if self._read_timer is None:
+            self._read_timer = self.loop.call_later(MAX_SECONDS, self.transport.abort)
+
+    def _was_read(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
