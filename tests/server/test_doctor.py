@@ -173,6 +173,31 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         assert 60 <= found["snapshot"]["ageSeconds"] < 90
 
 
+@pytest.mark.parametrize(
+    ("settings", "log"),
+    [
+        ({"log_file": Path("/var/my log.db")}, "--log '/var/my log.db'"),
+        ({"kafka_bootstrap": "b:9092", "kafka_topic": "labels"}, "--kafka b:9092 --kafka-topic labels"),
+    ],
+)
+async def test_the_command_that_makes_a_snapshot_is_about_the_log_of_the_node(
+    store: MemoryStore, tmp_path: Path, settings: dict[str, Any], log: str
+) -> None:
+    snapshot = tmp_path / "a b"
+    snapshot.mkdir()
+    async with rest_node(store, snapshot=snapshot, **settings) as rest:
+        (problem,) = problems(await rest.get(DOCTOR))
+        assert problem.partition(" -> ")[2] == f"topicfold compact --once {log} --snapshot '{snapshot}'"
+
+
+async def test_a_topic_that_cannot_be_read_is_named_so_that_the_command_is_one(rest: RestNode) -> None:
+    await rest.done("PUT", "/api/v1/topics/public/default/%24%28reboot%29")
+    rest.node.engine.states[PARTITION].topics["public/default"].undecodable.add(0)
+    (problem,) = problems(await rest.get(DOCTOR))
+    rest.node.engine.states[PARTITION].topics["public/default"].undecodable.clear()
+    assert "-> topicfold history 'persistent://public/default/$(reboot)' tells who wrote it" in problem
+
+
 async def test_a_newest_commit_that_is_damaged_is_a_problem_though_one_before_is_whole(
     store: MemoryStore, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -169,7 +170,8 @@ class Doctor:
         for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
             if count := counts.get(kind, 0):
                 what = f"{count} recorded topic{' is' if count == 1 else 's are'} {how}"
-                yield _problem(what, f"topicfold import kafka --bootstrap {upkeep.bootstrap} --dry-run names them")
+                command = shlex.join(["topicfold", "import", "kafka", "--bootstrap", upkeep.bootstrap, "--dry-run"])
+                yield _problem(what, f"{command} names them")
 
     def _settings(self, *, is_advice: bool) -> Iterator[DiagnosedProblem]:
         verb = "should" if is_advice else "must"
@@ -203,8 +205,15 @@ class Doctor:
             yield _problem(f"{what}: {wrong.reason}", wrong.hint)
         elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
-            flag = "--log" if self.node.settings.kafka_bootstrap is None else "--kafka"
-            yield _problem(what, f"topicfold compact --once {flag} {self._log_place()} --snapshot {snapshot.path}")
+            command = ["topicfold", "compact", "--once", *self._log_flags(), "--snapshot", snapshot.path]
+            yield _problem(what, shlex.join(command))
+
+    def _log_flags(self) -> list[str]:
+        """Return how a command is told of the log; settings of librdkafka may be secret."""
+        settings = self.node.settings
+        if settings.kafka_bootstrap is None:
+            return ["--log", self._log_place()]
+        return ["--kafka", self._log_place(), "--kafka-topic", settings.kafka_topic]
 
     def _log_place(self) -> str:
         settings = self.node.settings
@@ -225,7 +234,8 @@ def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
             name = topic_of_key(namespace, table.keys[table.undecodable[0]])
             count = len(table.undecodable)
             what = f"{count} topic{'' if count == 1 else 's'} of {namespace} cannot be read, such as {name}"
-            yield _problem(what, f"topicfold history {name} tells who wrote it; a newer node than this can read it")
+            command = shlex.join(["topicfold", "history", name])
+            yield _problem(what, f"{command} tells who wrote it; a newer node than this can read it")
 
 
 def _named(partitions: Sequence[int]) -> str:
