@@ -32,6 +32,15 @@ sys.exit(serve(Settings(**eval(sys.argv[1])), is_quiet="quiet" in sys.argv))
 """
 
 
+class Bound(socket.socket):
+    """A socket that says that it has an `address`."""
+
+    address: tuple[str, int]
+
+    def getsockname(self) -> tuple[str, int]:
+        return self.address
+
+
 def command(**settings: object) -> list[str]:
     """Return the command that serves with these settings."""
     return [sys.executable, "-c", PROGRAM, repr(settings)]
@@ -72,6 +81,26 @@ def test_the_announcement_is_of_whole_lines(
         port = listener.getsockname()[1]
     told = capsys.readouterr().out.replace(f"http://127.0.0.1:{port}", "URL")
     assert told[told.index("Topicfold serves") :].partition("\n\n")[0].splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("host", "settings", "at"),
+    [
+        ("127.0.0.1", {}, ""),
+        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080"),
+        ("127.0.0.5", {}, " --url http://127.0.0.5:8080"),
+        ("0.0.0.0", {}, ""),
+        ("::", {}, " --url http://[::1]:8080"),
+    ],
+)
+def test_the_commands_that_are_announced_ask_this_server(
+    capsys: pytest.CaptureFixture[str], host: str, settings: dict[str, Any], at: str
+) -> None:
+    with Bound() as listener:
+        listener.address = host, 8080
+        _announce(Settings(host=host, **settings), listener)
+    command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
+    assert command.partition("topics create orders")[2] == at
 
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:

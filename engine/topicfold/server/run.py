@@ -55,7 +55,10 @@ KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
 GRACE_SECONDS = 5
 """For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
-_DEFAULT_PORT = 8080
+_DEFAULT_URL = "http://127.0.0.1:8080"
+"""Where the command line asks that is told nothing else."""
+_FROM_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- to be told apart, not to be listened on
+"""Which of all addresses is this machine's own: requests for no address in particular are not served."""
 _COLLECT_AFTER = (20_000, 50, 1_000)
 """Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles."""
 _SWITCH_SECONDS = 0.0005
@@ -267,10 +270,10 @@ async def _start(log: Log, settings: Settings, loading: Loading) -> Engine:
 def _announce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     scheme = "http" if settings.tls_cert_file is None else "https"
-    url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+    url, here = _url(scheme, host, port), _url(scheme, _FROM_HERE.get(host, host), port)
     log = settings.kafka_bootstrap or str(settings.log_file)
     _log.info("serving", url=url, log=log, **_cluster(settings))
-    at = "" if port == _DEFAULT_PORT else f" --url {url}"
+    at = "" if here == _DEFAULT_URL else f" --url {here}"
     command = _command()
     if settings.has_authentication:
         at += " --token-file FILE"
@@ -281,6 +284,10 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
         f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
     )
     sys.stdout.flush()
+
+
+def _url(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _cluster(settings: Settings) -> dict[str, str]:
