@@ -107,8 +107,9 @@ def listen(settings: Settings) -> socket.socket:
             0
         ]
         listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise BadSetting(f"host {settings.host!r} cannot be listened on: {error.strerror}") from error
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadSetting(f"host {settings.host!r} cannot be listened on: {reason}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
