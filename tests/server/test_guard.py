@@ -6,6 +6,8 @@ import pytest
 
 from tests.server.rest import LABELS, ORDERS, RestNode, problem_in, raw, rest_node
 from topicfold.log.memory import MemoryStore
+from topicfold.server.find import FIND_PATH
+from topicfold.server.guard import MAX_TOKEN_BYTES
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,14 @@ async def test_a_change_from_our_own_page_is_made(orders: RestNode) -> None:
 async def test_a_header_with_one_meaning_that_comes_twice_is_400(port: int, name: str) -> None:
     request = f"GET {LABELS} HTTP/1.1\r\nHost: localhost\r\n{name}: localhost\r\n{name}: localhost\r\n\r\n"
     assert problem_in(*await raw(port, request.encode())) == (400, "invalid_request")
+
+
+async def test_the_longest_token_and_the_longest_position_fit_into_one_request() -> None:
+    async with rest_node(MemoryStore(partitions=1_024)) as rest:
+        position = (await rest.send("GET", "/admin/v2/tenants")).headers["x-log-position"]
+        token = "Bearer " + "x" * MAX_TOKEN_BYTES
+        answer = await rest.send("GET", FIND_PATH, x_min_position=position, authorization=token)
+        assert answer.status_code == 200, answer.text
 
 
 async def test_headers_of_a_megabyte_are_413(port: int) -> None:

@@ -33,7 +33,8 @@ HEADERS_KEY = "topicfold.headers"
 """Where in the scope the headers are, as a dict of lower-case names to the only or first value."""
 
 MAX_BODY_BYTES = 256 * 1024
-MAX_HEADER_BYTES = 16 * 1024
+MAX_HEADER_BYTES = 32 * 1024
+"""A token, and a position in a log of as many partitions as there may be, take 22 KiB of them."""
 MAX_TOKEN_BYTES = 8 * 1024
 
 _SINGLE = frozenset(
