@@ -110,3 +110,18 @@ def test_a_key_that_no_label_can_have_is_not_allowed_in_vain() -> None:
     assert Settings(allowed_custom_label_keys="team,acme.io/tier").allowed_custom_label_keys == ("team", "acme.io/tier")
     with pytest.raises(ValidationError, match="ti er"):
         Settings(allowed_custom_label_keys="team,ti er")
+
+
+@pytest.mark.parametrize(
+    "host", ["topicfold.example", "a_b", "10.0.0.7:8443", "[fd00::1]", "[fd00::1]:8443", "fd00::1"]
+)
+def test_a_host_may_have_a_port(host: str) -> None:
+    assert Settings(allowed_hosts=(host,)).allowed_hosts == (host,)
+
+
+@pytest.mark.parametrize(
+    "host", ["https://topicfold.example", "topicfold.example/", "*.example", "a b", "a:port", "::1]"]
+)
+def test_what_no_request_can_bear_as_its_host_is_refused(host: str) -> None:
+    with pytest.raises(ValidationError, match="is no host, such as"):
+        Settings(allowed_hosts=(host,))

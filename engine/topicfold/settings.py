@@ -91,6 +91,18 @@ def _brokers(text: str | None) -> str | None:
     return text
 
 
+def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `hosts` if each is what a request may bear as Host, with a port or without.
+
+    Raises:
+        ValueError: one is not, so it would never be met.
+    """
+    for host in hosts:
+        if not re.fullmatch(r"(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?|[0-9a-f:]+", host, re.ASCII | re.IGNORECASE):
+            raise ValueError(f"{host[:80]!r} is no host, such as topicfold.example or 10.0.0.7:8443")
+    return hosts
+
+
 def _base_url(text: str | None) -> str | None:
     """Return the address of a node without a slash at its end.
 
@@ -143,7 +155,7 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to serve on; only loopback without authentication.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to serve on; 0 takes a free one.")
     # Without NoDecode, the environment's text would have to be JSON.
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words), AfterValidator(_hosts)] = Field(
         default=(), description="Values of Host to take beside loopback's."
     )
     allowed_custom_label_keys: Annotated[

@@ -27,9 +27,11 @@ async def test_a_request_for_another_host_is_403(rest: RestNode, host: str) -> N
 
 
 async def test_a_configured_host_is_served(store: MemoryStore) -> None:
-    async with rest_node(store, allowed_hosts=("policies.example", "other.example:81")) as rest:
-        for host, status in {"Policies.Example:443": 200, "other.example:81": 200, "other.example": 403}.items():
-            assert (await rest.send("GET", "/livez", host=host)).status_code == status
+    async with rest_node(store, allowed_hosts=("policies.example", "other.example:81", "[fd00::1]")) as rest:
+        for host in ("Policies.Example:443", "other.example:81", "[fd00::1]", "[FD00::1]:443"):
+            assert (await rest.send("GET", "/livez", host=host)).status_code == 200
+        for host in ("other.example", "[fd00::2]:443"):
+            assert (await rest.send("GET", "/livez", host=host)).status_code == 403
 
 
 async def test_a_request_without_a_host_is_403(port: int) -> None:

@@ -60,7 +60,8 @@ class Guard:
     def __init__(self, app: ASGIApp, allowed_hosts: Iterable[str], metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        allowed = frozenset(host.lower() for host in allowed_hosts)
+        named = [host.lower() for host in allowed_hosts]
+        allowed = frozenset((*named, *(host[1:-1] for host in named if host.endswith("]"))))
 
         @lru_cache(maxsize=64)
         def is_ours(netloc: str) -> bool:
