@@ -61,6 +61,13 @@ def test_keys_from_what_is_no_url_are_refused(url: str) -> None:
         authenticator_of(Settings(auth_jwks_url=url))
 
 
+@pytest.mark.parametrize("site", ["http://u:s3cret@issuer.example", "http://u:s3cret@[::1", "https://u:s3cret@a:b"])
+def test_what_a_url_says_beside_its_site_is_not_told(site: str) -> None:
+    with pytest.raises(BadSetting, match="auth_jwks_url") as caught:
+        authenticator_of(Settings(auth_jwks_url=f"{site}/keys?key=s3cret"))
+    assert "s3cret" not in caught.value.reason
+
+
 @pytest.mark.parametrize("url", ["https://issuer.example/keys", "http://localhost:8081/keys", "http://127.0.0.1/keys"])
 def test_keys_from_https_or_from_this_machine_are_taken(url: str) -> None:
     assert authenticator_of(Settings(auth_jwks_url=url)) is not None

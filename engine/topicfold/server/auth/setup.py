@@ -116,7 +116,7 @@ def _warn_of_tokens(settings: Settings) -> None:
 
 
 def _trustworthy(url: str) -> str:
-    """Return `url` if what is fetched from it can be trusted.
+    """Return `url` if what is fetched from it can be trusted. No more of it is told than its scheme and host.
 
     Raises:
         BadSetting: it is no URL, or not https, nor on this machine.
@@ -124,10 +124,10 @@ def _trustworthy(url: str) -> str:
     try:
         parts = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise BadSetting(f"auth_jwks_url {url!r} is no URL: {error}") from None
+        raise BadSetting(f"auth_jwks_url is no URL: {error}") from None
     if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
         raise BadSetting(
-            f"auth_jwks_url {url!r} is neither an https URL nor on this machine",
+            f"auth_jwks_url {f'{parts.scheme}://{parts.host}'!r} is neither an https URL nor on this machine",
             hint="Whoever can answer in its place could sign any token.",
         )
     return url
