@@ -134,7 +134,9 @@ async def test_a_malformed_position_is_4xx(orders: RestNode, position: str) -> N
 
 async def test_only_linearizable_is_a_consistency(orders: RestNode) -> None:
     assert (await orders.get(LABELS, x_consistency="linearizable"))["team"] == "pay"
-    assert await orders.problem("GET", LABELS, x_consistency="eventual") == (400, "invalid_request")
+    for method in ("GET", "DELETE"):
+        asked = method, f"{LABELS}?all=true"
+        assert await orders.problem(*asked, x_consistency="eventual") == (400, "invalid_request")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import orjson
 import pytest
 from starlette.requests import Request
@@ -283,10 +284,22 @@ async def test_records_of_a_long_answer_are_those_of_its_cut(rest: RestNode, mon
 
 async def test_a_long_answer_too_many_is_503(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
     await many(rest, MAX_PAGE + 1)
-    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS", 0)
-    answer = await rest.send("GET", FIND_PATH)
-    assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
-    assert (await rest.send("GET", f"{FIND_PATH}?limit=1000")).status_code == 200
+    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS", 1)
+    meanwhile: list[httpx2.Response] = []
+
+    async def ask_meanwhile(request: object) -> bool:
+        if next(first, False):
+            meanwhile.extend([await rest.send("GET", path) for path in (FIND_PATH, f"{FIND_PATH}?limit=1000")])
+        return False
+
+    first = iter([True])
+
+    monkeypatch.setattr(Request, "is_disconnected", ask_meanwhile)
+    for _ in range(2):
+        assert len((await rest.get(FIND_PATH))["items"]) == MAX_PAGE + 1
+    refused, page = meanwhile
+    assert (refused.status_code, refused.headers["retry-after"], refused.json()["code"]) == (503, "1", "overloaded")
+    assert page.status_code == 200
 
 
 async def test_a_topic_list_that_one_has_is_not_listed_again(rest: RestNode) -> None:

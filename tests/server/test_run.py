@@ -164,6 +164,13 @@ async def test_a_server_that_stops_lets_the_longest_request_end(rest: RestNode) 
     assert seconds > 30
 
 
+async def test_a_server_that_is_told_to_stop_does_so_though_another_was_to_take_its_place(rest: RestNode) -> None:
+    server = server_of(rest.node.engine, Settings())
+    server.starts_anew = True
+    server.handle_exit(signal.SIGTERM, None)
+    assert (server.should_exit, server.starts_anew) == (True, False)
+
+
 def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     for status in (201, 409):
         with served(tmp_path / "log.db") as (_, url):
