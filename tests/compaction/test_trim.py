@@ -410,6 +410,23 @@ async def test_what_younger_commits_added_stays(root: Path, until_ms: int | None
     assert store.starts[0] == (read_commit(root, below).to[0] if below else 0)
 
 
+async def test_an_old_commit_that_was_given_up_takes_nothing_that_the_verified_ones_lack(root: Path) -> None:
+    store = MemoryStore(partitions=1)
+    await aged(store, root, 2)
+    given_up = read_commit(root, 2)
+    (root / given_up.own_files[0].path).write_bytes(b"damaged")
+    start = read_commit(root, 1).to[0]
+    log = MemoryLog(store)
+    for length in (3, 6):
+        await compacted_further(log, root, {0: start + length})
+    trimming = await trimming_of(store, root)
+    plan = await trimming.plan(given_up.time_ms)
+    assert (plan.below and plan.below.sequence) == 1
+    await trimming.carry_out(plan)
+    async with running(store, snapshot=root) as node:
+        assert node.engine.states[0].position == len(store.entries[0])
+
+
 async def test_the_commit_where_the_log_begins_stays_and_the_next_to_trim_to(root: Path) -> None:
     store = MemoryStore(partitions=1)
     await aged(store, root, 6)

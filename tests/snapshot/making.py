@@ -37,13 +37,13 @@ async def compacted(log: Log, root: Path, *cuts: Mapping[int, int], until: Mappi
     return tables
 
 
-async def compacted_further(log: Log, root: Path) -> Commit:
-    """Bring the snapshot at `root`, which need not be there, up to the log's end; return the newest commit."""
+async def compacted_further(log: Log, root: Path, until: Mapping[int, int] | None = None) -> Commit:
+    """Bring the snapshot at `root`, if there is one, up to `until` or the log's end; return the newest commit."""
     identity = await recognise_identity(log)
     job = Compactor(root, identity)
     try:
         starts = job.base.start
-        new = [each for each in await records_of(log) if each.offset >= starts[each.partition]]
+        new = [each for each in await records_of(log, until) if each.offset >= starts[each.partition]]
         done = job.take(run_here(new), slices=2)
         assert job.base.commit is not None
         return done.commit if done else job.base.commit

@@ -117,7 +117,7 @@ class Trimming:
         note = self._note()
         verifier = Verifier(self._log, self._root, self._identity.incarnation, self._new_state, self._tell)
         newest, second = await verifier.newest(note.verified)
-        below = second if until_ms is None else self._newest_of(until_ms, second.sequence)
+        below = second if until_ms is None else self._newest_within(second, until_ms)
         starts, ends = await self._log.start_offsets(), await self._log.end_offsets()
         spans = []
         for partition, start in sorted(starts.items()):
@@ -161,11 +161,16 @@ class Trimming:
     def _note(self) -> TrimNote:
         return read_note(self._root, self._identity.incarnation.hex(), self._identity.partitions)
 
-    def _newest_of(self, until_ms: int, not_above: int) -> Commit | None:
-        """Return the newest commit that was made at `until_ms` or before, and whose number is not above `not_above`."""
+    def _newest_within(self, second: Commit, until_ms: int) -> Commit | None:
+        """Return the newest commit that was made at `until_ms` or before and ends nowhere beyond `second`.
+
+        One that was damaged and given up may end there, whatever its number: later ones were folded on from before it.
+        """
         for sequence in sequences(self._root):
             with suppress(SnapshotDamaged):
-                if sequence <= not_above and (commit := read_commit(self._root, sequence)).time_ms <= until_ms:
+                commit = read_commit(self._root, sequence)
+                is_within = all(to <= most for to, most in zip(commit.to, second.to, strict=True))
+                if is_within and commit.time_ms <= until_ms:
                     return commit
         return None
 
