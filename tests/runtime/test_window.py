@@ -66,6 +66,17 @@ def test_what_is_below_the_floor_takes_no_memory() -> None:
     assert len(window._offsets[0]) < 1_500
 
 
+def test_of_what_is_added_below_only_as_much_is_kept_as_there_is_room_for() -> None:
+    window = Window({0: 1_000}, size=100)
+    older = window.below(0, 0)
+    for offset in range(1_000):
+        older.add(0, turn(offset), b"")
+    window.extend(0, older)
+    assert (window.start(0), offsets(window, 0)) == (900, list(range(900, 1_000)))
+    window.add(0, turn(1_000), b"")
+    assert offsets(window, 0) == list(range(901, 1_001))
+
+
 def test_partitions_know_nothing_of_each_other() -> None:
     window = Window({0: 0, 1: 0})
     window.add(1, turn(3), b"")
@@ -76,7 +87,10 @@ def test_where_a_namespace_ended_last_is_known_as_far_back_as_the_window_goes() 
     window = Window({0: 10, 1: 0}, size=100)
     for offset, is_live in ((10, True), (20, False), (21, True), (30, False)):
         window.add(0, NamespaceTurn("a/b", is_live, offset), b"")
-    window.extend(0, 0, [(NamespaceTurn("a/c", False, 3), b""), (NamespaceTurn("a/b", False, 5), b"")])
+    older = window.below(0, 0)
+    for name, offset in (("a/c", 3), ("a/b", 5)):
+        older.add(0, NamespaceTurn(name, False, offset), b"")
+    window.extend(0, older)
     assert [window.has_ended(0, "a/b", start) for start in (0, 30, 31)] == [True, True, False]
     assert [window.has_ended(0, "a/c", start) for start in (3, 4)] == [True, False]
     assert not window.has_ended(1, "a/b", 0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from tests.compaction.logs import random_values
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
 from topicfold.log.memory import MemoryStore
+from topicfold.runtime import slices, window
 from topicfold.runtime.window import Seen
 from topicfold.snapshot.commits import MANIFESTS
 from topicfold.state.change import TopicDelta
@@ -53,11 +57,10 @@ async def test_what_happened_below_the_snapshot_is_told_as_it_is_by_who_folded_i
 async def test_only_what_is_wanted_is_folded_again(log: tuple[MemoryStore, Tables]) -> None:
     store, tables = log
     async with running(store, snapshot=tables.root) as node:
-        window, refill = node.engine.watches.window, node.engine.window_refill
         starts = []
         for position in (tables.commit.to[PARTITION], 95, 92, 89, 3, 50):
-            await refill.reach({PARTITION: position})
-            starts.append(window.start(PARTITION))
+            await node.engine.window_refill.reach({PARTITION: position})
+            starts.append(node.engine.watches.window.start(PARTITION))
         assert starts == [tables.commit.to[PARTITION], 90, 90, 40, 0, 0]
 
 
@@ -79,6 +82,32 @@ async def test_below_the_windows_size_nothing_is_folded_again(log: tuple[MemoryS
         assert node.engine.watches.is_too_old({PARTITION: 100})
         await node.engine.window_refill.reach({PARTITION: LENGTH - 20})
         assert not node.engine.watches.is_too_old({PARTITION: LENGTH - 20})
+
+
+async def test_nobody_waits_for_more_than_one_event_of_what_is_folded_again(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+        turns, kept, packed = 0, Counter[int](), window._packed
+
+        def counted(*seen: Any) -> bytes:
+            kept[turns] += 1
+            return packed(*seen)
+
+        async def turn() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        monkeypatch.setattr(window, "_packed", counted)
+        turning = asyncio.create_task(turn())
+        await node.engine.window_refill.reach({PARTITION: 0})
+        turning.cancel()
+        assert kept.total() == len(node.engine.watches.window.between(PARTITION, 0, 10**6)) > 1
+        assert set(kept.values()) == {1}
 
 
 async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it_is(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from topicfold.model.records import NO_GRANTS
@@ -75,21 +75,22 @@ class Window:
             first = 0
         self._first[partition] = first
 
-    def extend(self, partition: int, start: int, seen: Sequence[Seen]) -> None:
-        """Take what lies between `start` and where the window began until now, in order: all of it. Cost: O(effects).
+    def below(self, partition: int, start: int) -> Window:
+        """Return an empty window, for what lies between `start` and where this one begins: `extend` takes it."""
+        return Window({partition: start}, self._size)
 
-        What is too old meanwhile goes with the next effect.
+    def extend(self, partition: int, older: Window) -> None:
+        """Take what `older` has: all of it up to where this window began until now.
+
+        What is too old meanwhile goes with the next effect. Cost: that of copying a number for each effect.
         """
         first = self._first[partition]
-        offsets = array("q", [effect.offset for effect, _ in seen])
-        self._offsets[partition] = offsets + self._offsets[partition][first:]
-        self._seen[partition] = [_packed(effect, audit) for effect, audit in seen] + self._seen[partition][first:]
+        self._starts[partition] = older.floor(partition, self._starts[partition])
+        first_older = older._first[partition]
+        self._offsets[partition] = older._offsets[partition][first_older:] + self._offsets[partition][first:]
+        self._seen[partition] = older._seen[partition][first_older:] + self._seen[partition][first:]
         self._first[partition] = 0
-        self._starts[partition] = start
-        closed: dict[Hashable, int] = {}
-        for effect, _ in seen:
-            _note_closed(closed, effect)
-        later = self._closed[partition]
+        closed, later = older._closed[partition], self._closed[partition]
         self._closed[partition] = {each: offset for each, offset in closed.items() if each not in later} | later
 
     def has_ended(self, partition: int, namespace: str, start: int) -> bool:

@@ -20,7 +20,7 @@ from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
 from topicfold.runtime.refold import Base, NewState
 from topicfold.runtime.slices import Slice
-from topicfold.runtime.window import Seen, Window
+from topicfold.runtime.window import Window
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -65,15 +65,14 @@ class WindowRefill:
             state = self._new_state(partition)
         if state is None or state.position < floor:
             return
-        start = state.position
-        seen = await self._seen(state, end)
+        older = window.below(partition, state.position)
+        await self._fill(older, state, end)
         if state.position == end:
-            window.extend(partition, start, seen)
-            _log.info("window_extended", partition=partition, start=start, end=end)
+            window.extend(partition, older)
+            _log.info("window_extended", partition=partition, start=window.start(partition), end=end)
 
-    async def _seen(self, state: PartitionState, end: int) -> list[Seen]:
-        """Fold `state` up to `end`, or to where the log cannot go on; return what that changed."""
-        seen: list[Seen] = []
+    async def _fill(self, older: Window, state: PartitionState, end: int) -> None:
+        """Fold `state` up to `end`, or to where the log cannot go on; have `older` take what that changes."""
         turn = Slice()
         while state.position < end:
             entries = await self._log.read(state.partition, state.position, min(_BATCH, end - state.position))
@@ -82,6 +81,5 @@ class WindowRefill:
             for _, offset, value in entries:
                 change = state.apply(offset, decode_event(value))
                 if change.effect is not None and change.event is not None:
-                    seen.append((change.effect, change.event.audit))
+                    older.add(state.partition, change.effect, change.event.audit)
                 await turn.rest()
-        return seen
