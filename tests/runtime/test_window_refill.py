@@ -19,6 +19,7 @@ from topicfold.runtime import slices, window
 from topicfold.runtime.window import Seen
 from topicfold.snapshot.commits import MANIFESTS
 from topicfold.state.change import TopicDelta
+from topicfold.state.fold import PartitionState
 
 PARTITION, LENGTH = 1, 150
 CUTS = (40, 90, 130)
@@ -108,6 +109,49 @@ async def test_nobody_waits_for_more_than_one_event_of_what_is_folded_again(
         turning.cancel()
         assert kept.total() == len(node.engine.watches.window.between(PARTITION, 0, 10**6)) > 1
         assert set(kept.values()) == {1}
+
+
+async def test_what_somebody_began_who_is_gone_meanwhile_is_there_for_those_who_come_again(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        base, going_on, loads = node.engine.snapshots.base, asyncio.Event(), 0
+
+        async def slow(partition: int, position: int) -> PartitionState | None:
+            nonlocal loads
+            loads += 1
+            await going_on.wait()
+            return await base(partition, position)
+
+        refill = node.engine.window_refill
+        monkeypatch.setattr(refill, "_base", slow)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(refill.reach({PARTITION: 50}), 0.01)
+        going_on.set()
+        await refill.reach({PARTITION: 50})
+        assert (node.engine.watches.window.start(PARTITION), loads) == (40, 1)
+        await asyncio.gather(*(refill.reach({PARTITION: position}) for position in (45, 30, 3)))
+        assert node.engine.watches.window.start(PARTITION) == 0
+
+
+async def test_an_engine_that_stops_gives_up_what_is_being_folded(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    is_asked = asyncio.Event()
+
+    async def endless(partition: int, position: int) -> None:
+        is_asked.set()
+        await asyncio.Event().wait()
+
+    async with running(store, snapshot=tables.root) as node:
+        monkeypatch.setattr(node.engine.window_refill, "_base", endless)
+        reaching = asyncio.create_task(node.engine.window_refill.reach({PARTITION: 0}))
+        await is_asked.wait()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(reaching, 1)
 
 
 async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it_is(

@@ -193,6 +193,7 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.examiner.close()
         await self.past.close()
+        await self.window_refill.close()
         await self.left_behind.close()
         await self.log.close()
 

@@ -4,14 +4,13 @@ A node that starts from a snapshot has nothing in its window below the snapshot'
 from wherever the log and the window's size allow. What an event changed only folding can tell: what a topic bore before
 stands nowhere else. So once somebody wants to go on from there, that partition is folded once more, aside and in
 slices: from the newest commit at or below the wanted position, or from the log's beginning, up to where the window
-begins. The first who asks waits for it, and nobody else. Where there is neither such a commit nor the log's beginning,
-the window stays as it is, and who wants more is told to start anew.
+begins. Who asks waits for it, and nobody else; it goes on where they are gone, who come again. Where there is neither
+such a commit nor the log's beginning, the window stays as it is, and who wants more is told to start anew.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Mapping
 
 import structlog
@@ -39,7 +38,7 @@ class WindowRefill:
         self._window = window
         self._new_state = new_state
         self._base = base
-        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._extending: dict[int, asyncio.Task[None]] = {}
 
     async def reach(self, positions: Mapping[int, int]) -> None:
         """Return once the window goes back to these positions, or as far as it can.
@@ -50,9 +49,29 @@ class WindowRefill:
         Cost: nothing where it does already; else the fold of what lies between a commit and the window.
         """
         for partition, position in positions.items():
-            if position < self._window.start(partition):
-                async with self._locks[partition]:
-                    await self._extend(partition, position)
+            is_tried = False
+            while position < self._window.start(partition) and not is_tried:
+                is_tried = partition not in self._extending
+                await asyncio.shield(self._extending.get(partition) or self._begin(partition, position))
+
+    async def close(self) -> None:
+        """Give up what is being folded."""
+        tasks = [*self._extending.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, partition: int, position: int) -> asyncio.Task[None]:
+        task = self._extending[partition] = asyncio.create_task(self._extend_alone(partition, position))
+        # Who asked may be gone, and nobody be told.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    async def _extend_alone(self, partition: int, position: int) -> None:
+        try:
+            await self._extend(partition, position)
+        finally:
+            del self._extending[partition]
 
     async def _extend(self, partition: int, position: int) -> None:
         window = self._window
