@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topicfold.compaction.avro_columns import Cursor, read_plain_topics, read_plain_trails
 from topicfold.compaction.history import trails_of
 from topicfold.compaction.labels import read_topics
 from topicfold.compaction.operations import operations_of
@@ -89,3 +90,13 @@ def test_audit_trails_in_columns_say_what_each_says(written: list[tuple[int, byt
             expected = tuple(trail.operations[place]) if trail else (None, None, None)
             assert tuple(each[first + place].as_py() for each in columns) == expected
         first += count
+
+
+def test_entries_that_are_claimed_and_have_no_bytes_take_no_room() -> None:
+    eight_thousand = b"\xfe\x7f"
+    topics = read_plain_topics(spans([b"\0\0" + eight_thousand] * 10))
+    trails = read_plain_trails(spans([eight_thousand] * 10))
+    assert Cursor(spans([eight_thousand])).number(np.zeros(1, np.int64)) == 8_191
+    assert not topics.is_plain.any()
+    assert not trails.is_plain.any()
+    assert (topics.properties.counts.sum(), trails.counts.sum(), len(trails.actors)) == (0, 0, 0)

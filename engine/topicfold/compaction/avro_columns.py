@@ -95,9 +95,12 @@ class Cursor:
         return counts, Spans(self.data, starts, lengths)
 
     def _counts(self) -> tuple[Numbers, Numbers, int]:
-        """Read how many entries follow in each row; return that, where among all of them each row's begin, and all."""
+        """Read how many entries follow in each row; return that, where among all of them each row's begin, and all.
+
+        More than there are bytes left are none: nobody makes room for them.
+        """
         counts = self.number(np.arange(len(self.at)))
-        self.is_regular &= counts >= 0
+        self.is_regular &= (counts >= 0) & (counts <= self.ends - self.at)
         counts = np.where(self.is_regular, counts, 0)
         return counts, np.cumsum(counts) - counts, int(counts.sum())
 
