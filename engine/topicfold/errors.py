@@ -424,7 +424,7 @@ class SnapshotDamaged(OperatorNeeded):
     """A file of a snapshot is missing or is not what its commit says; carries `sequence` and `path`."""
 
     code = "snapshot_damaged"
-    default_hint = "Restore the file, or let `topicfold compact` make a new commit."
+    default_hint = "Restore it, or let `topicfold compact` make a new commit, in a new directory if none is whole."
 
 
 class SnapshotUnreadable(OperatorNeeded):

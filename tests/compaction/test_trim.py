@@ -17,7 +17,7 @@ from topicfold.compaction import trim as trim_module
 from topicfold.compaction import verified
 from topicfold.compaction.trim import HEADER_EVERY, Plan, Trimming, trim
 from topicfold.compaction.vacuum import vacuum
-from topicfold.errors import LogGap, LogUnavailable, TrimRefused, UnsafeLog, WrongSnapshot
+from topicfold.errors import LogGap, LogUnavailable, SnapshotDamaged, TrimRefused, UnsafeLog, WrongSnapshot
 from topicfold.log.identity import identity_in, recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.sqlite import SqliteLog
@@ -327,6 +327,16 @@ def test_with_one_whole_commit_nothing_goes_and_the_damage_is_said(on_sqlite: Se
         trimmed(on_sqlite, root)
     assert "is damaged" in caught.value.hint
     assert set(bounds(on_sqlite)[0].values()) == {0}
+
+
+def test_where_no_commit_is_whole_the_way_out_that_trim_and_job_tell_is_one(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root, 1)
+    (root / read_commit(root, 1).files[0].path).write_bytes(b"damaged")
+    for refused in (compact, trimmed):
+        with pytest.raises((SnapshotDamaged, TrimRefused)) as caught:
+            refused(on_sqlite, root)
+        assert "in a new directory if none is whole" in caught.value.hint
+    assert compact(on_sqlite, root.parent / "new").sequence == 1
 
 
 @pytest.mark.parametrize("dies_at", ["header 0", "header 1", "note", "delete 0", "delete 1"])

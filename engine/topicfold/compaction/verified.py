@@ -70,7 +70,7 @@ class Verifier:
     def _too_few(self, found: int, verified: int) -> TrimRefused:
         hint = f"Let `topicfold compact` make one of this log in {self._root}, and another once it has grown."
         if self.damaged:
-            hint = f"{self.damaged[0].reason}. Restore it, or let `topicfold compact` make new commits."
+            hint = f"{self.damaged[0].reason}. {self.damaged[0].hint}"
         elif verified < min(found, WANTED):
             hint = (
                 "The log does not hold what lies before the others: something else than trimming deleted it. "
