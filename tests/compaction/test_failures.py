@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,28 @@ def test_rows_whose_entry_in_a_delta_log_was_lost_are_in_the_table_again(
         entry.unlink()
     run(tmp_path, cuts=1)
     assert whole(tmp_path) == whole(undisturbed)
+
+
+@pytest.mark.parametrize("table", ["commits", *STATE_TABLES])
+def test_the_job_goes_on_where_a_damaged_delta_log_was_removed_as_it_says(
+    undisturbed: Path, tmp_path: Path, table: str
+) -> None:
+    first, *others = batches(cuts=1)
+    job = Compactor(tmp_path, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    vacuum(tmp_path, keep=2, min_age_seconds=0)
+    log = tmp_path / table / "_delta_log"
+    (log / "00000000000000000001.json").write_bytes(b"{")
+    with pytest.raises(SnapshotDamaged, match="_delta_log is damaged") as caught:
+        run(tmp_path, cuts=1)
+    assert "remove it" in caught.value.hint
+    shutil.rmtree(log)
+    run(tmp_path, cuts=1)
+    found, expected = whole(tmp_path), whole(undisturbed)
+    assert {**found, "chain": expected["chain"]} == expected
+    assert 3 in {row["sequence"] for row in rows(tmp_path, "commits")}
 
 
 def test_what_grows_is_on_the_disk_before_commits_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

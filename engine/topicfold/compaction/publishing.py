@@ -53,10 +53,13 @@ def require_usable(root: Path) -> None:
 def publish(root: Path, newest: Commit) -> None:
     """Bring every table to `newest`, by way of the commits that were not published yet.
 
+    Where the Delta log of `commits` is gone, these are known by the growing tables: all before their newest were.
+
     Raises:
         SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read.
     """
-    for each in reversed([*_back_to(root, newest, published_sequence(root))]):
+    grown = max(_transaction(root / table) for table in GROWING_TABLES)
+    for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
         versions = {table: _bring(root, table, each) for table in (*STATE_TABLES, *GROWING_TABLES)}
         for table in GROWING_TABLES:
             _sync_entry(root / table, versions[table])
@@ -241,11 +244,9 @@ def _delta(path: Path) -> DeltaTable:
         return DeltaTable(str(path))
     except DeltaError as error:
         reason = f"{path / '_delta_log'} is damaged: {str(error).splitlines()[0][:200]}"
+        other_way = "compact into a new directory" if path.name in GROWING_TABLES else "remove it: it is made anew"
         raise SnapshotDamaged(
-            reason,
-            hint="Restore it, or compact into a new directory. Nodes do not need it.",
-            sequence=0,
-            path=str(path),
+            reason, hint=f"Restore it, or {other_way}. Nodes do not need it.", sequence=0, path=str(path)
         ) from error
 
 
