@@ -107,6 +107,9 @@ def test_a_long_table_is_cut_and_says_so(run: Run) -> None:
     shown = run("report", "labels", "--top", "1")
     assert "paymnts" not in shown.out.partition("LOOKS")[0]
     assert "and 2 more; --top 3 shows all" in shown.err
+    assert "tier" not in shown.out
+    assert "and 1 more; --top 2 shows all" in shown.err
+    assert "more" not in run("report", "labels", "--top", "1", "-o", "name").err
 
 
 @pytest.mark.parametrize("name", ["labels.png", "labels.svg"])

@@ -155,6 +155,7 @@ def _show(session: Session, report: LabelReport, top: int) -> None:
     output.show(None, names, ("LABEL", "TOPICS", "COVERAGE", "VALUES"), keys)
     if output.format is OutputFormat.NAME:
         return
+    _tell_rest(session, len(keys), len(report.keys))
     owners = [
         (
             f"(no {report.by})" if each.value is None else value_text(each.value),
@@ -173,8 +174,12 @@ def _section(session: Session, header: Sequence[str], rows: Sequence[Sequence[st
     if rows:
         sys.stdout.write("\n")
         session.output.show(None, (), header, rows)
-    if count > len(rows):
-        session.output.note(f"and {count - len(rows):,} more; --top {count} shows all")
+    _tell_rest(session, len(rows), count)
+
+
+def _tell_rest(session: Session, shown: int, count: int) -> None:
+    if count > shown:
+        session.output.note(f"and {count - shown:,} more; --top {count} shows all")
 
 
 def _places(owned: Owned) -> str:
