@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -21,6 +22,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
@@ -29,13 +31,15 @@ from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.test_failures import rows
 from tests.prerequisites import CHECKOUT
+from tests.snapshot.making import compacted_further
 from topicfold.compaction import job as jobs
 from topicfold.compaction import log_facts
-from topicfold.compaction.compactor import Done
+from topicfold.compaction.compactor import Compactor, Done
 from topicfold.compaction.comparison import Difference
 from topicfold.compaction.job import _REFUSED, CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
+from topicfold.compaction.trim import trim
 from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
@@ -419,6 +423,36 @@ def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, mo
         running._take(spark, 0)
     assert len("".join(traceback.format_exception(failed.value))) < 1_000
     assert isinstance(running._error, LogUnavailable)
+
+
+def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, root, values = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot", random_values(3, 80)
+    monkeypatch.setattr(jobs, "slice_keys", lambda session, slices: [])
+    append(log, values[:20])
+    further(log, root)
+    facts = asyncio.run(log_facts.log_facts(log))
+    nothing: Any = None
+    sleeping = jobs._Job(
+        nothing, log, CompactOptions(root, once=False, slices=2), facts, Compactor(root, facts.identity), {},
+        Listener(commits=print), Stop(lambda: None),
+    )  # fmt: skip
+    for first in (20, 40, 60):
+        append(log, values[first : first + 20])
+        further(log, root)
+    trim(log, root, 0, lambda text: None)
+    assert isinstance(sleeping._translated(PySparkException("offset out of range")), LogUnavailable)
+
+
+def further(log: Settings, root: Path) -> None:
+    """Make a commit up to the log's end, without Spark."""
+
+    async def make() -> None:
+        async with log_facts.opened_log(log) as opened:
+            await compacted_further(opened, root)
+
+    asyncio.run(make())
 
 
 def is_spark(command: str) -> bool:

@@ -87,7 +87,7 @@ class Compactor:
         """
         while True:
             since = time.perf_counter()
-            self._look_again()
+            self.look_again()
             base = self.base
             if not self._claims.take(base.sequence, base.predecessor, base.start):
                 waiting(base.sequence)
@@ -119,14 +119,18 @@ class Compactor:
             stated = (each for result in batch.results for each in result.stated)
             return Done(commit, events, accepted, seconds, differences(commit, stated))
 
+    def look_again(self) -> None:
+        """Go on from another job's commit if there is one.
+
+        Raises:
+            SnapshotDamaged, SnapshotUnreadable: it cannot be read.
+        """
+        if self._is_overtaken():
+            self.base = self._newest()
+
     def close(self) -> None:
         """Let other jobs have what this one has claimed."""
         self._claims.drop()
-
-    def _look_again(self) -> None:
-        """Go on from another job's commit if there is one."""
-        if self._is_overtaken():
-            self.base = self._newest()
 
     def _is_overtaken(self) -> bool:
         return any(number >= self.base.sequence for number in sequences(self._root)[:1])

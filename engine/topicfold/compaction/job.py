@@ -309,7 +309,10 @@ class _Job:
         Of a log that lost records, or whose name another one took, Spark says no more than that some cannot be read.
         """
         try:
-            require_overlap(asyncio.run(self._look_at_log()), self._compactor.base.start)
+            facts = asyncio.run(self._look_at_log())
+            # Another job may have gone on meanwhile, and the log been trimmed by that.
+            self._compactor.look_again()
+            require_overlap(facts, self._compactor.base.start)
         except (LogUnavailable, ClusterUnavailable, BadSetting):
             return None
         except TopicfoldError as fault:
