@@ -10,7 +10,7 @@ from tests.builders import NAMESPACE, TOPIC
 from tests.compaction.folding import Tables
 from tests.runtime.histories import append_written_at, at, back, history, trim
 from tests.runtime.nodes import ORDERS, Node, running
-from tests.snapshot.making import compacted
+from tests.snapshot.making import compacted, compacted_further
 from topicfold import errors
 from topicfold.compaction.publishing import publish
 from topicfold.log.memory import MemoryStore
@@ -129,6 +129,20 @@ async def test_what_old_commits_added_is_known_to_the_table_alone(store: MemoryS
         tables = await snapshot(node, root)
         publish(root, tables.commit)
         (root / MANIFESTS / "000000000001.json").unlink()
+        whole = await history(node)
+        trim(store, before=len(store.entries[0]))
+        assert await history(node) == whole
+
+
+async def test_of_a_commit_that_was_given_up_nothing_is_asked(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        await compacted_further(node.log, root)
+        await node.label(team="ship")
+        given_up = await compacted_further(node.log, root)
+        for file in (*given_up.own_files, *given_up.added):
+            (root / file.path).write_bytes(b"damaged")
+        assert (await compacted_further(node.log, root)).after == 1
         whole = await history(node)
         trim(store, before=len(store.entries[0]))
         assert await history(node) == whole

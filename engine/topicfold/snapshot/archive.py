@@ -207,13 +207,17 @@ class Archive:
         return [self._root / path for path in sorted({*active_paths(self._root, _TABLE), *waiting})]
 
     def _commits(self) -> Iterator[Commit]:
-        """Yield the commits that can be read, the newest first."""
+        """Yield the commits that can be read, the newest first; none that a later one went past."""
+        before: int | None = None
         for sequence in sequences(self._root):
+            if before is not None and sequence > before:
+                continue
             try:
                 commit = read_commit(self._root, sequence)
             except SnapshotDamaged:
                 continue
             require_own(commit, self._incarnation, self._partitions)
+            before = commit.after
             yield commit
 
 
