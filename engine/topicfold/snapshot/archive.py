@@ -130,13 +130,12 @@ class Archive:
             return None
         since, incarnation = life
         inside = below & (pc.field("offset") > since) & _is(AggregateKind.TOPIC) & (pc.field("namespace") == namespace)
-        newest, changed = pa.table({}), pa.table({})
+        all_newest, all_changed = _Newest(), _Newest()
         for rows in self._rows(_TOPIC_COLUMNS, inside):
             rows = rows.append_column("place", _last_changes(rows["operations"])).drop_columns(["operations"])
-            newest = _newest(newest, rows)
-            changed = _newest(
-                changed, rows.filter(pc.field("place") > 0).select(["name", "offset", "event_id", "place"])
-            )
+            all_newest.add(rows)
+            all_changed.add(rows.filter(pc.field("place") > 0).select(["name", "offset", "event_id", "place"]))
+        newest, changed = all_newest.rows(), all_changed.rows()
         if newest.num_columns:
             etags = changed.take(pc.index_in(newest["name"], changed["name"].combine_chunks()))
             newest = newest.drop_columns(["place"]).append_column("etag_id", etags["event_id"])
@@ -243,11 +242,31 @@ def _is(kind: AggregateKind) -> pc.Expression:
     return pc.field("kind") == KINDS[kind]
 
 
-def _newest(before: pa.Table, rows: pa.Table) -> pa.Table:
-    """Return the row with the highest offset of each name; offsets are of one partition, so no two events share one."""
-    both = pa.concat_tables([before, rows]) if before.num_columns else rows
-    highest = both.select(["name", "offset"]).group_by("name").aggregate([("offset", "max")])
-    return both.filter(pc.is_in(both["offset"], highest["offset_max"].combine_chunks()))
+class _Newest:
+    """Of rows of one partition that come some at a time, the one with the highest offset of each name.
+
+    Cost: O(rows), however many names there are: what waits is looked at once it is as much as what was found.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Table] = []
+        self._found = self._waiting = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take some more."""
+        self._parts.append(rows)
+        self._waiting += rows.num_rows
+        if self._waiting > self._found:
+            self.rows()
+
+    def rows(self) -> pa.Table:
+        """Return what was found; no two events share an offset. Without columns where nothing ever came."""
+        if self._parts:
+            both = pa.concat_tables(self._parts)
+            highest = both.select(["name", "offset"]).group_by("name").aggregate([("offset", "max")])
+            found = both.filter(pc.is_in(both["offset"], highest["offset_max"].combine_chunks()))
+            self._parts, self._found, self._waiting = [found], found.num_rows, 0
+        return self._parts[0] if self._parts else pa.table({})
 
 
 def _last_changes(operations: pa.ChunkedArray) -> pa.Array:
