@@ -40,7 +40,7 @@ from topicfold.compaction.job import _REFUSED, CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.compaction.trim import trim
-from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
+from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, TooLarge, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.log.identity import recognise_identity
@@ -425,24 +425,44 @@ def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, mo
     assert isinstance(running._error, LogUnavailable)
 
 
+def idle(log: Settings, root: Path, monkeypatch: pytest.MonkeyPatch) -> jobs._Job:
+    """Return a job that has read who the log is and what there is of a snapshot, and was given no batch."""
+    monkeypatch.setattr(jobs, "slice_keys", lambda session, slices: [])
+    facts = asyncio.run(log_facts.log_facts(log))
+    nothing: Any = None
+    return jobs._Job(
+        nothing, log, CompactOptions(root, once=False, slices=2), facts, Compactor(root, facts.identity), {},
+        Listener(commits=print), Stop(lambda: None),
+    )  # fmt: skip
+
+
 def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, root, values = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot", random_values(3, 80)
-    monkeypatch.setattr(jobs, "slice_keys", lambda session, slices: [])
     append(log, values[:20])
     further(log, root)
-    facts = asyncio.run(log_facts.log_facts(log))
-    nothing: Any = None
-    sleeping = jobs._Job(
-        nothing, log, CompactOptions(root, once=False, slices=2), facts, Compactor(root, facts.identity), {},
-        Listener(commits=print), Stop(lambda: None),
-    )  # fmt: skip
+    sleeping = idle(log, root, monkeypatch)
     for first in (20, 40, 60):
         append(log, values[first : first + 20])
         further(log, root)
     trim(log, root, 0, lambda text: None)
     assert isinstance(sleeping._translated(PySparkException("offset out of range")), LogUnavailable)
+
+
+def test_a_slice_that_is_too_large_is_told_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = settings_of(log_file=tmp_path / "log.db")
+    append(log, random_values(3, 20))
+    said = PySparkException(
+        "An exception was thrown from the Python worker. Please see the stack trace below.\n"
+        'Traceback (most recent call last):\n  File "spans.py", line 1, in spans_of\n'
+        "topicfold.errors.TooLarge: a slice of the batch has 9 bytes, at most 3 are possible\n"
+    )
+    error = idle(log, tmp_path / "snapshot", monkeypatch)._translated(said)
+    assert isinstance(error, TooLarge)
+    assert (error.reason, "--batch-rows" in error.hint) == (
+        "a slice of the batch has 9 bytes, at most 3 are possible", True,
+    )  # fmt: skip
 
 
 def further(log: Settings, root: Path) -> None:

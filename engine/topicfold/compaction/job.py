@@ -33,10 +33,19 @@ from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.sources import stream_of
+from topicfold.compaction.spans import SMALLER_HINT
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
-from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog, WrongSnapshot
+from topicfold.errors import (
+    BadSetting,
+    ClusterUnavailable,
+    LogUnavailable,
+    TooLarge,
+    TopicfoldError,
+    WrongLog,
+    WrongSnapshot,
+)
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -49,6 +58,8 @@ _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.E
                  errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip
 _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
 """What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
+_TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
+"""What Python says of our own error in a task, without its hint."""
 _NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _AWAY_SECONDS = 120.0
@@ -125,6 +136,7 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
         SnapshotUnreadable, SnapshotUnwritable: there is no right to read or write it, or no room.
         LogGap: the log holds other records than the snapshot is made of, or lacks some.
         LevelUnsupported: it holds what this version cannot pass; what lies below is in the snapshot.
+        TooLarge: a slice of a batch holds more than one can.
         LogUnavailable, ClusterUnavailable: the log does not answer.
         KeyboardInterrupt: a signal came before the end that `once` goes to.
     """
@@ -324,6 +336,8 @@ class _Job:
         text = str(error)
         if refused := _REFUSED.search(text):
             return unwritable(self._options.root, refused[1])
+        if too_large := _TOO_LARGE.search(text):
+            return TooLarge(too_large[1], hint=SMALLER_HINT)
         if _TAKEN.search(text):
             return WrongSnapshot(
                 "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."

@@ -16,6 +16,9 @@ Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+SMALLER_HINT = "Give the job smaller batches or more slices: --batch-rows, --slices."
+"""What helps where a slice is too large, wherever that is told."""
+
 _INLINE = 12
 _MAX_BYTES = (1 << 31) - 1
 _PADDING = 128
@@ -106,7 +109,7 @@ def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
     if len(data) > _MAX_BYTES - _PADDING:
         raise TooLarge(
             f"a slice of the batch has {len(data)} bytes, at most {_MAX_BYTES} are possible",
-            hint="Give the job smaller batches or more slices: --batch-rows, --slices.",
+            hint=SMALLER_HINT,
         )
     return Spans(np.concatenate([data, np.zeros(_PADDING, np.uint8)]), starts, lengths)
 
