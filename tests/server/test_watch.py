@@ -328,6 +328,19 @@ async def test_a_node_that_just_started_goes_on_from_where_another_was(
         assert (await on.frame()).kind == "MODIFIED"
 
 
+async def test_who_wants_lines_waits_no_longer_than_it_says_for_what_is_folded_again(
+    orders: RestNode, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def long(positions: object) -> None:
+        await asyncio.sleep(4)
+
+    monkeypatch.setattr(orders.node.engine.window_refill, "reach", long)
+    async with asyncio.timeout(3), opened(port, f"since={moved(orders, 0)}&timeoutSeconds=1", **LINES) as lines:
+        problem = await lines.problem()
+    assert (lines.status, problem["code"]) == (503, "overloaded")
+    assert "Ask again" in problem["hint"]
+
+
 @pytest.mark.parametrize(("query", "headers"), [("", {"Last_Event_ID": "-"}), ("&since=-", LINES)])
 async def test_what_followed_a_reset_and_was_cut_off_begins_again_though_a_namespace_is_not_there(
     orders: RestNode, port: int, query: str, headers: dict[str, str]

@@ -71,7 +71,7 @@ class Watching:
             NamespaceNotFound: there is no such namespace, and no position to go on from.
             InvalidRequest, Resync, FuturePosition: a stream of lines cannot go on from that position; events say it in
                 the stream.
-            Overloaded: too many watch already.
+            Overloaded: too many watch already, or a stream of lines would have to wait too long.
             NotReady: the node is starting or stopping.
             WatchesDisabled: nobody may watch on this node.
         """
@@ -117,15 +117,24 @@ class Watching:
     async def reach(self, since: Revision, seconds: float) -> None:
         """Return once everything before `since` is folded; wait at most `seconds`, nor longer than requests may.
 
+        Without an end to `seconds` what is folded once more is waited for however long that takes.
+
         Raises:
             FuturePosition: it is not in time.
+            Overloaded: what came since is not known again in time.
         """
-        most = min(seconds, self.node.settings.request_timeout_seconds)
+        until = asyncio.get_running_loop().time() + min(seconds, self.node.settings.request_timeout_seconds)
         try:
-            await self.node.engine.reach(since, asyncio.get_running_loop().time() + most)
-            await self.node.engine.window_refill.reach(since.positions)
+            await self.node.engine.reach(since, until)
+            async with asyncio.timeout_at(None if seconds == math.inf else until):
+                await self.node.engine.window_refill.reach(since.positions)
         except PositionTimeout as error:
             raise _future(error.values) from None
+        except TimeoutError:
+            raise Overloaded(
+                "what came since that position is still being folded once more",
+                hint="Ask again in a few seconds: it goes on meanwhile.",
+            ) from None
 
     @contextmanager
     def counted(self, principal: str) -> Iterator[None]:
