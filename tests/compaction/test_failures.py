@@ -277,6 +277,22 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tm
     assert whole(tmp_path) == whole(undisturbed)
 
 
+def test_a_commit_that_was_given_up_does_not_count_among_those_that_stay(tmp_path: Path) -> None:
+    first, *others = batches(cuts=1)
+    job = Compactor(tmp_path, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    (tmp_path / read_commit(tmp_path, 3).own_files[0].path).write_bytes(b"damaged")
+    job = Compactor(tmp_path, IDENTITY)
+    job.take(run_here(others[1]), slices=2)
+    job.close()
+    vacuum(tmp_path, keep=2, min_age_seconds=-1)
+    assert sequences(tmp_path) == [4, 2]
+    for number in (4, 2):
+        require_intact(tmp_path, read_commit(tmp_path, number), STATE_TABLES)
+
+
 def test_a_commit_that_stays_because_it_is_young_keeps_files_that_are_old(tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     commits = sequences(tmp_path)

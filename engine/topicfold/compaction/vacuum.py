@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, published_sequence
 from topicfold.errors import SnapshotDamaged
-from topicfold.snapshot.commits import MANIFESTS, Commit, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, Commit, not_given_up, read_commit, sequences
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 from topicfold.snapshot.trim_note import read_note
 
@@ -30,8 +31,8 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
     """
     commits = _commits(root)
     published = published_sequence(root)
-    kept = [number for number, _ in commits[:keep]]
     readable = [commit for _, commit in commits if commit]
+    kept = [commit.sequence for commit in islice(not_given_up(readable), keep)]
     kept += _for_watchers(readable, kept)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
     kept += [

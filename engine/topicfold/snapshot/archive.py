@@ -34,7 +34,7 @@ from topicfold.model.events import (
     Operation,
     Verdict,
 )
-from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
 from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_paths
 from topicfold.snapshot.loading import require_own
@@ -206,17 +206,16 @@ class Archive:
         return [self._root / path for path in sorted({*active_paths(self._root, _TABLE), *waiting})]
 
     def _commits(self) -> Iterator[Commit]:
-        """Yield the commits that can be read, the newest first; none that a later one went past."""
-        before: int | None = None
+        """Yield the commits that can be read, the newest first; none that was given up."""
+        return not_given_up(self._readable())
+
+    def _readable(self) -> Iterator[Commit]:
         for sequence in sequences(self._root):
-            if before is not None and sequence > before:
-                continue
             try:
                 commit = read_commit(self._root, sequence)
             except SnapshotDamaged:
                 continue
             require_own(commit, self._incarnation, self._partitions)
-            before = commit.after
             yield commit
 
 

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,6 +139,15 @@ def read_commit(root: Path, sequence: int) -> Commit:
             f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Upgrade this node."
         )
     return _commit(fields, found["sha256"])
+
+
+def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
+    """Yield those of `commits`, the newest first, that no later one went past: what is damaged is, and stays there."""
+    before: int | None = None
+    for commit in commits:
+        if before is None or commit.sequence <= before:
+            before = commit.after
+            yield commit
 
 
 def put_commit(root: Path, commit: Commit) -> Commit | None:
