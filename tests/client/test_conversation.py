@@ -21,11 +21,13 @@ from topicfold.client.conversation import (
 from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import (
+    FixRequest,
     NewerSchema,
     NotFound,
     NotReady,
     OutcomeUnknown,
     PositionTimeout,
+    Reread,
     TopicfoldError,
     TopicNotFound,
 )
@@ -220,6 +222,32 @@ def test_an_unknown_outcome_is_not_forgotten_when_later_attempts_fail_otherwise(
     with pytest.raises(OutcomeUnknown) as unknown:
         Talk(CHANGE, [CUT, UNKNOWN, NOT_READY, REFUSED]).finish()
     assert unknown.value.values["operation"] == "ab" * 16
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "unauthenticated"),
+        (403, "forbidden"),
+        (503, "newer_schema"),
+        (504, "position_timeout"),
+        (410, "resync"),
+        (404, "no_route"),
+        (500, "error"),
+        (302, ""),
+    ],
+)
+def test_nor_when_a_later_attempt_is_refused_before_anybody_looks_at_its_key(status: int, code: str) -> None:
+    with pytest.raises(AnswerLost):
+        Talk(CHANGE, [CUT, Answer(status, {}, {"code": code, "detail": "no"})]).finish()
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(404, "topic_not_found"), (412, "precondition_failed"), (403, "unknown_cluster")]
+)
+def test_what_the_log_refuses_under_a_key_settles_every_attempt(status: int, code: str) -> None:
+    with pytest.raises((FixRequest, Reread)):
+        Talk(CHANGE, [CUT, Answer(status, {}, {"code": code, "detail": "no"})]).finish()
 
 
 def test_a_proxys_504_leaves_the_outcome_of_a_change_unknown() -> None:

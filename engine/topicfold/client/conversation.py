@@ -19,7 +19,17 @@ from urllib.parse import urlsplit
 from topicfold.client.call import Answer, Call
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import NoAnswer, Server
-from topicfold.errors import NewerSchema, OutcomeUnknown, PositionTimeout, TopicfoldError, Wait
+from topicfold.errors import (
+    FixRequest,
+    Forbidden,
+    NewerSchema,
+    OutcomeUnknown,
+    PositionTimeout,
+    Reread,
+    TopicfoldError,
+    Unauthenticated,
+    Wait,
+)
 from topicfold.wire import headers
 from topicfold.wire.problems import NO_ROUTE, error_of
 
@@ -74,7 +84,7 @@ def conversation(
 
     Every `Attempt` is to be answered by sending an Answer or NoAnswer, every `Pause` by sending None.
     `position` may be empty. Once one attempt of a change has an unknown outcome, giving up says so, whatever
-    came after: a later 503 speaks of its own attempt only.
+    came after: a later 503 speaks of its own attempt only, and so does a 403. A refusal by the log settles them all.
 
     Raises:
         TopicfoldError: the server's refusal, or the last failure when attempts or time are spent.
@@ -96,12 +106,12 @@ def conversation(
                 raise TypeError("an Attempt is answered with what came of it")
         if isinstance(error, OutcomeUnknown) and (undecided is None or error.values.get("operation")):
             undecided = outcome
-        if not _may_pass(error):
-            raise error
         pause = max(rule.delay_seconds(number), wait_seconds)
-        if number == rule.max_attempts or clock() + pause >= deadline:
-            # Made anew, by what is known of the server now: it may have answered since.
-            raise (undecided and _failure(call, server, undecided)) or error
+        if not _may_pass(error) or number == rule.max_attempts or clock() + pause >= deadline:
+            if undecided is not None and not _settles(error):
+                # Made anew, by what is known of the server now: it may have answered since.
+                raise (_failure(call, server, undecided) or error) from error
+            raise error
         yield Pause(pause)
     raise AssertionError("the loop has no end of its own")
 
@@ -132,6 +142,11 @@ def _silence(call: Call[Any], server: Server, silence: NoAnswer) -> TopicfoldErr
 def _may_pass(error: TopicfoldError) -> bool:
     """Return whether the same request may do better in a moment. Waiting heals neither of the two exceptions."""
     return isinstance(error, (Wait, OutcomeUnknown)) and not isinstance(error, (NewerSchema, PositionTimeout))
+
+
+def _settles(error: TopicfoldError) -> bool:
+    """Return whether a refusal speaks of all attempts under its key; who asks is looked at before the key is."""
+    return isinstance(error, (FixRequest, Reread)) and type(error) not in (Unauthenticated, Forbidden)
 
 
 def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
