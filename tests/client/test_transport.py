@@ -124,6 +124,15 @@ def test_a_reason_travels_percent_encoded_and_an_etag_in_quotes() -> None:
     assert tape.sent("If-Match") == ['"ab.0"']
 
 
+def test_an_etag_that_is_empty_is_no_leave_to_overwrite() -> None:
+    tape = Tape(applied)
+    with tape.client() as client:
+        client.set_labels("orders", {"a": "b"}, if_match="")
+        client.set_labels("orders", {"a": "b"}, if_match=None)
+    # A server refuses the first: it is no ETag.
+    assert tape.sent("If-Match") == ['""', None]
+
+
 @pytest.mark.parametrize("option", [{"idempotency_key": "a\nb"}, {"idempotency_key": "ü"}, {"if_match": '"a\r\n"'}])
 def test_what_no_header_can_carry_is_refused_before_sending(option: dict[str, str]) -> None:
     tape = Tape(lambda _: httpx2.Response(204))

@@ -87,8 +87,10 @@ def _entries(session: Session, topic: str, limit: int) -> tuple[list[HistoryEntr
             return entries, page.gap, bool(before)
 
 
-def _confirm(session: Session, topic: str, to: str) -> str:
+def _confirm(session: Session, topic: str, to: str) -> str | None:
     """Show what going back would change; return the ETag of what it would be done to once somebody said yes.
+
+    None where the history can be told no more.
 
     Raises:
         InvalidRequest: they said no, or nobody can be asked.
@@ -109,7 +111,7 @@ def _confirm(session: Session, topic: str, to: str) -> str:
             sys.stderr.write(f"  {'  '.join((version.ljust(width), *filter(None, others)))}\n")
     count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
     require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
-    return entries[0].etag if entries else ""
+    return entries[0].etag if entries else None
 
 
 def _after(entries: Sequence[HistoryEntry], to: str) -> Sequence[HistoryEntry]:

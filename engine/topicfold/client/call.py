@@ -116,7 +116,7 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
             f"{headers.IDEMPOTENCY_KEY}: expected 1 to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters",
             hint="Leave it out to have one made up.",
         )
-    if etag := options.get("if_match"):
+    if (etag := options.get("if_match")) is not None:
         sent[headers.IF_MATCH] = etag if etag == "*" else '"' + etag.strip('"') + '"'
     for name, value in sent.items():
         if not (value.isascii() and value.isprintable()):
