@@ -42,7 +42,6 @@ def test_an_action_that_does_not_exist_is_refused_and_those_that_do_are_named(ru
         (("topics", "revoke-permission", "orders", "-r", ""), "role"),
         (("clusters", "get", ""), "cluster"),
         (("clusters", "delete", ""), "cluster"),
-        (("namespaces", "remove-property", "public/default", "-k", ""), "key"),
         (("operations", "get", ""), "operation"),
     ],
 )

@@ -83,7 +83,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["namespaces", "create", "a b"], 2, "hint: Write tenant/namespace, say public/default."),
         (["namespaces", "create", "public"], 2, "hint: Write tenant/namespace, say public/default."),
         (["tenants", "delete", "public"], 4, "topicfold tenants delete public --force"),
-        (["topics", "create", "x", "--idempotency-key", ""], 2, "Leave it out"),
+        (["topics", "create", "x", "--idempotency-key", "k" * 256], 2, "Leave it out"),
         (["topics", "create", "x", "--reason", "y" * 513], 2, "Shorten it"),
         (["topcs", "list"], 2, "topicfold --help"),
         (["clusters", "get", "nosuch"], 3, "topicfold clusters list"),
@@ -133,7 +133,7 @@ def test_of_a_namespace_that_was_not_there_yet_it_is_said_since_when_anything_is
     ("option", "value", "wrong"),
     [
         ("--reason", "a\nb", " holds characters"),
-        ("--idempotency-key", "", ": expected 1 to 255"),
+        ("--idempotency-key", "k" * 256, ": expected 1 to 255"),
         ("--idempotency-key", "ä", ": '\\xe4' holds characters"),
         ("--if-match", "ä", ": "),
         ("--if-match", 'a"b', " "),
@@ -321,6 +321,11 @@ def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: s
         "import kafka --bootstrap",
         "policies apply -f",
         "topics list --url",
+        "topics set-custom-labels orders --labels a=b --if-match",
+        "topics create orders --idempotency-key",
+        "topics remove-properties orders --key",
+        "namespaces set-property public/default -v ann --key",
+        "report labels --by",
     ],
 )
 def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, words: str) -> None:
@@ -329,8 +334,13 @@ def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, wor
     for last in ([option, ""], [option, " "], attached):
         ran = bare_run(*before, *last)
         assert ran.code == 2
-        name = "'--file' / '-f'" if option == "-f" else f"'{option}'"
+        name = {"-f": "'--file' / '-f'", "--key": "'--key' / '-k'"}.get(option, f"'{option}'")
         assert ran.err.startswith(f"error: Invalid value for {name}: it must not be empty\n")
+
+
+def test_a_namespace_that_is_the_empty_text_is_not_taken_for_the_default_one(bare_run: Run) -> None:
+    ran = bare_run("topics", "list", "")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: Invalid value for '[NAMESPACE]': it must not be empty")
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _BROKER = "HOST:PORT"
-_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL"})
-"""Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in."""
+_PLACES = frozenset({"DIR", "FILE", "FILE|DIR|-", _BROKER, "GROUP", "URL", "ETAG", "KEY", "[NAMESPACE]"})
+"""Metavars of what is never empty: a shell's variable that is not set is no name for the directory one is in, nor for
+the version that is there.
+"""
 
 
 class _Command(TyperCommand):
@@ -63,8 +65,8 @@ class _Command(TyperCommand):
             require_no_value_astray(ctx, texts, astray)
         for param in self.params:
             metavar = getattr(param, "metavar", None)
-            given = texts.get(param.name, ()) if metavar in _PLACES else ()
-            if wrong := _wrong_with(metavar, [given] if isinstance(given, str) else given):
+            given = texts.get(param.name) if metavar in _PLACES else None
+            if wrong := _wrong_with(metavar, [given] if isinstance(given, str) else given or ()):
                 raise typer.BadParameter(wrong, ctx, param)  # type: ignore[arg-type]  # Typer's
         return super().parse_args(ctx, args)
 
