@@ -95,6 +95,10 @@ def test_all_that_is_wrong_is_said_with_its_place() -> None:
     assert wrong(MapOf(BACKLOG_QUOTA, ("a",)), {"a": {"limitTime": "x"}, "b": {}}) == ["b", "a.limitTime"]
 
 
+def test_names_of_which_some_are_numbers_as_yaml_reads_them_are_wrong_one_by_one() -> None:
+    assert wrong(MapOf(Text()), {1: "a", "b": "c", None: "d"}) == ["1", "None"]
+
+
 def test_members_that_are_missing_get_pulsars_value() -> None:
     assert dict(read_value(DISPATCH_RATE, {}, "rate")) == {
         "dispatchThrottlingRateInMsg": 0,

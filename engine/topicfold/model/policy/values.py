@@ -218,7 +218,7 @@ class _Reading:
         return MappingProxyType(
             {
                 name: None if name in removed else self.value(kind.value, given[name], _under(path, name))
-                for name in sorted(given)
+                for name in sorted(given, key=str)
             }
         )
 
