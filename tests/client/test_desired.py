@@ -144,6 +144,8 @@ def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         ("labels: {null: a}", "labels.None: a name must be text, not null"),
         ("labels: {team: null}", "labels.team: must be text, a number, true or false, not null"),
         ("labels: []", "labels must be an object, not a list"),
+        ("labels: !!set {team}", "labels must be an object, not a set"),
+        ("policies: {local: {maxMessageSize: 2024-01-01}}", "maxMessageSize: must be a whole number, not a date"),
         ("properties: {p: [1]}", "properties.p: must be text, a number, true or false, not a list"),
         ("properties: {p: {q: 1}}", "properties.p: must be text, a number, true or false, not an object"),
         ("properties: {p: 2020-01-01}", "properties.p: must be text, a number, true or false, not a date"),

@@ -20,7 +20,6 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -228,10 +227,8 @@ def _wrong_pair(place: str, key: Any, value: Any, written: str | None) -> Iterat
 
 
 def _kind(value: Any) -> str:
-    """Return in words what kind of value YAML made; it knows dates and infinities, JSON does not."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "an infinite number"
-    return "a date" if isinstance(value, date) else kind_of(value)
+    """Return in words what kind of value YAML made; it knows infinities, JSON does not."""
+    return "an infinite number" if isinstance(value, float) and not math.isfinite(value) else kind_of(value)
 
 
 def _policies(topic: Topic) -> dict[str, Any]:

@@ -283,11 +283,12 @@ def frozen_value(value: Any) -> Value:
 
 
 def kind_of(given: Any) -> str:
-    """Return in words what kind of JSON value `given` is."""
+    """Return in words what kind of value `given` is, of JSON's or else by the name that Python has."""
     names: Sequence[tuple[type | tuple[type, ...], str]] = (
         (bool, "a boolean"), ((int, float), "a number"), (str, "text"), (list, "a list"), (dict, "an object"),
     )  # fmt: skip
-    return next((name for kind, name in names if isinstance(given, kind)), "null")
+    other = "null" if given is None else f"a {type(given).__name__}"
+    return next((name for kind, name in names if isinstance(given, kind)), other)
 
 
 def _read(reading: _Reading, kind: Kind, given: Any, what: str) -> Value:
