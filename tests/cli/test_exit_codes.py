@@ -17,7 +17,7 @@ from tests.cli.conftest import Run
 from topicfold import errors
 from topicfold.cli import main as entry
 from topicfold.cli.exit_codes import exit_code_of
-from topicfold.cli.next_step import SPOKEN_HERE
+from topicfold.cli.next_step import SPOKEN_HERE, next_step
 from topicfold.cli.session import Session
 from topicfold.client import AnswerLost, Client, ServerUnreachable
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
@@ -238,6 +238,18 @@ def test_an_interrupted_change_says_how_to_run_it_again_safely(
     assert ended.code == 130
     assert "may or may not be applied" in ended.err
     assert re.search(r"--idempotency-key (k1|[0-9a-f]{32});", ended.err)
+
+
+@pytest.mark.parametrize("command", ["import kafka", "policies apply", "tenants update"])
+def test_where_a_key_is_no_help_one_is_to_run_it_again_without(command: str) -> None:
+    hint = next_step(AnswerLost("cut", url="http://h", idempotency_key="k1"), command, {})
+    assert (hint.startswith("run it again; "), "--idempotency-key" in hint) == (True, False)
+
+
+def test_nor_does_an_interrupted_update_of_a_tenant_name_its_key(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, KeyboardInterrupt())
+    ended = run("tenants", "update", "acme", "--idempotency-key", "k1")
+    assert ended.err.splitlines()[1] == "hint: run it again; what is changed already stays so"
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_for_debugging(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import os
 import secrets
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -222,21 +221,21 @@ def _run(
     for warning in unknown_variables(os.environ):
         output.warning(warning)
     session = Session(config, output, _changes(flags))
+    command_name = ctx.command_path.partition(" ")[2]
     try:
         if instead:
             require_none_asked(config, instead)
         function(session, **given)
         session.warn_if_stale()
     except TopicfoldError as error:
-        command_name = ctx.command_path.partition(" ")[2]
         output.failure(said_here(error.reason), next_step(error, command_name, given))
         raise typer.Exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
         if key := session.changes.get("idempotency_key"):
-            output.failure(
-                "interrupted; the change may or may not be applied",
-                f"run it again with --idempotency-key {shlex.quote(key)}; it is applied at most once",
-            )
+            from topicfold.client.errors import AnswerLost
+
+            lost = AnswerLost("interrupted; the change may or may not be applied", url="", idempotency_key=key)
+            output.failure(lost.reason, next_step(lost, command_name, given))
         raise
     finally:
         session.close()
