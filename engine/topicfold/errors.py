@@ -374,7 +374,7 @@ class OutcomeUnknown(TopicfoldError):
 
 
 class Resync(TopicfoldError):
-    """A position of another log, or one that no longer exists."""
+    """A position of another log, which `values` hold as `position`, or one that no longer exists."""
 
     code = "resync"
     default_hint = "Read again without a position and go on from the answer's."

@@ -18,10 +18,12 @@ from topicfold.errors import (
     NotEmpty,
     OperationNotFound,
     PreconditionFailed,
+    Resync,
     TenantNotFound,
     TopicNotFound,
     WrongKind,
 )
+from topicfold.runtime.revision import Revision
 
 
 def test_a_tenant_lives_from_creation_to_deletion(client: Client) -> None:
@@ -146,6 +148,13 @@ def test_a_change_answers_with_its_operation_position_and_etag(client: Client) -
     assert written.position == client.position
     assert written.etag == client.get_topic("orders").etag
     assert client.get_operation(written.operation).id == written.operation
+
+
+def test_a_server_on_another_log_is_read_once_it_has_said_so(client: Client) -> None:
+    client._position = str(Revision(bytes(16), {0: 1}))
+    with pytest.raises(Resync):
+        client.list_tenants()
+    assert client.list_tenants() == ("public",)
 
 
 def test_refusals_arrive_as_their_own_classes_with_their_values(client: Client) -> None:

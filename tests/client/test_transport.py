@@ -94,7 +94,7 @@ def test_threads_that_share_a_client_read_what_each_other_wrote() -> None:
 
 
 def test_a_position_of_another_log_is_forgotten() -> None:
-    gone = httpx2.Response(410, json={"code": "resync", "detail": "another log"})
+    gone = httpx2.Response(410, json={"code": "resync", "detail": "another log", "position": "old"})
     answers = iter([httpx2.Response(200, json=[], headers={"X-Log-Position": "old"}), gone])
     tape = Tape(lambda _: next(answers, httpx2.Response(200, json=[])))
     with tape.client() as client:
@@ -103,6 +103,27 @@ def test_a_position_of_another_log_is_forgotten() -> None:
             client.list_tenants()
         client.list_tenants()
     assert tape.sent("X-Min-Position") == [None, "old", None]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda client: list(client.topics(at="7d")),
+        lambda client: client.get_topic_at("orders", 5),
+        lambda client: client.effective("orders", at=5),
+        lambda client: client.roll_back("orders", 5),
+    ],
+)
+def test_a_past_that_can_be_told_no_more_is_no_reason_to_forget_what_was_written(look: Callable[[Client], Any]) -> None:
+    gone = httpx2.Response(410, json={"code": "resync", "detail": "the log begins later"})
+    answers = iter([httpx2.Response(200, json=[], headers={"X-Log-Position": "p1"}), gone])
+    tape = Tape(lambda _: next(answers, httpx2.Response(200, json=[])))
+    with tape.client() as client:
+        client.list_tenants()
+        with pytest.raises(Resync):
+            look(client)
+        client.list_tenants()
+    assert tape.sent("X-Min-Position") == [None, "p1", "p1"]
 
 
 def test_every_change_bears_a_key_of_its_own_and_a_read_none() -> None:

@@ -71,8 +71,8 @@ def told(position: str) -> httpx2.Response:
     return httpx2.Response(200, json=[], headers={"X-Log-Position": position})
 
 
-def failed(status: int, code: str) -> httpx2.Response:
-    return httpx2.Response(status, json={"code": code, "detail": "because"})
+def failed(status: int, code: str, **values: str) -> httpx2.Response:
+    return httpx2.Response(status, json={"code": code, "detail": "because", **values})
 
 
 def blocking(tape: Tape) -> list[Any]:
@@ -98,7 +98,8 @@ async def awaiting(tape: Tape) -> list[Any]:
 def test_both_try_again_remember_positions_and_raise_in_the_same_way() -> None:
     def tape() -> Tape:
         lost = failed(502, "bad_gateway"), failed(504, "timeout")
-        return Tape(told("p1"), failed(503, "not_ready"), told("p2"), *lost, failed(410, "resync"), told("p3"))
+        gone = failed(410, "resync", position="p2")
+        return Tape(told("p1"), failed(503, "not_ready"), told("p2"), *lost, gone, told("p3"))
 
     one, other = tape(), tape()
     assert blocking(one) == asyncio.run(awaiting(other))

@@ -124,8 +124,10 @@ class Sender(ABC, Generic[HttpT, TransportT]):
                 rule=self._retry,
                 clock=time.monotonic,
             )
-        except Resync:
-            self._position = ""
+        except Resync as error:
+            with self._remembering:
+                if error.values.get("position") == self._position:
+                    self._position = ""
             raise
         require_confirmed(call.confirms, answer, self.url)
         try:

@@ -75,11 +75,11 @@ def parse_revision(text: str, incarnation: bytes, partitions: int) -> Revision:
 
     Raises:
         InvalidRequest: not a revision at all.
-        Resync: a revision of another log.
+        Resync: a revision of another log; carries it.
     """
     revision = decode_revision(text)
     if revision.incarnation != incarnation:
-        raise Resync("the position belongs to another log")
+        raise Resync("the position belongs to another log", position=text)
     if any(partition >= partitions for partition in revision.positions):
         raise InvalidRequest(f"position {text[:80]!r} names a partition that this log does not have")
     return revision
