@@ -257,6 +257,12 @@ def test_the_kafka_topic_counts_where_a_topic_is_made_and_cannot_be_changed_afte
     assert ", not shop" in step.problem
 
 
+def test_a_topic_without_a_kafka_topic_is_a_problem_of_its_own_and_not_of_all_that_are_compared() -> None:
+    name = "non-persistent://public/default/a..b"
+    [step] = steps([Desired(name, {}, kafka_name="shop")], {name: topic(name)})
+    assert step.problem == "kafkaName is none, not shop; nothing of this topic was changed"
+
+
 def test_what_may_not_be_read_is_neither_left_out_nor_compared_nor_taken_for_empty(tmp_path: Path) -> None:
     hidden = topic(policies=None, properties=None, labels={"tier": "gold"})
     assert hidden.properties is None

@@ -12,9 +12,10 @@ from typing import Any
 
 from topicfold.client.answers import Topic
 from topicfold.errors import Forbidden, InvalidPolicy
+from topicfold.model.adoption import stands_for
 from topicfold.model.differences import Difference, Path, part_differences
 from topicfold.model.merge_patch import patch_between
-from topicfold.model.names import kafka_name, parse_topic
+from topicfold.model.names import parse_topic
 from topicfold.model.policy.values import Value, plain_value
 from topicfold.model.policy.whole import read_policies
 
@@ -70,7 +71,8 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
             new = {"partitions": each.partitions} | ({"kafkaName": each.kafka_name} if each.kafka_name else {})
             yield Step(each.name, None, _body(each.parts) | new, differences)
         elif (fixed := _fixed(each, topic)) is not None:
-            problem = f"{fixed.path[0]} is {fixed.old}, not {fixed.new}; nothing of this topic was changed"
+            old = "none" if fixed.old is None else fixed.old
+            problem = f"{fixed.path[0]} is {old}, not {fixed.new}; nothing of this topic was changed"
             yield Step(each.name, topic.etag, {}, (fixed, *differences), problem)
         elif differences:
             patch = {part: patch_between(part_of(topic, part), each.parts[part]) for part in by_part}
@@ -121,9 +123,9 @@ def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
 def _fixed(desired: Desired, topic: Topic) -> Difference | None:
     """Return what differs of a topic and is not changed by an update of its record."""
     if desired.kafka_name:
-        old, new = (each.kafka_name or kafka_name(parse_topic(topic.name)) for each in (topic, desired))
-        if old != new:
-            return Difference(("kafkaName",), old, new)
+        old = stands_for(topic.name, topic.kafka_name)
+        if old != desired.kafka_name:
+            return Difference(("kafkaName",), old, desired.kafka_name)
     if desired.partitions and desired.partitions != topic.partitions:
         return Difference(("partitions",), topic.partitions, desired.partitions)
     return None
