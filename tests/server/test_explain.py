@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from tests.server.rest import RestNode
 from tests.server.test_find import make
-from topicfold.server.explain import EXPLAIN_PATH
+from topicfold.server.explain import EXPLAIN_PATH, Words
 from topicfold.wire.resources import ExplainedQuery
 
 
@@ -30,6 +32,22 @@ async def test_each_requirement_is_counted_by_itself_and_all_together(topics: Re
     ]
     assert (explained["selector"], explained["topics"], explained["matched"]) == ("team=pay,tier", 4, 2)
     assert explained["hints"] == []
+
+
+@pytest.mark.parametrize(
+    ("requirement", "count"),
+    [
+        ("team", 2), ("!team", 2), ("team=pay", 1), ("team!=pay", 3), ("team in (pay,ops)", 2), ("team notin (pay)", 3),
+        ("size>9", 1), ("size<9", 0), ("size>10", 0),
+    ],
+)  # fmt: skip
+async def test_a_requirement_is_counted_without_going_through_values_which_may_be_as_many_as_topics(
+    topics: RestNode, monkeypatch: pytest.MonkeyPatch, requirement: str, count: int
+) -> None:
+    monkeypatch.delattr(Words, "__iter__")
+    await make(topics, "e", size="10")
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={quote(requirement)}")
+    assert (explained["requirements"][0]["topics"], explained["topics"]) == (count, 4)
 
 
 async def test_what_was_probably_meant_is_said(topics: RestNode) -> None:

@@ -1,17 +1,17 @@
 """Explains a selector to whoever wrote it: how many topics each requirement leaves, and what was probably misspelt.
 
 A key or value that no topic bears is no error, and finds nothing or, behind `!=` and `notin`, everything. Looks at
-labels and counts only; whose they are, of one namespace or several, is the caller's to say.
+words only; whose they are, of one namespace or several, and how often they are borne, is the caller's to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import islice
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from topicfold.model.selector import (
     DoesNotExist,
@@ -36,8 +36,13 @@ MAX_COMPARED = 20_000
 _SHORT_LIST = 20
 _COMPARED_LENGTH = 24
 
-Counts = Callable[[str], Mapping[str, int]]
-"""Takes a key; returns how many topics bear each of its values."""
+
+class Words(Protocol):
+    """Keys that some topics bear, or values of one key; there may be as many as topics."""
+
+    def __contains__(self, word: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,35 +72,35 @@ class Explained:
         return isinstance(self.requirement, Negative)
 
 
-def explain(selector: Selector, keys: Collection[str], counts: Counts, topics: int) -> tuple[Explained, ...]:
-    """Return what each requirement of `selector` comes to among `topics` topics that bear `keys`.
+def explain(
+    selector: Selector, keys: Words, values: Callable[[str], Words], fulfilling: Callable[[Requirement], int]
+) -> tuple[Explained, ...]:
+    """Return what each requirement of `selector` comes to among topics that bear `keys` with `values`.
 
-    `counts` is asked for the keys of `selector` only. Cost: O(values of those keys), and at most 20 ms a suggestion.
+    `fulfilling` says how many of them fulfil a requirement by itself. Cost: that of asking it, and at most 20 ms a
+    suggestion; only for these are words gone through.
 
-    >>> borne = {"tier": {"gold": 3, "silver": 1}}
-    >>> for each in explain(Selector((Exists("teir"), Equals("tier", "glod"))), borne, lambda key: borne[key], 5):
+    >>> borne = {"tier": ("gold", "silver")}
+    >>> misspelt = Selector((Exists("teir"), Equals("tier", "glod")))
+    >>> for each in explain(misspelt, borne, borne.__getitem__, lambda requirement: 0):
     ...     print(each.requirement, each.topics, *each.misses)
     teir 0 no topic has key teir; did you mean tier?
     tier=glod 0 no topic has tier=glod; did you mean gold?
     """
     suggested = iter(range(MAX_SUGGESTED))
 
-    def miss(key: str, value: str | None, words: Iterable[str]) -> NearMiss:
+    def miss(key: str, value: str | None, words: Words) -> NearMiss:
         near = near_words(key if value is None else value, words) if next(suggested, None) is not None else ()
         return NearMiss(key, value, near)
 
-    def explained(requirement: Requirement) -> Explained:
+    def misses(requirement: Requirement) -> tuple[NearMiss, ...]:
         key = requirement.key
-        borne = counts(key) if key in keys else {}
-        fulfilling = sum(count for value, count in borne.items() if requirement.holds({key: value}))
-        if isinstance(requirement, Negative):
-            fulfilling += topics - sum(borne.values())
-        if not borne:
-            return Explained(requirement, fulfilling, (miss(key, None, keys),))
-        misses = [miss(key, each, borne) for each in _values(requirement) if each not in borne]
-        return Explained(requirement, fulfilling, tuple(misses))
+        if key not in keys:
+            return (miss(key, None, keys),)
+        borne = values(key)
+        return tuple([miss(key, each, borne) for each in _values(requirement) if each not in borne])
 
-    return tuple([explained(each) for each in selector.requirements])
+    return tuple([Explained(each, fulfilling(each), misses(each)) for each in selector.requirements])
 
 
 def _values(requirement: Requirement) -> Collection[str]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pyroaring import BitMap
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.model.near_miss import Explained, NearMiss, explain
+from topicfold.model.near_miss import MAX_COMPARED, Explained, NearMiss, explain
 from topicfold.model.query import TopicQuery
+from topicfold.model.selector import Requirement, Selector
 from topicfold.runtime.asking import Cut
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
@@ -23,7 +24,7 @@ from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, wanted_in
 from topicfold.state.finding import find
-from topicfold.state.label_index import LabelIndex
+from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
 from topicfold.wire import headers as names
 from topicfold.wire.resources import ExplainedQuery
@@ -33,35 +34,40 @@ EXPLAIN_PATH = "/api/v1/explain"
 
 @dataclass(frozen=True, slots=True)
 class Borne:
-    """Labels of one namespace, counted among the topics that may be known of; `among` None for all."""
+    """Labels of one namespace, as far as topics that may be known of bear them: those `among` these, None for all."""
 
-    index: LabelIndex
+    table: TopicTable
     among: BitMap | None
-    topics: int
 
-    @property
-    def keys(self) -> Collection[str]:
-        """Return the keys that some of these topics bear."""
-        keys = self.index.keys
-        return keys if self.among is None else [key for key in keys if self._bears(key)]
+    def fulfilling(self, selector: Selector) -> int:
+        """Return how many of these topics fulfil a selector. Cost: set steps, if the table was prepared for it."""
+        found = select(self.table.index, self.table.live, selector)
+        return len(found if self.among is None else found & self.among)
 
-    def counts(self, key: str) -> dict[str, int]:
-        """Return how many of these topics bear each value of `key`. Cost: O(values)."""
-        counts = self.index.counts(key)
-        if self.among is None:
-            return counts
-        found = {value: self._count(key, value) for value in counts}
-        return {value: count for value, count in found.items() if count}
+    def words(self, key: str | None) -> Collection[str]:
+        """Return the keys, or the values of one, that any topic bears."""
+        return self.table.index.keys if key is None else self.table.index.values(key)
 
-    def _bears(self, key: str) -> bool:
-        postings = self.index.having_key(key)
-        return postings is not None and self.among is not None and postings.bitmap().intersect(self.among)
+    def bears(self, key: str | None, word: str) -> bool:
+        """Return whether some of these topics bear the key `word`, or `key` with that value."""
+        index = self.table.index
+        postings = index.having_key(word) if key is None else index.having(key, word)
+        return postings is not None and (self.among is None or postings.bitmap().intersect(self.among))
 
-    def _count(self, key: str, value: str) -> int:
-        postings = self.index.having(key, value)
-        if postings is None or self.among is None:
-            return 0
-        return postings.bitmap().intersection_cardinality(self.among)
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The keys, or the values of one `key`, that are borne in any of some namespaces; going through them has an end."""
+
+    borne: Sequence[Borne]
+    key: str | None = None
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and any(each.bears(self.key, word) for each in self.borne)
+
+    def __iter__(self) -> Iterator[str]:
+        words = ((each, word) for each in self.borne for word in each.words(self.key))
+        return iter(dict.fromkeys(word for each, word in islice(words, MAX_COMPARED) if each.bears(self.key, word)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +93,17 @@ class Explainer:
         cut = Cut(node.engine.revision(partitions).merged(settled.revision), settled.age_seconds)
         tables = [(each, table) for each in wanted.namespaces if (table := node.engine.watches.table(each))]
         borne = [_borne(table, wanted.query, node.listable(request, namespace)) for namespace, table in tables]
-        keys = {key for each in borne for key in each.keys}
-        topics = sum(each.topics for each in borne)
-        parts = explain(wanted.query.selector, keys, lambda key: _sum(each.counts(key) for each in borne), topics)
+
+        def fulfilling(*requirements: Requirement) -> int:
+            return sum(each.fulfilling(Selector(requirements)) for each in borne)
+
+        # Nothing is awaited since the finding, which prepared all of it: so this is of the same cut.
+        parts = explain(wanted.query.selector, Words(borne), partial(Words, borne), fulfilling)
         answer = read_answer(
             {
                 "selector": str(wanted.query.selector),
                 "requirements": list(map(_explained, parts)),
-                "topics": topics,
+                "topics": fulfilling(),
                 "matched": found.count,
                 "hints": _hints(parts),
                 "position": str(cut.revision),
@@ -110,15 +119,7 @@ def _borne(table: TopicTable, query: TopicQuery, among: BitMap | None) -> Borne:
     everything = find(table, TopicQuery(with_system_topics=query.with_system_topics))
     if len(everything) < len(table.live):
         among = everything if among is None else among & everything
-    return Borne(table.index, among, len(table.live) if among is None else len(among & table.live))
-
-
-def _sum(counts: Iterable[dict[str, int]]) -> Counter[str]:
-    """Return the sums of counts of several namespaces."""
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return total
+    return Borne(table, among)
 
 
 def _explained(part: Explained) -> dict[str, Any]:

@@ -161,9 +161,9 @@ class LabelIndex:
         """The keys that some topic bears. Not to be kept over a change."""
         return self._keys.keys()
 
-    def counts(self, key: str) -> dict[str, int]:
-        """Return how many topics bear each value of `key`. Cost: O(values)."""
-        return {value: len(self._postings[pair]) for value, pair in self._values.get(key, {}).items()}
+    def values(self, key: str) -> Collection[str]:
+        """Return the values that some topic bears `key` with. Not to be kept over a change. Cost: O(1)."""
+        return self._values.get(key, _NONE).keys()
 
     def all_labels(self, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every key with its values, both sorted; with `among`, only what those topics bear."""
