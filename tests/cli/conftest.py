@@ -67,6 +67,11 @@ class Running:
         self._process.stdout.close()
         return self._process.wait(timeout=30), self._process.stderr.read()
 
+    def ended(self) -> tuple[int, str]:
+        """Return the exit code and what is on stderr, once it has ended by itself."""
+        _, err = self._process.communicate(timeout=30)
+        return self._process.returncode, err
+
     def end(self) -> None:
         """End it if it still runs."""
         self._process.kill()

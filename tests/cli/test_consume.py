@@ -80,6 +80,18 @@ def test_a_group_goes_on_behind_what_was_printed(run: Run, orders: str, topics: 
     assert (second["offset"], second["value"]) == (1, "two")
 
 
+@pytest.mark.kafka
+def test_a_member_whose_place_is_taken_ends_rather_than_wait_for_ever(
+    start: Start, orders: str, topics: Topics
+) -> None:
+    static = "--kafka-setting", "group.instance.id=one", "--kafka-setting", "group.protocol=consumer"
+    words = ("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--group", f"g-{uuid.uuid4().hex}", *static)
+    first = start(*words)
+    assert first.line().startswith(orders)
+    code, err = start(*words).ended()
+    assert (code, err.splitlines()[-1]) == (1, "hint: nothing more would come; once that is mended, run it again")
+
+
 def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Client) -> None:
     client.create_topic("orders", labels={"team": "pay"})
     # Each of the many attempts calls back into Python, where an interrupt would be raised in most cases.

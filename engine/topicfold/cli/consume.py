@@ -12,6 +12,7 @@ import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_labels, read_settings
 from topicfold.cli.command import command
+from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.query_options import (
     NOTHING_YET,
     AllNamespaces,
@@ -46,6 +47,7 @@ _MORE_SECONDS = 9.0
 _CRITICAL = 2
 _CONNECT_MS = 10_000
 """As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
+_DEAD_HINT = "nothing more would come; once that is mended, run it again"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -171,10 +173,13 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
 
 
 def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -> None:
-    """Print records until there were so many, or nobody reads; each error once.
+    """Print records until there were so many, or nobody reads; each error once, and the last that there can be.
 
     An interrupt waits for the end of a poll: raised inside it may end up in a callback of Kafka's client, which makes a
     SystemError of it. So the group is left, and what was printed is committed.
+
+    Raises:
+        Exit: Kafka's client died, so that nothing more would come.
     """
     from topicfold.signals import interrupts_between_steps
 
@@ -188,9 +193,13 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
                     require_reader()
                     continue
                 if error := message.error():
-                    if (text := error.str()) not in told:
+                    text = f"Kafka: {error.str()}"
+                    if error.name() == "_FATAL":
+                        session.output.failure(text, _DEAD_HINT)
+                        raise typer.Exit(ExitCode.FAILED)
+                    if text not in told:
                         told.add(text)
-                        session.output.warning(f"Kafka: {text}")
+                        session.output.warning(text)
                     continue
                 topic, value = message.topic() or "", message.value()
                 text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"
