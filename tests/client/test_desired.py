@@ -263,6 +263,20 @@ def test_a_topic_without_a_kafka_topic_is_a_problem_of_its_own_and_not_of_all_th
     assert step.problem == "kafkaName is none, not shop; nothing of this topic was changed"
 
 
+def test_a_folder_that_is_a_link_is_read_once_and_a_file_that_is_one_is_not_passed_over(tmp_path: Path) -> None:
+    root, shared = tmp_path / "policies", tmp_path / "shared"
+    root.mkdir()
+    shared.mkdir()
+    file_with(shared, "topics: [{name: orders}]")
+    (root / "team").symlink_to(shared)
+    (root / "twice").symlink_to(shared)
+    (shared / "back").symlink_to(root)
+    assert [desired.name for desired in read_files(files_under(root))] == [ORDERS]
+    (root / "lost.yaml").symlink_to("nowhere.yaml")
+    with pytest.raises(InvalidRequest, match=r"lost\.yaml: cannot be read: No such file"):
+        read_files(files_under(root))
+
+
 def test_what_may_not_be_read_is_neither_left_out_nor_compared_nor_taken_for_empty(tmp_path: Path) -> None:
     hidden = topic(policies=None, properties=None, labels={"tier": "gold"})
     assert hidden.properties is None

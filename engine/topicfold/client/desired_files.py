@@ -47,7 +47,8 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 def files_under(path: Path) -> list[Path]:
     """Return `path`, or the files under it that may hold desired state, sorted; `STDIN` is one.
 
-    What is hidden below it is passed over, folders too: `.git`, `.venv`.
+    What is hidden below it is passed over, folders too: `.git`, `.venv`. Links are followed, each folder once; one
+    that leads nowhere is among the files, which cannot be read then.
 
     Raises:
         InvalidRequest: it does not exist, there are none, or a folder under it cannot be read.
@@ -55,7 +56,7 @@ def files_under(path: Path) -> list[Path]:
     if path == STDIN or path.is_file():
         return [path]
     there = _not_hidden(path) if path.is_dir() else ()
-    found = sorted(each for each in there if each.suffix in SUFFIXES and each.is_file())
+    found = sorted(each for each in there if each.suffix in SUFFIXES and (each.is_file() or each.is_symlink()))
     if not found:
         raise InvalidRequest(f"{path}: no such file, or no {', '.join(SUFFIXES)} under it")
     return found
@@ -109,8 +110,11 @@ def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _not_hidden(root: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root, onerror=_give_up):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    seen = {root.resolve()}
+    for folder, folders, files in os.walk(root, onerror=_give_up, followlinks=True):
+        places = {Path(folder, name).resolve(): name for name in folders if not name.startswith(".")}
+        folders[:] = [name for place, name in places.items() if place not in seen]
+        seen.update(places)
         yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
