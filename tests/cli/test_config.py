@@ -36,6 +36,13 @@ def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monk
     assert bare_run("config", "view").code == 2
 
 
+def test_a_file_that_an_empty_variable_names_is_the_usual_one_which_need_not_be_there(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_CONFIG", "")
+    assert bare_run("config", "view", "-o", "name").code == 0
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -199,7 +199,7 @@ def resolve_config(flags: Mapping[str, Any], environment: Mapping[str, str] = os
         BadSetting: a value that is none, or a key or file that does not exist.
     """
     file = _file_path(environment)
-    table = _read(file, is_required="TOPICFOLD_CONFIG" in environment)
+    table = _read(file, is_required=bool(environment.get("TOPICFOLD_CONFIG")))
     server = table.pop(SERVER_TABLE, {})
     if not isinstance(server, dict):
         raise BadSetting(f"{file}: {SERVER_TABLE} must be a table: [{SERVER_TABLE}]")
