@@ -138,8 +138,20 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, authority: Authorit
         "client_key_file": {"client_cert_file": certificate, "client_key_file": authority.file},
         "client_key_file needs": {"client_key_file": key},
     }.items():
-        with pytest.raises(BadSetting, match=name):
-            Client("https://localhost", **files)
+        for url in ("https://localhost", "http://localhost"):
+            with pytest.raises(BadSetting, match=name):
+                Client(url, **files)
+
+
+def test_an_authority_also_vouches_for_a_node_that_one_on_this_machine_sends_on_to(
+    closed_url: str, authority: Authority
+) -> None:
+    identity = {"tls_ca_file": authority.file, "token": "s3cret"}
+    with (
+        serving(owners={"public/default": closed_url}, advertised_url="http://127.0.0.1:1") as (url,),
+        Client(url, **identity) as client,
+    ):
+        assert client.namespace_labels("public/default") == {}
 
 
 def test_a_certificate_that_has_expired_is_not_shown(authority: Authority) -> None:

@@ -59,13 +59,13 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
     base_url = _base_url(url)
     is_here = base_url.host in _LOOPBACK
     is_plain = base_url.scheme == "http"
-    token = identity.get("token")
+    token, tls = identity.get("token"), _tls(identity)
     return HttpOptions(
         base_url=base_url,
         headers={"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"},
         auth=_Bearer(token) if token else None,
         # To load all authorities takes longer than most commands. Who trusts none of them is as safe.
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_here and is_plain else _tls(identity),
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls is True and is_here and is_plain else tls,
         # A proxy of the environment is never meant for this machine itself.
         trust_env=not is_here,
         # Each watch holds a connection; calls must not wait for theirs.
