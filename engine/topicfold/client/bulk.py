@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future
+from contextlib import suppress
 from itertools import islice
+from queue import SimpleQueue
 from typing import TypedDict, TypeVar, Unpack
 
 from topicfold.client.answers import Topic
@@ -93,11 +97,37 @@ def _parts(namespaces: Sequence[str]) -> Iterator[Sequence[str]]:
 def each_at_once(name: str, call: Callable[[T], R], things: Collection[T]) -> Iterator[R]:
     """Yield what `call` returns for each of `things`, several at once, in the order they end; `name` is the threads'.
 
-    What it raises ends it all: then some calls are made and some are not.
+    What it raises ends it all, once the calls under way have ended: then some are made and some are not. Whoever is
+    interrupted does not wait for these.
     """
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=name) as workers:
-        try:
-            for future in as_completed([workers.submit(call, thing) for thing in things]):
-                yield future.result()
-        finally:
-            workers.shutdown(wait=False, cancel_futures=True)
+    todo = deque(things)
+    ended: SimpleQueue[Future[R]] = SimpleQueue()
+
+    def work() -> None:
+        with suppress(IndexError):
+            while True:
+                ended.put(_called(call, todo.popleft()))
+
+    # An executor's threads would be waited for, by the interpreter too when it ends.
+    workers = [threading.Thread(target=work, name=name, daemon=True) for _ in range(min(_AT_ONCE, len(things)))]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in things:
+            yield ended.get().result()
+    except Exception:
+        todo.clear()
+        for worker in workers:
+            worker.join()
+        raise
+    finally:
+        todo.clear()
+
+
+def _called(call: Callable[[T], R], thing: T) -> Future[R]:
+    future: Future[R] = Future()
+    try:
+        future.set_result(call(thing))
+    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+        future.set_exception(error)
+    return future

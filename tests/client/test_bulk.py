@@ -1,0 +1,49 @@
+"""Many calls, several at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from topicfold.client.bulk import each_at_once
+
+
+def test_each_thing_is_called_once_and_told_when_its_call_ends() -> None:
+    assert sorted(each_at_once("test", lambda number: number * 2, range(100))) == [2 * number for number in range(100)]
+    assert list(each_at_once("test", str, [])) == []
+
+
+def test_what_fails_ends_it_once_the_calls_that_are_under_way_have_ended() -> None:
+    under_way, made = threading.Barrier(2), list[int]()
+
+    def call(number: int) -> None:
+        if number < 2:
+            under_way.wait(5)
+        if number == 1:
+            raise ValueError
+        time.sleep(0.05)
+        made.append(number)
+
+    with pytest.raises(ValueError):
+        list(each_at_once("test", call, range(1000)))
+    ended = list(made)
+    assert 0 in ended
+    assert len(ended) < 1000
+    time.sleep(0.2)
+    assert made == ended
+
+
+def test_who_is_interrupted_does_not_wait_for_servers_that_do_not_answer() -> None:
+    answers = threading.Event()
+    threading.Timer(10, answers.set).start()
+    calls = each_at_once("test", lambda number: number and answers.wait(), range(100))
+    assert next(calls) == 0
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        calls.throw(KeyboardInterrupt)  # type: ignore[attr-defined]  # it is a generator
+    assert time.monotonic() < began + 5
+    # Nor does the interpreter, when it ends.
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "test")
+    answers.set()
