@@ -300,3 +300,21 @@ def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:
     answer = httpx2.Response(200, content=b"[" * 100_000)
     with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):
         client.list_tenants()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client: client.set_labels("orders", {"team": "\udcff"}),
+        lambda client: client.set_labels("orders", {"team": "pay"}, reason="\udcff"),
+        lambda client: client.get_cluster("\udcff"),
+        lambda client: client.find_topics(match="\udcff"),
+        lambda client: client.list_topics("public/default", properties={"k": "\udcff"}),
+        lambda client: next(client.watch(match="\udcff")),
+    ],
+)
+def test_what_utf_8_cannot_write_is_refused_and_not_sent(ask: Callable[[Client], Any]) -> None:
+    tape = Tape(applied)
+    with tape.client() as client, pytest.raises(InvalidRequest, match=r"'\\udcff' cannot be sent"):
+        ask(client)
+    assert tape.requests == []

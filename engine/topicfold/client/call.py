@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import secrets
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypedDict, TypeVar
 from urllib.parse import quote
@@ -127,8 +128,33 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
                 f"the reason has {len(reason)} characters, at most {headers.MAX_CHANGE_REASON_LENGTH} are kept",
                 hint="Shorten it, or give a link.",
             )
-        sent[headers.CHANGE_REASON] = quote(reason, safe=_PLAIN_IN_REASON)
+        sent[headers.CHANGE_REASON] = percent_encoded(reason, _PLAIN_IN_REASON)
     return sent
+
+
+def percent_encoded(text: str, plain: str = "") -> str:
+    """Return `text` percent-encoded but for letters, digits, `_.-~` and what is `plain`.
+
+    Raises:
+        InvalidRequest: it is no text that UTF-8 can write.
+    """
+    with refusing_half_characters():
+        return quote(text, safe=plain)
+
+
+@contextmanager
+def refusing_half_characters() -> Iterator[None]:
+    """Say in our words that the block was to encode a text that UTF-8 cannot write, say an argument in Latin-1.
+
+    Raises:
+        InvalidRequest: it was.
+    """
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            f"{error.object[error.start : error.end]!a} cannot be sent: it is no character of UTF-8"
+        ) from None
 
 
 def written(answer: Answer) -> Written:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote_plus
 
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import (
@@ -18,6 +17,7 @@ from topicfold.client.call import (
     etag_of,
     mapping_in,
     names_in,
+    percent_encoded,
 )
 from topicfold.client.find_calls import Asked, pairs
 from topicfold.client.paths import (
@@ -102,7 +102,7 @@ def list_topics(
     Properties are percent-encoded once more than the query is, as Pulsar's clients do, so they may hold commas.
     """
     path = f"/admin/v2/{domain}/{path_of(parse_namespace(namespace))}"
-    text = ",".join(f"{quote_plus(key)}={quote_plus(value)}" for key, value in properties.items())
+    text = ",".join(f"{percent_encoded(key)}={percent_encoded(value)}" for key, value in properties.items())
     asked = (("properties", text),) if properties else ()
     system = (("includeSystemTopic", "true"),) if with_system_topics else ()
     return Call("GET", path, names_in, query=(*pairs("custom-labels", labels, ":"), *asked, *system))

@@ -5,9 +5,7 @@ Every function of a tenant, a namespace or a topic raises `InvalidName` for a na
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from topicfold.client.call import Query
+from topicfold.client.call import Query, percent_encoded
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import PERSISTENT, check_tenant, parse_namespace, parse_topic
 
@@ -59,5 +57,9 @@ def given_segment(what: str, text: str) -> str:
 
 
 def segment(text: str) -> str:
-    """Return `text` as one segment of a path."""
-    return quote(text, safe="")
+    """Return `text` as one segment of a path.
+
+    Raises:
+        InvalidRequest: it is no text that UTF-8 can write.
+    """
+    return percent_encoded(text)

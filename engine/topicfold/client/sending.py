@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 import httpx2
 
-from topicfold.client.call import Answer, Call, age_seconds, require_confirmed
+from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.errors import UnexpectedAnswer
@@ -145,7 +145,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
 
     def _request(self, call: Call[Any], attempt: Attempt) -> httpx2.Request:
         timeout = httpx2.Timeout(attempt.timeout_seconds, connect=min(attempt.timeout_seconds, CONNECT_SECONDS))
-        with refusing_long_urls():
+        with refusing_what_cannot_be_sent():
             return self._http.build_request(
                 call.method,
                 call.path,
@@ -157,14 +157,15 @@ class Sender(ABC, Generic[HttpT, TransportT]):
 
 
 @contextmanager
-def refusing_long_urls() -> Iterator[None]:
-    """Say in our words that the block made a request whose URL is too long.
+def refusing_what_cannot_be_sent() -> Iterator[None]:
+    """Say in our words that the block made a request whose URL is too long, or of what UTF-8 cannot write.
 
     Raises:
         InvalidRequest: it did.
     """
     try:
-        yield
+        with refusing_half_characters():
+            yield
     except httpx2.InvalidURL as error:
         raise InvalidRequest(
             f"this request cannot be sent: {error}", hint="Ask for less at once, say for fewer namespaces or patterns."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 
 from topicfold.client.call import Answer
-from topicfold.client.sending import CONNECT_SECONDS, headers_of, refusing_long_urls
+from topicfold.client.sending import CONNECT_SECONDS, headers_of, refusing_what_cannot_be_sent
 from topicfold.client.watching import READ_SECONDS, WATCH_PATH, Open
 from topicfold.wire import headers
 
@@ -20,9 +20,9 @@ def opening(http: httpx2.Client | httpx2.AsyncClient, step: Open) -> httpx2.Requ
     """Return the request that asks for a stream.
 
     Raises:
-        InvalidRequest: its URL would be too long.
+        InvalidRequest: its URL would be too long, or of what UTF-8 cannot write.
     """
-    with refusing_long_urls():
+    with refusing_what_cannot_be_sent():
         return http.build_request("GET", WATCH_PATH, params=list(step.query), headers=_HEADERS, timeout=_TIMEOUT)
 
 
