@@ -6,10 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -88,6 +89,16 @@ def test_a_missing_topic_is_told_from_other_errors() -> None:
 def test_a_cluster_that_does_not_answer_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topicfold.client.kafka_consumer._ANSWER_SECONDS", 0.2)
     assert KafkaLook(GROUP)(["orders"]) == {}
+
+
+def test_what_a_group_reads_is_not_learnt_where_no_new_client_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise KafkaException(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED, "OAuth token not set"))
+
+    look = KafkaLook(GROUP)
+    monkeypatch.setattr(look, "_probe", SimpleNamespace(poll=lambda _: None, committed=lambda *_: []))
+    monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", fail)
+    assert look.elsewhere("billing", "me") is None
 
 
 @pytest.mark.kafka

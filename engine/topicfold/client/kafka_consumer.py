@@ -126,7 +126,8 @@ class KafkaLook:
             self._probe.committed([TopicPartition("any", 0)], _ANSWER_SECONDS)
             admin = self._open_admin()
             described = admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)[group].result()
-        except KafkaException:
+        except (KafkaException, BadSetting):
+            # Without a token, say, no new client can be had.
             return None
         if described.state in _REBALANCING:
             return None

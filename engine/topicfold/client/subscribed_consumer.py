@@ -60,6 +60,7 @@ class SubscribedConsumer:
         self._check = AssignmentCheck(elsewhere)
         self._ends: dict[str, Mapping[int, int]] = {}
         self._reopened = 0
+        self._is_lost = False
         self._left_at: dict[Partition, int] = {}
         """Up to where a consumer had returned records that was left for a topic which was made anew."""
         self._gate = Gate()
@@ -103,14 +104,16 @@ class SubscribedConsumer:
             self._kafka.close()
 
     def _tend(self, there: Mapping[str, str]) -> None:
+        if self._is_lost:
+            self._reopen()
         if anew := self._subscription.made_anew(there):
             # librdkafka 2.16 takes no lower leader epoch than it has seen for a name, and those of a topic begin at
             # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
             _log.info("a topic was made anew; the group is joined anew")
             own = self._kafka.position([each for each in self._kafka.assignment() if each.topic not in anew])
             left_at = {(each.topic, each.partition): each.offset for each in own if each.offset >= 0}
-            self._reopen()
             self._left_at = left_at
+            self._reopen()
         now, assigned = time.monotonic(), self._kafka.assignment()
         if assigned and self._left_at:
             self._go_on(assigned)
@@ -177,14 +180,21 @@ class SubscribedConsumer:
         return passed_on
 
     def _reopen(self) -> None:
-        """Go on with another consumer."""
+        """Go on with another consumer; where none can be had, the next tending tries it again.
+
+        Raises:
+            BadSetting: librdkafka does not take what it took before, say for want of a token.
+        """
+        self._is_lost = True
         with self._gate.alone():
+            kafka = open_consumer(self._conf, newer=self._is_newer)
             self._kafka.close()
             self._subscription.forget()
             self._check.reset()
             self._ends = {}
-            self._kafka = open_consumer(self._conf, newer=self._is_newer)
-            self._start_over = StartOver(self._kafka, self._gate)
+            self._kafka = kafka
+            self._start_over = StartOver(kafka, self._gate)
+        self._is_lost = False
 
     def _note_ends(self, assigned: Iterable[TopicPartition]) -> None:
         """Keep where the topics end that are being left, as far as was heard when that began."""

@@ -1,0 +1,61 @@
+"""A consumer that dies, and whose successor cannot be had at once; Kafka's client is played."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+
+from topicfold.client import subscribed_consumer
+from topicfold.client.subscribed_consumer import SubscribedConsumer
+from topicfold.errors import BadSetting
+
+DEAD = KafkaError(KafkaError._FATAL, "ConsumerGroupHeartbeat fatal error")
+
+
+class Played:
+    """Kafka's consumer, which died."""
+
+    def __init__(self) -> None:
+        self.subscribed: list[str] = []
+        self.is_closed = False
+
+    def subscribe(self, topics: list[str]) -> None:
+        self.subscribed = topics
+
+    def assignment(self) -> list[Any]:
+        assert not self.is_closed
+        return []
+
+    def position(self, partitions: list[Any]) -> list[Any]:
+        return partitions
+
+    def memberid(self) -> str:
+        return "me"
+
+    def poll(self, _: float) -> Any:
+        return SimpleNamespace(error=lambda: DEAD)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_where_no_other_consumer_can_be_had_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Played(), Played()
+    opened = iter([first, BadSetting("no token"), second])
+
+    def open_next(*_: Any, **__: Any) -> Any:
+        if isinstance(one := next(opened), BadSetting):
+            raise one
+        return one
+
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", open_next)
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    consumer.tend({"orders": "id-1"})
+    with pytest.raises(BadSetting):
+        consumer.poll(0)
+    consumer.tend({"orders": "id-1"})
+    assert (first.is_closed, second.subscribed) == (True, ["orders"])
+    consumer.close()
