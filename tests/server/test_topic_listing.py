@@ -302,6 +302,39 @@ async def test_equal_listings_at_the_same_time_share_one_run(listing_by: Open) -
     assert len([call for call in calls if call[0] == "list"]) == 2
 
 
+async def test_who_lists_what_they_have_just_made_does_not_share_a_run_that_began_before(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: list[str] = []
+    begun: list[list[str]] = []
+    called, may_end = asyncio.Event(), asyncio.Event()
+
+    async def held(*_: object) -> list[str]:
+        known = full(*there)
+        begun.append(known)
+        called.set()
+        await may_end.wait()
+        return known
+
+    monkeypatch.setattr(plugins.Chosen, "list", held)
+    async with rest_node(store, topic_listing=plugin(plugins.Chosen)) as rest:
+
+        async def make(name: str) -> None:
+            await rest.node.writing.create_topic(parse_topic(name), TopicRecord(), rest.node.asked())
+            there.append(name)
+
+        await make("a")
+        early = asyncio.create_task(rest.get(PATH))
+        await asyncio.wait_for(called.wait(), 5)
+        await make("b")
+        late = [asyncio.create_task(rest.get(PATH)) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        may_end.set()
+        assert await early == full("a")
+        assert await asyncio.gather(*late) == [full("a", "b")] * 2
+        assert len(begun) == 2
+
+
 async def test_a_plug_in_is_closed_once_it_was_made_ready(store: MemoryStore) -> None:
     calls.clear()
     async with running(store) as node:

@@ -1,8 +1,9 @@
 """Listings: one topic listing at work, and what keeps it from doing harm.
 
-Equal listings at the same time share one run. What a listing names can only be less than what there is: names that
-are not there are passed over. One that raises, hangs or returns what is no list of names fails that request alone;
-while many calls of its plain functions hang, listings are refused, and nothing else is.
+Equal listings at the same time share one run, unless something was folded since it began: then the next. What a
+listing names can only be less than what there is: names that are not there are passed over. One that raises, hangs or
+returns what is no list of names fails that request alone; while many calls of its plain functions hang, listings are
+refused, and nothing else is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from pyroaring import BitMap
@@ -35,6 +36,13 @@ _READY = (list, tuple, set, frozenset)
 """What is there whole: anything else may wait for each name that is taken of it."""
 
 _Run = tuple[str, ListingMode, frozenset[tuple[str, str]]]
+
+
+class _Running(NamedTuple):
+    """A run, and how far its namespace's partition was folded when it began."""
+
+    position: int
+    task: asyncio.Task[Chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ class Listings:
         self._name = name
         self._threads = PlugInThreads(name)
         self._ready: asyncio.Task[None] | None = None
-        self._runs: dict[_Run, asyncio.Task[Chosen]] = {}
+        self._running: dict[_Run, _Running] = {}
+        self._next: dict[_Run, asyncio.Task[Chosen]] = {}
 
     @property
     def takes_properties(self) -> bool:
@@ -77,18 +86,13 @@ class Listings:
         return getattr(self._listing, "takes_properties", True)
 
     async def choose(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Chosen:
-        """Return the topics of a namespace that the listing chooses.
+        """Return the topics of a namespace that the listing chooses, asked when all that is folded now was.
 
         Raises:
             ListingFailed: it raised, took too long, or did not return names.
             Overloaded: too many calls of it have not come back.
         """
-        run = namespace, mode, frozenset(properties.items())
-        task = self._runs.get(run)
-        if task is None:
-            task = self._runs[run] = asyncio.create_task(self._choose(*run))
-            task.add_done_callback(lambda _: self._runs.pop(run))
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._run((namespace, mode, frozenset(properties.items()))))
 
     async def start(self) -> None:
         """Make the listing ready, if that was not done yet.
@@ -102,7 +106,8 @@ class Listings:
 
     async def close(self) -> None:
         """End what runs, and close the listing if it was made ready; an error of its own is logged."""
-        tasks = [*self._runs.values(), *([self._ready] if self._ready else [])]
+        running = [each.task for each in self._running.values()]
+        tasks = [*self._next.values(), *running, *([self._ready] if self._ready else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -111,6 +116,26 @@ class Listings:
                 await self._guarded(self._listing.close)
             except (ListingFailed, Overloaded):
                 return
+
+    def _run(self, run: _Run) -> asyncio.Task[Chosen]:
+        """Return the task that answers `run`: one that began with all that is folded there now, or the next."""
+        position = self._engine.states[self._engine.partition(run[0])].position
+        running = self._running.get(run)
+        if running is None:
+            running = self._running[run] = _Running(position, asyncio.create_task(self._choose(*run)))
+            running.task.add_done_callback(lambda _: self._running.pop(run))
+        if running.position == position:
+            return running.task
+        if run not in self._next:
+            self._next[run] = asyncio.create_task(self._choose_after(running.task, run))
+        return self._next[run]
+
+    async def _choose_after(self, before: asyncio.Task[Chosen], run: _Run) -> Chosen:
+        try:
+            await asyncio.wait({before})
+        finally:
+            del self._next[run]
+        return await self._run(run)
 
     async def _choose(self, namespace: str, mode: ListingMode, pairs: Iterable[tuple[str, str]]) -> Chosen:
         await self.start()

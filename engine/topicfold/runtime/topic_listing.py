@@ -54,7 +54,8 @@ class TopicListing(Protocol):
     def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Awaitable[Listed] | Listed:
         """Return the topics of a namespace of that mode which a client that gave `properties` is to be told of.
 
-        Topics that are not there are passed over. Equal calls at the same time are made once.
+        Topics that are not there are passed over. Equal calls at the same time are made once, and once more for all
+        who ask after something has changed meanwhile.
         """
 
     def close(self) -> Awaitable[None] | None:
