@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -140,7 +139,7 @@ async def test_a_shadow_topic_that_who_asks_may_not_know_of_is_none(orders: Node
     shadow = "persistent://public/default/shadow"
     await orders.writing.create_topic(parse_topic(shadow), TopicRecord(), orders.asked())
     updater = change_topic(str(ORDERS), set_value("shadowTopics", (shadow,)))
-    blind = replace(orders.asked(), sees=lambda name: False)
+    blind = orders.asked()._replace(sees=lambda name: False)
     with pytest.raises(PolicyUnmet, match="not exists"):
         await orders.writing.change_topic(ORDERS, updater, blind, stated="shadowTopics")
     await orders.writing.change_topic(ORDERS, updater, orders.asked(), stated="shadowTopics")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
@@ -61,7 +59,7 @@ async def test_a_namespace_that_ends_half_way_says_how_far_it_came_and_goes_on(k
         await kafka_node.writing.delete_namespace("public/default", asked, force=True)
     kafka_node.cluster.delete = delete
     await kafka_node.writing.delete_namespace("public/default", asked, force=True)
-    await kafka_node.writing.delete_namespace("public/default", replace(asked, deadline=asked.deadline + 5), force=True)
+    await kafka_node.writing.delete_namespace("public/default", asked._replace(deadline=asked.deadline + 5), force=True)
     assert kafka_node.cluster.partitions() == {}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from topicfold.model.events import Audit
 from topicfold.model.names import TopicName
@@ -28,8 +28,7 @@ def sees_all(name: TopicName) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A request's circumstances.
 
     `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
@@ -61,8 +60,7 @@ class Asked:
         return hashlib.blake2b(self.body, digest_size=8, key=self.if_match.encode()[:64]).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """An answered write. `etag` is the record's after it; `revision` a position at which it is visible."""
 
     etag: str
@@ -71,8 +69,7 @@ class Written:
     changed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """The moment a read is answered from: `age_seconds` is how old it may be."""
 
     revision: Revision

@@ -265,7 +265,7 @@ class KafkaWriting(Writing):
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
             ) from error
-        return written if last is None else replace(written, etag=last.etag, revision=last.revision)
+        return written if last is None else written._replace(etag=last.etag, revision=last.revision)
 
     async def _confirm_end(self, name: TopicName) -> None:
         """Look at the Kafka topic once more, now that the topic's end is noted.
@@ -321,7 +321,7 @@ class KafkaWriting(Writing):
             async with gate:
                 deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
                 with contextlib.suppress(TopicNotFound):
-                    await self.delete_topic(topic, replace(asked, deadline=deadline, key=None, if_match=""))
+                    await self.delete_topic(topic, asked._replace(deadline=deadline, key=None, if_match=""))
 
         ends = await asyncio.gather(*map(end, names), return_exceptions=True)
         errors = [error for error in ends if error is not None]

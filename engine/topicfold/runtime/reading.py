@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyroaring import BitMap
 
@@ -46,8 +46,7 @@ Source: Kubernetes KEP-2340 (a consistent read from a cache waits as long).
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TopicView:
+class TopicView(NamedTuple):
     """A live topic. `record` is None where its stored record cannot be read."""
 
     name: str

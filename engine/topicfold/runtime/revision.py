@@ -13,8 +13,8 @@ import base64
 import binascii
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from topicfold.errors import InvalidRequest, Resync
 
@@ -24,8 +24,7 @@ _POSITION = struct.Struct(">Q")
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """Positions in the log called `incarnation`."""
 
     incarnation: bytes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from topicfold.errors import Forbidden, InvalidRequest, NotFound, PoliciesDisabled, Undecodable
 from topicfold.model.desired import replace_members
 from topicfold.model.events import AggregateKind, Verdict
@@ -77,7 +75,7 @@ async def roll_back(
     """
     offset, record = version
     if not asked.reason:
-        asked = replace(asked, reason=f"rollback to version {offset}")
+        asked = asked._replace(reason=f"rollback to version {offset}")
     return await writing.change_topic(name, restoring(engine, name, record, may_change_global=may_change_global), asked)
 
 

@@ -7,7 +7,7 @@ while is on exactly one page. Without it all at once and as of one position, as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.requests import Request
@@ -76,7 +76,7 @@ class Finder:
             then = await found_then(request, node, wanted, at, place, asked)
             return await self._answered(FoundAnswer(wanted, *then, items, place), limit, Cuts())
         if place is not None:
-            asked = replace(asked, minimum=place.revision.merged(asked.minimum))
+            asked = asked._replace(minimum=place.revision.merged(asked.minimum))
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
         settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -63,7 +63,7 @@ class Histories:
         target = target_of(node, name)
         asked = asked_to_read(request, node)
         if asked.consistency is Consistency.LOCAL and asked.minimum is None:
-            asked = replace(asked, consistency=Consistency.BARRIER)
+            asked = asked._replace(consistency=Consistency.BARRIER)
         cut = await node.reading.settle([target.partition], asked)
         since = await readable_since(node, request, name, asked.deadline)
         page = await read_history(node.engine, target, limit, before, asked.deadline, since)
@@ -83,7 +83,7 @@ class Histories:
         to = checked(Rollback, await json_body(request, self.node)).to
         node = self.node
         asked = asked_to_write(request, node, "rollback", to)
-        fresh = replace(asked_to_read(request, node), consistency=Consistency.BARRIER)
+        fresh = asked_to_read(request, node)._replace(consistency=Consistency.BARRIER)
         await node.reading.settle([node.engine.partition(name.namespace)], fresh)
         since = await readable_since(node, request, name, asked.deadline)
         version = await version_to_restore(node.engine, name, to, asked, since)
