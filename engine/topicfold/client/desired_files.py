@@ -48,7 +48,7 @@ def files_under(path: Path) -> list[Path]:
     """Return `path`, or the files under it that may hold desired state, sorted; `STDIN` is one.
 
     What is hidden below it is passed over, folders too: `.git`, `.venv`. Links are followed, each folder once; one
-    that leads nowhere is among the files, which cannot be read then.
+    that leads nowhere may have been to a folder, so it is among the files whatever its name, which cannot be read then.
 
     Raises:
         InvalidRequest: it does not exist, there are none, or a folder under it cannot be read.
@@ -56,7 +56,7 @@ def files_under(path: Path) -> list[Path]:
     if path == STDIN or path.is_file():
         return [path]
     there = _not_hidden(path) if path.is_dir() else ()
-    found = sorted(each for each in there if each.suffix in SUFFIXES and (each.is_file() or each.is_symlink()))
+    found = sorted(each for each in there if not os.path.exists(each) or (each.suffix in SUFFIXES and each.is_file()))
     if not found:
         raise InvalidRequest(f"{path}: no such file, or no {', '.join(SUFFIXES)} under it")
     return found
