@@ -315,6 +315,22 @@ def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, mon
     require_intact(tmp_path, back, STATE_TABLES)
 
 
+def test_that_commit_is_none_that_was_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = batches(cuts=1)
+    job = Compactor(tmp_path, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    given_up = read_commit(tmp_path, 3)
+    (tmp_path / given_up.own_files[0].path).write_bytes(b"damaged")
+    job = Compactor(tmp_path, IDENTITY)
+    job.take(run_here([*others[1], *others[2]]), slices=2)
+    job.close()
+    monkeypatch.setattr(vacuuming, "WINDOW", read_commit(tmp_path, 4).to[1] - given_up.to[1])
+    vacuum(tmp_path, keep=1, min_age_seconds=-1)
+    assert sequences(tmp_path) == [4, 2]
+
+
 def test_files_that_somebody_else_removes_meanwhile_do_not_stop_a_vacuum(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     for name in ("rings", "history"):

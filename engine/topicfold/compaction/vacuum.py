@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, published_sequence
@@ -25,15 +24,16 @@ WINDOW = 100_000
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
     """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
 
-    Of the older ones those stay that are younger than `min_age_seconds`, the newest that is `WINDOW` events back
-    wherever a partition has so many, and those that trimming noted. A commit that stays has all of its files. Rows of
-    `history`, `label_index_diffs` and `commits` stay for ever.
+    One that was given up is not among these. Of the others those stay that are younger than `min_age_seconds`, the
+    newest that is `WINDOW` events back wherever a partition has so many, and those that trimming noted. A commit that
+    stays has all of its files. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
     """
     commits = _commits(root)
     published = published_sequence(root)
     readable = [commit for _, commit in commits if commit]
-    kept = [commit.sequence for commit in islice(not_given_up(readable), keep)]
-    kept += _for_watchers(readable, kept)
+    usable = [*not_given_up(readable)]
+    kept = [commit.sequence for commit in usable[:keep]]
+    kept += _for_watchers(usable, kept)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
     kept += [
         number
