@@ -437,6 +437,20 @@ async def test_an_old_commit_that_was_given_up_takes_nothing_that_the_verified_o
         assert node.engine.states[0].position == len(store.entries[0])
 
 
+async def test_a_log_does_not_begin_where_a_commit_ends_that_was_given_up_for_nothing_can_be_folded_from_there(
+    root: Path,
+) -> None:
+    store = MemoryStore(partitions=1)
+    await aged(store, root, 2)
+    (root / read_commit(root, 2).own_files[0].path).write_bytes(b"damaged")
+    await aged_further(store, root, 3)
+    trimming = await trimming_of(store, root)
+    plan = await trimming.plan(2_000)
+    assert (plan.below and plan.below.sequence) == 1
+    await trim_and_vacuum(trimming, root, 2_000)
+    assert sequences(root) == [5, 4, 3, 1]
+
+
 async def test_the_commit_where_the_log_begins_stays_and_the_next_to_trim_to(root: Path) -> None:
     store = MemoryStore(partitions=1)
     await aged(store, root, 6)

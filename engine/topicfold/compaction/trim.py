@@ -8,7 +8,7 @@ be gone, records go. Doing it again goes on; two at once do no harm. Needs no Sp
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from topicfold.log.identity import identity_in, recognise_identity, restate_iden
 from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.engine import state_maker
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
 from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
 from topicfold.snapshot.unwritable import naming_unwritable
 from topicfold.starting import engine_options, open_log, require_log
@@ -162,23 +162,27 @@ class Trimming:
         return read_note(self._root, self._identity.incarnation.hex(), self._identity.partitions)
 
     def _newest_within(self, second: Commit, until_ms: int) -> Commit | None:
-        """Return the newest commit that was made at `until_ms` or before and ends nowhere beyond `second`.
+        """Return the newest commit that was made at `until_ms` or before and ends nowhere beyond `second`."""
+        for commit in self._usable():
+            is_within = all(to <= most for to, most in zip(commit.to, second.to, strict=True))
+            if is_within and commit.time_ms <= until_ms:
+                return commit
+        return None
 
-        One that was damaged and given up may end there, whatever its number: later ones were folded on from before it.
-        """
+    def _usable(self) -> Iterator[Commit]:
+        """Yield the commits that can be read, the newest first; none that was given up: nothing is folded from it."""
+        return not_given_up(self._readable())
+
+    def _readable(self) -> Iterator[Commit]:
         for sequence in sequences(self._root):
             with suppress(SnapshotDamaged):
-                commit = read_commit(self._root, sequence)
-                is_within = all(to <= most for to, most in zip(commit.to, second.to, strict=True))
-                if is_within and commit.time_ms <= until_ms:
-                    return commit
-        return None
+                yield read_commit(self._root, sequence)
 
     def _staying(self, plan: Plan, before: Sequence[int]) -> tuple[int, ...]:
         """Return the commits that have to stay: where the log begins, the next to trim to, once old enough, and those
         that are verified: the next ones are folded on from there."""
         begins = max(plan.below.sequence if plan.below else 0, min(before, default=0))
-        later = [sequence for sequence in sequences(self._root) if sequence > begins]
+        later = [commit.sequence for commit in self._usable() if commit.sequence > begins]
         following = [sequence for sequence in later if sequence in before] or later
         return tuple(sorted({begins, min(following, default=begins), plan.second.sequence, plan.newest.sequence}))
 
