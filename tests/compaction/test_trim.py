@@ -451,6 +451,20 @@ async def test_a_log_does_not_begin_where_a_commit_ends_that_was_given_up_for_no
     assert sequences(root) == [5, 4, 3, 1]
 
 
+async def test_a_commit_that_was_given_up_and_is_whole_again_is_nothing_that_later_ones_are_held_against(
+    root: Path,
+) -> None:
+    store = MemoryStore(partitions=1)
+    await aged(store, root, 2)
+    lost = root / read_commit(root, 2).own_files[0].path
+    content = lost.read_bytes()
+    lost.write_bytes(b"damaged")
+    await compacted_further(MemoryLog(store), root, {0: read_commit(root, 1).to[0] + 3})
+    lost.write_bytes(content)
+    plan = await (await trimming_of(store, root)).plan()
+    assert (plan.newest.sequence, plan.second.sequence) == (3, 1)
+
+
 async def test_the_commit_where_the_log_begins_stays_and_the_next_to_trim_to(root: Path) -> None:
     store = MemoryStore(partitions=1)
     await aged(store, root, 6)

@@ -17,7 +17,7 @@ from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState, refold
-from topicfold.snapshot.commits import Commit, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.loading import require_own, restore
 from topicfold.snapshot.tables import STATE_TABLES
@@ -80,7 +80,7 @@ class Verifier:
         return TrimRefused(f"two verified commits are needed, and {self._root} holds {holds}", hint=hint)
 
     def _commits(self) -> list[Commit]:
-        """Return the commits that can be read, the newest first."""
+        """Return the commits that can be read, the newest first; none that was given up."""
         found = []
         for sequence in sequences(self._root):
             try:
@@ -90,7 +90,7 @@ class Verifier:
                 continue
             require_own(commit, self._incarnation, self._log.partitions)
             found.append(commit)
-        return found
+        return [*not_given_up(found)]
 
     async def _require_end(self, commit: Commit) -> None:
         ends = await self._log.end_offsets()
