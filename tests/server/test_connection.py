@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
+import struct
 
 import pytest
 
@@ -92,6 +94,25 @@ async def test_a_client_that_does_not_read_its_answers_is_cut_off(
     monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
     monkeypatch.setattr(run, "KEEP_ALIVE_SECONDS", 1)
     assert not (await read_late(large, _MUCH % b"" * (times - 1) + _MUCH % header)).endswith(b"}")
+
+
+async def test_a_connection_that_its_client_reset_is_not_kept(rest: RestNode) -> None:
+    async with listening(rest) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+        async with asyncio.timeout(30):
+            while connections():  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.05)
+
+
+def connections() -> list[object]:
+    """Return the connections of this loop that anything refers to."""
+    gc.collect()
+    loop = asyncio.get_running_loop()
+    return [each for each in gc.get_objects() if isinstance(each, connection.Connection) and each.loop is loop]
 
 
 async def test_a_client_that_reads_its_answer_late_has_all_of_it(

@@ -55,6 +55,7 @@ class Connection(HttpToolsProtocol):
         """Wait no longer."""
         self._head_arrived()
         self._was_read()
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
         self._line.lost()
 
