@@ -240,7 +240,7 @@ def test_an_interrupted_change_says_how_to_run_it_again_safely(
     assert re.search(r"--idempotency-key (k1|[0-9a-f]{32});", ended.err)
 
 
-@pytest.mark.parametrize("command", ["import kafka", "policies apply", "tenants update"])
+@pytest.mark.parametrize("command", ["import kafka", "policies apply", "rollback", "tenants update"])
 def test_where_a_key_is_no_help_one_is_to_run_it_again_without(command: str) -> None:
     hint = next_step(AnswerLost("cut", url="http://h", idempotency_key="k1"), command, {})
     assert (hint.startswith("run it again; "), "--idempotency-key" in hint) == (True, False)

@@ -33,7 +33,8 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("policy_unmet", "tenants update"): "topicfold clusters list",
     ("answer_lost", "policies apply"): "run it again; what is done already does not differ any more",
     ("answer_lost", "import kafka"): "run it again; it goes on from there",
-    # What it sends follows from what it reads first, so the same key would stand for another change.
+    # What these send follows from what they read first, so the same key would stand for another change.
+    ("answer_lost", "rollback"): "run it again; what is rolled back already stays so",
     ("answer_lost", "tenants update"): "run it again; what is changed already stays so",
     ("outcome_unknown", "namespaces delete"): "run it again; what is ended stays so",
     ("outcome_unknown", "tenants delete"): "run it again; what is ended stays so",
