@@ -105,6 +105,16 @@ def test_a_position_of_another_log_is_forgotten() -> None:
     assert tape.sent("X-Min-Position") == [None, "old", None]
 
 
+def test_so_it_is_where_a_change_met_it_whose_first_attempt_is_of_unknown_outcome() -> None:
+    gone = httpx2.Response(410, json={"code": "resync", "detail": "another log", "position": "old"})
+    answers = iter([httpx2.Response(200, json=[], headers={"X-Log-Position": "old"}), httpx2.Response(502), gone])
+    with Tape(lambda _: next(answers)).client() as client:
+        client.list_tenants()
+        with pytest.raises(AnswerLost):
+            client.set_labels("orders", {"a": "b"})
+        assert client.position == ""
+
+
 @pytest.mark.parametrize(
     "look",
     [

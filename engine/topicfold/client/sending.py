@@ -21,7 +21,7 @@ from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
-from topicfold.errors import InvalidRequest, Resync
+from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers
 from topicfold.wire.positions import covering
@@ -124,10 +124,11 @@ class Sender(ABC, Generic[HttpT, TransportT]):
                 rule=self._retry,
                 clock=time.monotonic,
             )
-        except Resync as error:
-            with self._remembering:
-                if error.values.get("position") == self._position:
-                    self._position = ""
+        except TopicfoldError as error:
+            # Where an earlier attempt's outcome is unknown, the refusal is but the cause of what is raised.
+            for each in (error, error.__cause__):
+                if isinstance(each, Resync):
+                    self._forget(each.values.get("position"))
             raise
         require_confirmed(call.confirms, answer, self.url)
         try:
@@ -142,6 +143,12 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             self._position = covering(self._position, answer.headers.get(headers.LOG_POSITION.lower(), ""))
             self._age_seconds = self._age_seconds if age is None else age
         return result
+
+    def _forget(self, position: object) -> None:
+        """Forget what was remembered, if it is this position: of another log."""
+        with self._remembering:
+            if position == self._position:
+                self._position = ""
 
     def _request(self, call: Call[Any], attempt: Attempt) -> httpx2.Request:
         timeout = httpx2.Timeout(attempt.timeout_seconds, connect=min(attempt.timeout_seconds, CONNECT_SECONDS))
