@@ -113,7 +113,8 @@ def test_a_key_that_no_label_can_have_is_not_allowed_in_vain() -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["topicfold.example", "a_b", "10.0.0.7:8443", "[fd00::1]", "[fd00::1]:8443", "fd00::1"]
+    "host",
+    ["topicfold.example", "a_b", "10.0.0.7:8443", "[fd00::1]", "[fd00::1]:8443", "fd00::1", "::ffff:10.0.0.7"],
 )
 def test_a_host_may_have_a_port(host: str) -> None:
     assert Settings(allowed_hosts=(host,)).allowed_hosts == (host,)

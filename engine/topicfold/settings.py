@@ -98,7 +98,7 @@ def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
         ValueError: one is not, so it would never be met.
     """
     for host in hosts:
-        if not re.fullmatch(r"(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?|[0-9a-f:]+", host, re.ASCII | re.IGNORECASE):
+        if not re.fullmatch(r"(?ai)(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?|[0-9a-f:]*:[0-9a-f.:]+", host):
             raise ValueError(f"{host[:80]!r} is no host, such as topicfold.example or 10.0.0.7:8443")
     return hosts
 
