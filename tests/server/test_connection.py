@@ -96,6 +96,30 @@ async def test_a_client_that_does_not_read_its_answers_is_cut_off(
     assert not (await read_late(large, _MUCH % b"" * (times - 1) + _MUCH % header)).endswith(b"}")
 
 
+async def test_nor_does_a_client_that_sends_no_request_any_more_stay_for_the_rest(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
+    path = "/api/v1/topics/public/default/orders"
+    await rest.done("PUT", path, {"properties": {str(each): "x" * 1_000 for each in range(20)}})
+    with socket.socket() as small:
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        small.setblocking(False)
+        async with listening(rest) as port:
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(small, ("127.0.0.1", port))
+            asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            await loop.sock_sendall(small, asked)
+            await loop.sock_recv(small, 1)
+            [served] = connections()
+            while not served.transport.get_write_buffer_size():
+                await loop.sock_sendall(small, asked)
+                await asyncio.sleep(0.005)
+            await loop.sock_sendall(small, b"no request\r\n\r\n")
+            await asyncio.sleep(1)
+            assert not served.transport.get_write_buffer_size()
+
+
 async def test_a_connection_that_its_client_reset_is_not_kept(rest: RestNode) -> None:
     async with listening(rest) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -108,7 +132,7 @@ async def test_a_connection_that_its_client_reset_is_not_kept(rest: RestNode) ->
                 await asyncio.sleep(0.05)
 
 
-def connections() -> list[object]:
+def connections() -> list[connection.Connection]:
     """Return the connections of this loop that anything refers to."""
     gc.collect()
     loop = asyncio.get_running_loop()

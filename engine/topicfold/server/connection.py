@@ -144,6 +144,7 @@ class Connection(HttpToolsProtocol):
         head = f"content-type: {PROBLEM_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[problem["status"]] + head.encode() + body)
         self.transport.close()
+        self._await_reader()
 
     def _await_head(self) -> None:
         self._fruitless_bytes = 0
