@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -15,7 +16,7 @@ from topicfold.enforcement import former
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.wishes import Wishes
-from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, StateDiverged
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotEmpty, StateDiverged
 from topicfold.log import memory
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryLog
@@ -300,6 +301,29 @@ async def test_a_topic_that_is_made_anew_at_once_with_the_same_policies_has_them
         await site.make("orders")
         await site.set("orders", RETENTION, TEN_MINUTES)
         await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+
+
+async def test_a_namespace_that_was_not_ended_has_its_topics_looked_at_no_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bills", "orders"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 5)
+    asked, configurations = set[str](), site.cluster.configurations
+
+    async def counted(names: Sequence[str]) -> object:
+        asked.update(names)
+        return await configurations(names)
+
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.reaches("bills", {"max.message.bytes": "5"})
+        monkeypatch.setattr(site.cluster, "configurations", counted)
+        with pytest.raises(NotEmpty):
+            await Writing(site.node.engine).delete_namespace("public/default", site.node.asked())
+        await site.set("bills", "maxMessageSize", 6)
+        await site.reaches("bills", {"max.message.bytes": "6"})
+    assert asked == {"bills"}
 
 
 async def test_a_compacted_topic_is_trimmed_as_long_as_a_retention_takes_effect(site: Site) -> None:
