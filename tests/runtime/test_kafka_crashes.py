@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached, id_of
-from tests.runtime.nodes import ORDERS, running
+from tests.runtime.nodes import ORDERS, running, turns
 from topicfold.errors import (
     ClusterRefused,
     OutcomeUnknown,
@@ -68,6 +68,41 @@ async def test_a_crash_while_a_topic_is_made_leaves_a_note_that_another_node_fin
         await other.writing.finish(ORDERS, Step.MAKE)
         assert other.record("orders") == TopicRecord(3)
     assert cluster.partitions() == {"orders": 3}
+
+
+async def test_a_topic_that_others_are_making_anew_is_not_ended_for_the_one_before_it(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_writing, "PAUSE_SECONDS", 0.001)
+    cluster, making, is_asked = WilfulCluster(), list[asyncio.Task[None]](), asyncio.Event()
+    create = cluster.create
+    async with attached(store, cluster) as here, attached(store, cluster, first_id=1 << 40) as there:
+        look = here.writing._kafka_topics.look
+
+        async def create_later(name: str, partitions: int) -> None:
+            is_asked.set()
+            await turns(50)
+            assert here.pending("orders") == Pending(Step.MAKE)
+            await create(name, partitions)
+
+        async def look_before_it_is_made_anew(name: str) -> KafkaTopic | None:
+            found = await look(name)
+            if not making:
+                await there.writing.delete_topic(ORDERS, there.asked())
+                monkeypatch.setattr(cluster, "create", create_later)
+                making.append(asyncio.create_task(there.create("orders")))
+                await is_asked.wait()
+                await here.caught_up()
+            return found
+
+        cluster.crashes_before = {"create"}
+        with pytest.raises(Crash):
+            await here.create("orders")
+        cluster.heal()
+        monkeypatch.setattr(here.writing._kafka_topics, "look", look_before_it_is_made_anew)
+        await here.writing.delete_topic(ORDERS, here.asked())
+        await making[0]
+        assert (here.record("orders"), cluster.partitions()) == (None, {})
 
 
 @pytest.mark.parametrize("refused", ["create", "grow"])

@@ -110,6 +110,7 @@ class KafkaWriting(Writing):
                 await self._leave_to_others(name)
                 with contextlib.suppress(ClusterRefused):
                     await self.finish(name, Step.MAKE)
+                    seen = replace(seen, pending=None)
             found = await self._kafka_topics.look(kafka_topic)
             return kafka_steps.end(str(name), seen, found.id if found else "", is_partitioned=is_partitioned)
 
