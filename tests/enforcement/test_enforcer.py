@@ -484,20 +484,22 @@ async def test_a_long_history_that_is_read_slowly_is_read_to_its_end(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain, "_BLOCK", 1)
-    monkeypatch.setattr(former, "_PATIENCE_SECONDS", 0.1)
-    read = site.node.log.read
+    read, time, waited = site.node.log.read, asyncio.get_running_loop().time, 0.0
 
     async def read_slowly(partition: int, offset: int, limit: int) -> list[Entry]:
-        await asyncio.sleep(0.02)
+        nonlocal waited
+        waited += former._PATIENCE_SECONDS / 2
+        await asyncio.sleep(0)
         return await read(partition, offset, limit)
 
-    monkeypatch.setattr(site.node.log, "read", read_slowly)
     await site.make("orders")
     await site.set("orders", "maxMessageSize", 5)
     await site.once()
     await site.remove("orders", "maxMessageSize")
     for number in range(10):
         await site.node.label(number=str(number))
+    monkeypatch.setattr(site.node.log, "read", read_slowly)
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: time() + waited)
     await site.once()
     assert await site.own("orders") == {}
 
