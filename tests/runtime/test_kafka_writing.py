@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from topicfold.errors import (
     FewerPartitions,
     InvalidName,
     LogUnavailable,
+    OperatorNeeded,
     PreconditionFailed,
     TopicfoldError,
     WrongKind,
@@ -117,6 +119,21 @@ async def test_a_kafka_topic_is_not_refused_for_a_record_that_ended_on_another_n
         there.log.resume()
         await making
         assert cluster.partitions() == {"legacy": 1}
+
+
+async def test_a_kafka_topic_of_another_record_is_known_for_that_though_other_partitions_have_stopped() -> None:
+    store = MemoryStore(partitions=2)
+    async with attached(store, WilfulCluster()) as node:
+        twin, other = parse_topic("twin"), 1 - node.engine.partition("public/default")
+        await node.create("orders")
+        await Writing(node.engine).record_topic(twin, TopicRecord(kafka_name="orders"), node.asked())
+        node.engine.options = replace(node.engine.options, request_timeout_seconds=1.0)
+        node.engine.reader.stop(OperatorNeeded("a record too many"), other)
+        store.append(other, b"a record more")
+        with pytest.raises(AlreadyExists, match="is that of another topic"):
+            await node.create("third", kafka_name="orders")
+        await node.writing.delete_topic(twin, node.asked())
+        assert (node.record("twin"), node.cluster.partitions()) == (None, {"orders": 1})
 
 
 async def test_a_kafka_topic_does_not_outlive_the_last_of_its_records_wherever_the_others_ended(

@@ -196,16 +196,20 @@ class KafkaWriting(Writing):
     async def _is_anothers(self, kafka_topic: str, name: TopicName) -> bool:
         """Return whether another topic than `name` stands for `kafka_topic`.
 
-        A yes is looked at again after a barrier: that topic may have ended on another node.
+        A yes is looked at again after a barrier in that topic's partition: it may have ended on another node.
 
         Raises:
             NotReady, LogUnavailable, PositionTimeout: it could not be looked at in time.
         """
-        if holder_of(self._engine, kafka_topic, name) is None:
-            return False
         deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
-        await look_at(self._engine, self._engine.states, Asked(deadline))
-        return holder_of(self._engine, kafka_topic, name) is not None
+        fresh = set[int]()
+        while (holder := holder_of(self._engine, kafka_topic, name)) is not None:
+            partition = self._engine.partition(recorded_topic(holder).namespace)
+            if partition in fresh:
+                return True
+            await look_at(self._engine, [partition], Asked(deadline))
+            fresh.add(partition)
+        return False
 
     async def _looking(
         self,
