@@ -107,6 +107,28 @@ async def test_of_a_record_that_cannot_be_read_nobody_says_that_its_topic_has_gr
     assert follower.counts == {"present": 2, "missing": 0, "fewer_partitions": 0, "not_adopted": 0}
 
 
+async def test_what_a_record_that_cannot_be_read_may_stand_for_is_not_taken_for_new(
+    node: KafkaNode, follower: ClusterFollower
+) -> None:
+    await node.cluster.create("legacy.bills", 1)
+    await node.writing.record_topic(parse_topic("bills"), TopicRecord(kafka_name="legacy.bills"), node.asked())
+    state = node.engine.states[0]
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("bills")
+    of_newer_node = topic_put(7, life, base, name="persistent://public/default/bills", payload_schema=99)
+    node.log.store.append(0, encode_event(of_newer_node))
+    with structlog.testing.capture_logs() as lines:
+        await follower.look()
+        await follower.look()
+    assert [(line["event"], line["new"]) for line in lines] == [
+        (
+            "kafka_topics_not_adopted",
+            ["legacy.bills: the record of persistent://public/default/bills cannot be read, and may stand for it"],
+        )
+    ]
+    assert follower.counts == {"present": 0, "missing": 0, "fewer_partitions": 0, "not_adopted": 1}
+    assert node.record("legacy.bills") is None
+
+
 async def test_a_vanished_topic_keeps_its_record_and_is_told_of_once(
     node: KafkaNode, follower: ClusterFollower
 ) -> None:

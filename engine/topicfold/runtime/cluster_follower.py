@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import structlog
@@ -47,12 +47,16 @@ class _Recorded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one look found: Kafka topics without a record, those that have grown, records without a Kafka topic."""
+    """What one look found: Kafka topics without a record, those that have grown, records without a Kafka topic.
+
+    `unclear` are the topics whose records cannot be read and may stand for any Kafka topic that has no other.
+    """
 
     plan: Adoption
     new: frozenset[New]
     grown: frozenset[Present]
     missing: frozenset[str]
+    unclear: frozenset[str]
 
     @property
     def fewer(self) -> frozenset[Present]:
@@ -64,7 +68,7 @@ class ClusterFollower:
     """Looks at a cluster when it is told to, and remembers what it has told of.
 
     `counts` are those of the last look: topics `present` in both, and what it left as it is: records whose Kafka
-    topic is `missing` or has `fewer_partitions`, and Kafka topics `not_adopted` because they can have no record.
+    topic is `missing` or has `fewer_partitions`, and Kafka topics `not_adopted` because they can have no record, or may have one that cannot be read.
     """
 
     def __init__(self, engine: Engine, cluster: Cluster, writing: Writing, is_protected: Callable[[str], bool]) -> None:
@@ -86,8 +90,13 @@ class ClusterFollower:
         if found.new or found.grown or found.missing - self._told.get(_MISSING, frozenset()):
             await asyncio.sleep(CONFIRM_SECONDS)
             again = await self._look()
-            found = _Look(again.plan, found.new & again.new, found.grown & again.grown, found.missing & again.missing)
-        refused = await self._adopt(found.new)
+            found = replace(
+                again,
+                new=found.new & again.new,
+                grown=found.grown & again.grown,
+                missing=found.missing & again.missing,
+            )
+        refused = _kept_back(found) if found.unclear else await self._adopt(found.new)
         await self._grow(found.grown)
         failed = {each.kafka_name: each.reason for each in found.plan.failed} | refused
         self._tell(_MISSING, found.missing)
@@ -106,28 +115,31 @@ class ClusterFollower:
         engine = self._engine
         await engine.readiness.wait(engine.states, engine.options.ready_timeout_seconds)
         await engine.barriers.wait(engine.states, self._asked().deadline)
-        records, unsure = self._records()
+        records, waiting, unreadable = self._records()
         plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
         grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))
         return _Look(
             plan,
             frozenset(each for each in plan.new if not self._is_protected(each.kafka_name)),
-            frozenset(each for each in grown if each.name not in unsure),
-            frozenset(plan.gone) - unsure,
+            frozenset(each for each in grown if each.name not in waiting | unreadable),
+            frozenset(plan.gone) - waiting - unreadable,
+            unreadable.intersection(plan.gone),
         )
 
-    def _records(self) -> tuple[list[_Recorded], set[str]]:
-        """Return all live topics, and the names of those that wait for a step in Kafka or cannot be read."""
+    def _records(self) -> tuple[list[_Recorded], frozenset[str], frozenset[str]]:
+        """Return all live topics, the names of those that wait for a step in Kafka, and of those that are unreadable."""
         records: list[_Recorded] = []
-        unsure: set[str] = set()
+        waiting: set[str] = set()
+        unreadable: set[str] = set()
         for state in self._engine.states.values():
             for namespace, table in state.topics.items():
                 keys, partitions, kafka_names = table.keys, table.partitions, table.kafka_names
                 for number in table.live:
                     name = topic_of_key(namespace, keys[number])
                     records.append(_Recorded(name, partitions.get(number, 0), kafka_names.get(number)))
-                unsure |= {topic_of_key(namespace, keys[number]) for number in table.pending.union(table.undecodable)}
-        return records, unsure
+                waiting |= {topic_of_key(namespace, keys[number]) for number in table.pending}
+                unreadable |= {topic_of_key(namespace, keys[number]) for number in table.undecodable}
+        return records, frozenset(waiting), frozenset(unreadable)
 
     async def _adopt(self, new: Collection[New]) -> dict[str, str]:
         """Make the records that are missing; return the Kafka topics that were refused one, and why."""
@@ -176,6 +188,12 @@ class ClusterFollower:
     def _asked(self) -> Asked:
         deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
         return Asked(deadline, ACTOR, REASON)
+
+
+def _kept_back(found: _Look) -> dict[str, str]:
+    """Return the Kafka topics that get no record, and why."""
+    name = min(found.unclear)
+    return {each.kafka_name: f"the record of {name} cannot be read, and may stand for it" for each in found.new}
 
 
 async def _several(change: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
