@@ -163,7 +163,8 @@ def test_a_dry_run_says_what_the_server_would_refuse(run: Run, client: Client, c
     tried = run("policies", "apply", "-f", str(changed), "--dry-run")
     done = run("policies", "apply", "-f", str(changed), "--no-progress")
     assert (tried.code, done.code) == (7, 7)
-    assert "2 would be refused" in tried.err
+    assert "would change 1 topic: 1 changed; 2 would be refused\n" in tried.err
+    assert "changed 1 topic, 2 failed\n" in done.err
     errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
     assert [line for line in tried.err.splitlines() if line.startswith("error: ")] == errors
     assert len(client.history("orders").entries) == versions

@@ -152,14 +152,11 @@ def apply(
     changed, taken_off = ([step for step in some if not problems[step.topic]] for some in (found, pruned))
     done = [*changed, *taken_off]
     refused = f"{len(planned) - len(done):,}"
-    if dry_run:
-        would = f"would {made_so(found, 'create', 'change')}"
-        would += f", prune {_counted_in(pruned, namespaces)}" if prune else ""
-        session.output.note(f"{would}{summed_up(planned)}; {refused} would be refused")
-    else:
-        made = made_so(changed, "created", "changed")
-        made += f", pruned {_counted_in(taken_off, namespaces)}" if prune else ""
-        session.output.note(f"{made}, {refused} failed")
+    create, change, take_off = ("create", "change", "prune") if dry_run else ("created", "changed", "pruned")
+    made = made_so(changed, create, change)
+    made += f", {take_off} {_counted_in(taken_off, namespaces)}" if prune else ""
+    would = f"would {made}{summed_up(done)}; {refused} would be refused"
+    session.output.note(would if dry_run else f"{made}, {refused} failed")
     if len(done) < len(planned):
         lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]
         session.output.failure("\n".join(lines), f"once that is mended: {again}")
