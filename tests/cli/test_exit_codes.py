@@ -285,6 +285,15 @@ def test_no_summary_of_a_command_is_cut_where_all_are_listed(bare_run: Run, monk
     assert "..." not in bare_run("--help").out.partition("Commands:")[2]
 
 
+@pytest.mark.parametrize("command", [each.name for each in entry.app.registered_commands])
+def test_what_a_help_explains_is_no_wider_than_the_terminal(
+    bare_run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    explained = bare_run(command, "--help").out.partition("Example")[0]
+    assert max(map(len, explained.splitlines())) <= 80
+
+
 def test_misspelt_names_of_the_proposal_are_not_advertised(bare_run: Run) -> None:
     for arguments in (["topics", "list"], ["namespaces"]):
         assert "custome" not in bare_run(*arguments, "--help").out

@@ -59,7 +59,6 @@ def enforce(
     without a key). Touched is what a topic, a namespace or policy_defaults say something of, and nothing else; once
     they say nothing any more, what was set for them is taken away again. Retention 0 and 0 says nothing to Kafka.
 
-    \b
     With --dry-run it ends with 1 if there are differences. -o json prints one object a line, as things happen.
 
     \b
