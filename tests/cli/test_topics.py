@@ -140,7 +140,8 @@ def test_a_change_in_json_tells_operation_position_and_etag(run: Run, client: Cl
 
 
 def test_a_change_that_was_not_seen_may_still_be(run: Run) -> None:
-    asked = run("operations", "get", f"0-{'f' * 32}")
+    example = run("operations", "get", "--help").out.partition("Example:")[2].split()[3]
+    asked = run("operations", "get", example)
     assert (asked.code, "not_seen" in asked.out, "not_seen is not final" in asked.err) == (0, True, True)
 
 

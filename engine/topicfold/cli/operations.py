@@ -21,7 +21,7 @@ def get(session: Session, operation: OperationId) -> None:
 
     \b
     Example:
-      topicfold operations get 0f3c5a7e9b1d4f608a2c4e6f80a1b3c5
+      topicfold operations get 0-0f3c5a7e9b1d4f608a2c4e6f80a1b3c5
     """
     found = session.client.get_operation(operation)
     rows = [(member, value_text(value)) for member, value in data_of(found).items() if value is not None]
