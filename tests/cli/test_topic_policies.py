@@ -85,6 +85,7 @@ def test_where_a_policy_is_unset_it_is_said_how_to_see_what_holds(run: Run) -> N
     told = run("topicPolicies", "get-retention", "orders")
     assert told == (0, "null\n", "it is unset here; --applied shows what holds\n")
     assert run("topicPolicies", "get-retention", "orders", "--applied").err == ""
+    assert run("topicPolicies", "get-retention", "orders", "--at", "0s").err == ""
     assert run("namespaces", "get-retention", "public/default").err == ""
 
 

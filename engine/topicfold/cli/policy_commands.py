@@ -87,7 +87,7 @@ def _getting(place: Place, policy: Policy, command: Command) -> Made:
         meant, entry = _meant(policy, command, given)
         value = place.get(session, meant, entry, given)
         show_policy(session.output, value)
-        if value is None and given.get("applied") is False:
+        if value is None and given.get("applied") is False and given.get("at") is None:
             session.output.note("it is unset here; --applied shows what holds")
 
     # Of backlog quotas all types are shown, so that none is asked for.
