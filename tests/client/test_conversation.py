@@ -121,6 +121,12 @@ def test_a_404_of_pulsar_says_what_is_missing() -> None:
     assert (type(found), found.reason) == (NotFound, "Topic not found")
 
 
+@pytest.mark.parametrize("status", [400, 403, 405, 501, 503])
+def test_an_answer_that_gives_no_reason_is_told_with_who_gave_it_and_to_what(status: int) -> None:
+    found = refusal_of(Answer(status, {}, None), "http://h", "PUT /x")
+    assert found.reason == f"HTTP status {status} from http://h to PUT /x"
+
+
 def test_attempts_are_bounded() -> None:
     talk = Talk(READ, [NOT_READY] * 9)
     with pytest.raises(NotReady):

@@ -165,7 +165,7 @@ def refusal_of(answer: Answer, url: str, what: str) -> TopicfoldError:
     problem = answer.body if isinstance(answer.body, Mapping) else {}
     if answer.status == HTTPStatus.NOT_FOUND and (not problem or problem.get("code") == NO_ROUTE):
         return _unknown_there(url, what)
-    return error_of(problem, answer.status)
+    return error_of(problem or {"detail": f"HTTP status {answer.status} from {url} to {what}"}, answer.status)
 
 
 def _unknown_there(url: str, what: str) -> UnexpectedAnswer:
