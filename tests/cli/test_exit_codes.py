@@ -103,6 +103,8 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "list", "-o", "wide"], 2, "topicfold topics list --help"),
         (["topics", "create", "x", "--partitions", "3"], 2, "--partitions is an option of create-partitioned-topic"),
         (["topics", "create", "x", "-p", "3"], 2, "; -p is an option of create-partitioned-topic, "),
+        (["topics", "-o", "json", "list"], 2, "topics --help; -o is an option of create, "),
+        (["-l", "a=b", "watch"], 2, "topicfold --help; -l is an option of watch, "),
         (["config", "server", "--url", "http://h"], 2, "run it where yours is"),
         (["--token", "t", "config", "server"], 2, "run it where yours is"),
         (["compact", "--snapshot", "s", "--url", "http://h"], 2, "--log FILE or --kafka HOST:PORT"),

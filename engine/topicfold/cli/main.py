@@ -146,14 +146,16 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _commands_that_take(error: typer.TyperException) -> str:
-    """Return the end of a hint: which commands of the same group have the option that this one has not."""
+    """Return the end of a hint: which commands of a group have the option that it, or this one of them, has not."""
     # Only an option that there is not has `possibilities`; others lack a value.
     option = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
     context = getattr(error, "ctx", None)
-    if not option or context is None or context.parent is None:
+    if not option or context is None:
         return ""
-    siblings = getattr(context.parent.command, "commands", {}).items()
-    taking = [name for name, each in siblings if any(option in parameter.opts for parameter in each.params)]
+    group = context.command if isinstance(context.command, TyperGroup) else context.parent.command
+    taking = [
+        name for name, each in group.commands.items() if any(option in parameter.opts for parameter in each.params)
+    ]
     return f"; {option} is an option of {', '.join(taking[:_MOST_NAMED])}" if taking else ""
 
 
