@@ -68,7 +68,8 @@ class ClusterFollower:
     """Looks at a cluster when it is told to, and remembers what it has told of.
 
     `counts` are those of the last look: topics `present` in both, and what it left as it is: records whose Kafka
-    topic is `missing` or has `fewer_partitions`, and Kafka topics `not_adopted` because they can have no record, or may have one that cannot be read.
+    topic is `missing` or has `fewer_partitions`, and Kafka topics `not_adopted` because they can have no record, or may
+    have one that cannot be read.
     """
 
     def __init__(self, engine: Engine, cluster: Cluster, writing: Writing, is_protected: Callable[[str], bool]) -> None:
@@ -127,7 +128,7 @@ class ClusterFollower:
         )
 
     def _records(self) -> tuple[list[_Recorded], frozenset[str], frozenset[str]]:
-        """Return all live topics, the names of those that wait for a step in Kafka, and of those that are unreadable."""
+        """Return all live topics, the names of those that wait for a step in Kafka, and of the unreadable ones."""
         records: list[_Recorded] = []
         waiting: set[str] = set()
         unreadable: set[str] = set()

@@ -39,8 +39,8 @@ class UpkeepReport:
     """How things are between records and cluster. `is_reachable` None: Kafka was not asked yet, or need not be.
 
     `counts` are of topics: `waiting` for a step in Kafka, and, where the cluster is followed, `present` in both,
-    `missing` in Kafka, with `fewer_partitions` there, and `not_adopted` because they can have no record, or may have one
-    that cannot be read.
+    `missing` in Kafka, with `fewer_partitions` there, and `not_adopted` because they can have no record, or
+    may have one that cannot be read.
     """
 
     is_reachable: bool | None
