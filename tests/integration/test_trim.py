@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -124,6 +125,31 @@ def test_a_node_that_slept_through_a_trim_starts_anew_from_the_snapshot(
         create(sleeper, "c")
         assert agree([waking, sleeper])
         assert sleeper.stop() == 0
+
+
+def test_a_change_that_came_while_a_node_slept_through_a_trim_does_not_keep_it_from_starting_anew(
+    log_options: Sequence[str], tmp_path: Path
+) -> None:
+    root = tmp_path / "snapshot"
+    with (
+        running([*log_options, "--snapshot", str(root)], tmp_path, 2) as (waking, sleeper),
+        ThreadPoolExecutor() as threads,
+    ):
+        create(waking, "kept")
+        assert agree([waking, sleeper])
+        assert sleeper.process is not None
+        sleeper.process.send_signal(signal.SIGSTOP)
+        forget(log_options, root, waking)
+        change = threads.submit(httpx2.post, sleeper.url + LABELS, json={"labels": {"team": "pay"}}, timeout=60)
+        time.sleep(0.5)
+        sleeper.process.send_signal(signal.SIGCONT)
+        begun = time.monotonic()
+        while "starting_anew" not in sleeper.output.read_text():
+            time.sleep(0.05)
+        assert time.monotonic() - begun < 10
+        assert change.result().status_code in (503, 504)
+        sleeper.wait_ready()
+        assert agree([waking, sleeper])
 
 
 def test_a_node_without_a_snapshot_that_slept_through_a_trim_is_not_ready_and_says_what_to_do(

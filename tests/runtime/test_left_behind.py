@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from tests.runtime.test_snapshots import labelled
 from tests.snapshot.making import compacted_further
-from topicfold.errors import LogGap, LogUnavailable
+from topicfold.errors import LogGap, LogUnavailable, NotReady, OutcomeUnknown
 from topicfold.log.identity import restate_identity
 from topicfold.log.memory import MemoryStore
 from topicfold.model.records import TopicRecord
@@ -48,6 +48,27 @@ async def test_with_a_snapshot_it_is_to_be_started_anew_and_then_agrees(store: M
             assert anew.labels() == {"team": "d"}
             await waking.caught_up()
             assert anew.digests() == waking.digests()
+
+
+async def test_whoever_waits_in_a_partition_that_has_stopped_can_be_told_so_before_their_time_is_up(
+    store: MemoryStore,
+) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        engine, position = node.engine, node.engine.states[0].position
+        node.log.fate = node.log.lose
+        changing = asyncio.create_task(node.label(60, team="pay"))
+        reading = asyncio.create_task(engine.tracker.wait_for(0, position + 1, position, None))
+        elsewhere = asyncio.create_task(engine.tracker.wait_for(1, 1, 0, None))
+        await turns(5)
+        engine.reader.stop(LogGap("trimmed"), 0)
+        engine.give_up_stopped()
+        with pytest.raises(OutcomeUnknown):
+            await asyncio.wait_for(changing, 1)
+        with pytest.raises(NotReady):
+            await asyncio.wait_for(reading, 1)
+        assert not elsewhere.done()
+        elsewhere.cancel()
 
 
 async def test_without_a_snapshot_it_is_not_ready_and_says_what_to_do(store: MemoryStore, root: Path) -> None:

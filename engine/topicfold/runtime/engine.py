@@ -183,6 +183,12 @@ class Engine:
             task.add_done_callback(engine._on_end)
         return engine
 
+    def give_up_stopped(self) -> None:
+        """Tell whoever waits in partitions that have stopped so, or that the outcome is unknown."""
+        for partition in self.reader.faults:
+            self.updates.give_up(partition)
+            self.tracker.give_up(partition)
+
     async def stop(self) -> None:
         """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
         await self.watches.close()

@@ -89,14 +89,27 @@ class Tracker:
             if not future.done():
                 future.set_result(None)
 
+    def give_up(self, partition: int) -> None:
+        """Fail everybody who waits for a partition that is folded no further."""
+        for future in self._waiting(partition):
+            future.set_exception(_stopping())
+
     def close(self) -> None:
         """Fail everybody who waits, now and later."""
-        self._closed = NotReady("this node is stopping", hint="Send the request to another node.")
-        for future in [*(f for heap in self._positions.values() for _, _, f in heap), *self._events.values()]:
-            if not future.done():
-                future.set_exception(self._closed)
+        self._closed = _stopping()
+        for partition in {*self._positions, *(each for each, _ in self._events)}:
+            self.give_up(partition)
+
+    def _waiting(self, partition: int) -> list[asyncio.Future[None]]:
+        futures = [future for _, _, future in self._positions.get(partition, ())]
+        futures += [future for (each, _), future in self._events.items() if each == partition]
+        return [future for future in futures if not future.done()]
 
     def _new_future(self) -> asyncio.Future[None]:
         if self._closed:
             raise self._closed
         return asyncio.get_running_loop().create_future()
+
+
+def _stopping() -> NotReady:
+    return NotReady("this node is stopping", hint="Send the request to another node.")

@@ -133,6 +133,12 @@ class Updates:
             else:
                 self._drop_left(queue)
 
+    def give_up(self, partition: int) -> None:
+        """Fail everybody who waits in a partition that is folded no further here, as `close` does."""
+        for update in self.pending.all():
+            if update.target.partition == partition:
+                self.pending.fail(update, self._stopping(update))
+
     def close(self) -> None:
         """Fail everybody who waits, saying unknown where an event is undecided."""
         self._closed = True

@@ -248,6 +248,8 @@ async def _end_when_left_behind(engine: Engine, server: Server) -> None:
     if not server.should_exit:
         server.starts_anew = True
         server.should_exit = True
+        # Else the server would wait for them, until their time is up, before another can take its place.
+        engine.give_up_stopped()
 
 
 def _announce_nothing() -> None:
