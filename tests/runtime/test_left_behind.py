@@ -67,6 +67,8 @@ async def test_whoever_waits_in_a_partition_that_has_stopped_can_be_told_so_befo
             await asyncio.wait_for(changing, 1)
         with pytest.raises(NotReady):
             await asyncio.wait_for(reading, 1)
+        with pytest.raises(NotReady):
+            await asyncio.wait_for(engine.tracker.wait_for(0, position + 1, position, None), 1)
         assert not elsewhere.done()
         elsewhere.cancel()
 

@@ -27,7 +27,8 @@ class Tracker:
         self._events: dict[tuple[int, bytes], asyncio.Future[None]] = {}
         self._sweep_at: defaultdict[int, int] = defaultdict(lambda: _SWEEP_AT)
         self._order = count()
-        self._closed: NotReady | None = None
+        self._given_up: set[int] = set()
+        self._is_closed = False
 
     async def wait_for(self, partition: int, position: int, reached: int, deadline: float | None) -> None:
         """Return once the fold of `partition` has passed `position`; `reached` is where it is now.
@@ -42,7 +43,7 @@ class Tracker:
         """
         if reached >= position:
             return
-        future = self._new_future()
+        future = self._new_future(partition)
         waiting = self._positions[partition]
         if len(waiting) >= self._sweep_at[partition]:
             waiting[:] = [each for each in waiting if not each[2].done()]
@@ -69,7 +70,7 @@ class Tracker:
         Raises:
             NotReady: the engine stopped; the future fails with the same if it stops later.
         """
-        future = self._events[partition, event_id] = self._new_future()
+        future = self._events[partition, event_id] = self._new_future(partition)
         future.add_done_callback(lambda _: self._events.pop((partition, event_id), None))
         return future
 
@@ -90,13 +91,14 @@ class Tracker:
                 future.set_result(None)
 
     def give_up(self, partition: int) -> None:
-        """Fail everybody who waits for a partition that is folded no further."""
+        """Fail everybody who waits for a partition that is folded no further, now and later."""
+        self._given_up.add(partition)
         for future in self._waiting(partition):
             future.set_exception(_stopping())
 
     def close(self) -> None:
         """Fail everybody who waits, now and later."""
-        self._closed = _stopping()
+        self._is_closed = True
         for partition in {*self._positions, *(each for each, _ in self._events)}:
             self.give_up(partition)
 
@@ -105,9 +107,9 @@ class Tracker:
         futures += [future for (each, _), future in self._events.items() if each == partition]
         return [future for future in futures if not future.done()]
 
-    def _new_future(self) -> asyncio.Future[None]:
-        if self._closed:
-            raise self._closed
+    def _new_future(self, partition: int) -> asyncio.Future[None]:
+        if self._is_closed or partition in self._given_up:
+            raise _stopping()
         return asyncio.get_running_loop().create_future()
 
 
