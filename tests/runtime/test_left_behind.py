@@ -69,6 +69,8 @@ async def test_whoever_waits_in_a_partition_that_has_stopped_can_be_told_so_befo
             await asyncio.wait_for(reading, 1)
         with pytest.raises(NotReady):
             await asyncio.wait_for(engine.tracker.wait_for(0, position + 1, position, None), 1)
+        with pytest.raises(NotReady):
+            await asyncio.wait_for(node.label(60, team="sales"), 1)
         assert not elsewhere.done()
         elsewhere.cancel()
 

@@ -71,6 +71,7 @@ class Updates:
         self._written: dict[bytes, Record] = {}
         self._due: dict[UpdateQueue, None] = {}
         self._loop = asyncio.get_running_loop()
+        self._given_up: set[int] = set()
         self._closed = False
 
     def __len__(self) -> int:
@@ -134,7 +135,8 @@ class Updates:
                 self._drop_left(queue)
 
     def give_up(self, partition: int) -> None:
-        """Fail everybody who waits in a partition that is folded no further here, as `close` does."""
+        """Fail everybody who waits in a partition that is folded no further here, now and later, as `close` does."""
+        self._given_up.add(partition)
         for update in self.pending.all():
             if update.target.partition == partition:
                 self.pending.fail(update, self._stopping(update))
@@ -152,7 +154,7 @@ class Updates:
 
     def _joined(self, update: Update) -> Update:
         """Return the update to wait for: this one, queued now, or the one with the same operation id."""
-        if self._closed:
+        if self._closed or update.target.partition in self._given_up:
             raise self._stopping(update)
         state = self._states[update.target.partition]
         operation = update.operation
