@@ -24,7 +24,7 @@ from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
-from topicfold.model.events import AggregateKind, Kind, Verdict
+from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, recorded_topic, split_topic
 from topicfold.model.policy.kafka_settings import Sayings, sayings
 from topicfold.runtime.engine import Engine
@@ -184,7 +184,7 @@ class Enforcer:
         is_topic = event.aggregate_kind == AggregateKind.TOPIC and split_topic(event.name) is not None
         if is_topic or event.aggregate_kind == AggregateKind.NAMESPACE:
             self._due.add(event.name)
-            if event.kind == Kind.DELETE and any(each.verdict == Verdict.CHANGED for _, each in change.settled):
+            if change.is_end:
                 self._ended.add(event.name)
             self._is_due.set()
 

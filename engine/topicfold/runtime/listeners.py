@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from topicfold.errors import NotReady
-from topicfold.model.events import AggregateKind, Kind, Verdict
+from topicfold.model.events import AggregateKind
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listener_call import end_calls
 from topicfold.runtime.policy_news import Follower, Listener, namespace_of
@@ -75,8 +75,7 @@ class Listeners:
             return
         for follower in self._by_name.get(event.name, {}).values():
             self._wake(follower)
-        is_an_end = event.kind == Kind.DELETE and any(each.verdict == Verdict.CHANGED for _, each in change.settled)
-        if is_an_end and self._engine.readiness.can_be_read(partition):
+        if change.is_end and self._engine.readiness.can_be_read(partition):
             self._end(event.name)
             if event.aggregate_kind == AggregateKind.NAMESPACE:
                 for name in [name for name in self._by_name if namespace_of(name) == event.name]:

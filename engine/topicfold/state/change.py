@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from topicfold.model.events import Event
+from topicfold.model.events import Event, Kind, Verdict
 from topicfold.model.records import Grants
 from topicfold.state.aggregate import Etag
 from topicfold.state.label_index import Labels
@@ -71,6 +71,12 @@ class Change(NamedTuple):
     event: Event | None
     settled: tuple[tuple[bytes, Settled], ...] = ()
     effect: Effect | None = None
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it ended what its event is about: a delete that was accepted may be refused."""
+        is_delete = self.event is not None and self.event.kind == Kind.DELETE
+        return is_delete and any(each.verdict == Verdict.CHANGED for _, each in self.settled)
 
 
 GARBAGE = Change(Outcome.GARBAGE, None)
