@@ -17,7 +17,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.builders import empty_state
-from tests.compaction.folding import run_here
+from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.state.histories import PARTITION, PARTITIONS
 from topicfold.compaction import vacuum as vacuuming
@@ -195,16 +195,22 @@ def test_a_table_whose_delta_log_is_damaged_is_named(tmp_path: Path, table: str)
         publish(tmp_path, replace(read_commit(tmp_path, sequences(tmp_path)[0]), sequence=99))
 
 
+def three_commits(root: Path) -> list[list[Placed]]:
+    """Make three commits; return all batches behind the first."""
+    first, *others = batches(cuts=1)
+    job = Compactor(root, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    return others
+
+
 @pytest.mark.parametrize("table", GROWING_TABLES)
 @pytest.mark.parametrize("entries", [1, 2, 99])
 def test_rows_whose_entry_in_a_delta_log_was_lost_are_in_the_table_again(
     undisturbed: Path, tmp_path: Path, table: str, entries: int
 ) -> None:
-    first, *others = batches(cuts=1)
-    job = Compactor(tmp_path, IDENTITY)
-    for each in (first, *others[:2]):
-        job.take(run_here(each), slices=2)
-    job.close()
+    three_commits(tmp_path)
     for entry in sorted((tmp_path / table / "_delta_log").glob("*.json"))[-entries:]:
         entry.unlink()
     run(tmp_path, cuts=1)
@@ -215,11 +221,7 @@ def test_rows_whose_entry_in_a_delta_log_was_lost_are_in_the_table_again(
 def test_the_job_goes_on_where_a_damaged_delta_log_was_removed_as_it_says(
     undisturbed: Path, tmp_path: Path, table: str
 ) -> None:
-    first, *others = batches(cuts=1)
-    job = Compactor(tmp_path, IDENTITY)
-    for each in (first, *others[:2]):
-        job.take(run_here(each), slices=2)
-    job.close()
+    three_commits(tmp_path)
     vacuum(tmp_path, keep=2, min_age_seconds=0)
     log = tmp_path / table / "_delta_log"
     (log / "00000000000000000001.json").write_bytes(b"{")
@@ -278,11 +280,7 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tm
 
 
 def test_a_commit_that_was_given_up_does_not_count_among_those_that_stay(tmp_path: Path) -> None:
-    first, *others = batches(cuts=1)
-    job = Compactor(tmp_path, IDENTITY)
-    for each in (first, *others[:2]):
-        job.take(run_here(each), slices=2)
-    job.close()
+    others = three_commits(tmp_path)
     (tmp_path / read_commit(tmp_path, 3).own_files[0].path).write_bytes(b"damaged")
     job = Compactor(tmp_path, IDENTITY)
     job.take(run_here(others[1]), slices=2)
@@ -316,11 +314,7 @@ def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, mon
 
 
 def test_that_commit_is_none_that_was_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *others = batches(cuts=1)
-    job = Compactor(tmp_path, IDENTITY)
-    for each in (first, *others[:2]):
-        job.take(run_here(each), slices=2)
-    job.close()
+    others = three_commits(tmp_path)
     given_up = read_commit(tmp_path, 3)
     (tmp_path / given_up.own_files[0].path).write_bytes(b"damaged")
     job = Compactor(tmp_path, IDENTITY)

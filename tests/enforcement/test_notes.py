@@ -66,13 +66,18 @@ async def test_a_policy_that_came_after_that_is_told_by_the_history_again(
     assert await site.own("orders") == {}
 
 
-async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(site: Site) -> None:
+async def set_and_remove_two(site: Site) -> None:
+    """Leave something to be taken away of two topics: what a policy has set that is gone."""
     for name in ("a", "orders"):
         await site.make(name)
         await site.set(name, "maxMessageSize", 9)
     await site.once()
     for name in ("a", "orders"):
         await site.remove(name, "maxMessageSize")
+
+
+async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(site: Site) -> None:
+    await set_and_remove_two(site)
     allow = site.refuse("orders", ClusterRefused("its policy is against it", kafka_topic="orders"))
     await site.once()
     allow()
@@ -86,12 +91,7 @@ async def test_one_that_follows_notes_what_it_took_away_when_an_outage_is_over(
 ) -> None:
     monkeypatch.setattr(enforcing, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(enforcing, "_TOPICS_A_QUESTION", 1)
-    for name in ("a", "orders"):
-        await site.make(name)
-        await site.set(name, "maxMessageSize", 9)
-    await site.once()
-    for name in ("a", "orders"):
-        await site.remove(name, "maxMessageSize")
+    await set_and_remove_two(site)
     allow = site.refuse("a" if away == "at first" else "orders", ClusterUnavailable("no answer"))
     async with following(site.enforcer()):
         await asyncio.sleep(0.03)

@@ -306,13 +306,18 @@ async def test_internal_topics_outlive_records_that_name_them(kafka_node: KafkaN
     assert kafka_node.cluster.partitions() == {kafka_name: 1}
 
 
-async def test_a_topic_whose_record_cannot_be_read_ends_and_kafka_is_left_alone(kafka_node: KafkaNode) -> None:
-    await kafka_node.create("orders")
+async def make_unreadable(kafka_node: KafkaNode) -> None:
+    """Give `orders` a record that cannot be read."""
     state = kafka_node.engine.states[0]
     incarnation = state.namespaces["public/default"].incarnation
     version = state.topics["public/default"].version("orders")
     kafka_node.log.store.append(0, encode_event(topic_put(7, incarnation, version, payload=b"\xff")))
     await kafka_node.caught_up()
+
+
+async def test_a_topic_whose_record_cannot_be_read_ends_and_kafka_is_left_alone(kafka_node: KafkaNode) -> None:
+    await kafka_node.create("orders")
+    await make_unreadable(kafka_node)
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked())
     assert kafka_node.cluster.partitions() == {"orders": 1}
 
@@ -323,10 +328,6 @@ async def test_a_kafka_topic_is_left_alone_that_a_record_may_stand_for_which_can
     await kafka_node.create("orders")
     twin = parse_topic("twin")
     await Writing(kafka_node.engine).record_topic(twin, TopicRecord(kafka_name="orders"), kafka_node.asked())
-    state = kafka_node.engine.states[0]
-    incarnation = state.namespaces["public/default"].incarnation
-    version = state.topics["public/default"].version("orders")
-    kafka_node.log.store.append(0, encode_event(topic_put(7, incarnation, version, payload=b"\xff")))
-    await kafka_node.caught_up()
+    await make_unreadable(kafka_node)
     await kafka_node.writing.delete_topic(twin, kafka_node.asked())
     assert kafka_node.cluster.partitions() == {"orders": 1}

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import socket
 import struct
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -42,21 +43,28 @@ async def large(rest: RestNode) -> RestNode:
     return rest
 
 
-async def read_late(rest: RestNode, sent: bytes) -> bytes:
-    """Return all that comes before the server closes a connection on which nothing is read for two seconds."""
+@contextlib.asynccontextmanager
+async def small_reader(rest: RestNode) -> AsyncIterator[socket.socket]:
+    """Give a connection for which its operating system keeps but little."""
     with socket.socket() as small:
         small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         small.setblocking(False)
         async with listening(rest) as port:
-            loop = asyncio.get_running_loop()
-            await loop.sock_connect(small, ("127.0.0.1", port))
-            await loop.sock_sendall(small, sent)
-            await asyncio.sleep(2)
-            found = b""
-            with contextlib.suppress(ConnectionResetError):
-                while some := await loop.sock_recv(small, 1 << 20):
-                    found += some
-            return found
+            await asyncio.get_running_loop().sock_connect(small, ("127.0.0.1", port))
+            yield small
+
+
+async def read_late(rest: RestNode, sent: bytes) -> bytes:
+    """Return all that comes before the server closes a connection on which nothing is read for two seconds."""
+    loop = asyncio.get_running_loop()
+    async with small_reader(rest) as small:
+        await loop.sock_sendall(small, sent)
+        await asyncio.sleep(2)
+        found = b""
+        with contextlib.suppress(ConnectionResetError):
+            while some := await loop.sock_recv(small, 1 << 20):
+                found += some
+        return found
 
 
 async def status_of(port: int, sent: bytes) -> int:
@@ -102,22 +110,18 @@ async def test_nor_does_a_client_that_sends_no_request_any_more_stay_for_the_res
     monkeypatch.setattr(connection, "MAX_SECONDS", 0.2)
     path = "/api/v1/topics/public/default/orders"
     await rest.done("PUT", path, {"properties": {str(each): "x" * 1_000 for each in range(20)}})
-    with socket.socket() as small:
-        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        small.setblocking(False)
-        async with listening(rest) as port:
-            loop = asyncio.get_running_loop()
-            await loop.sock_connect(small, ("127.0.0.1", port))
-            asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    loop = asyncio.get_running_loop()
+    async with small_reader(rest) as small:
+        asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        await loop.sock_sendall(small, asked)
+        await loop.sock_recv(small, 1)
+        [served] = connections()
+        while not served.transport.get_write_buffer_size():
             await loop.sock_sendall(small, asked)
-            await loop.sock_recv(small, 1)
-            [served] = connections()
-            while not served.transport.get_write_buffer_size():
-                await loop.sock_sendall(small, asked)
-                await asyncio.sleep(0.005)
-            await loop.sock_sendall(small, b"no request\r\n\r\n")
-            await asyncio.sleep(1)
-            assert not served.transport.get_write_buffer_size()
+            await asyncio.sleep(0.005)
+        await loop.sock_sendall(small, b"no request\r\n\r\n")
+        await asyncio.sleep(1)
+        assert not served.transport.get_write_buffer_size()
 
 
 async def test_a_connection_that_its_client_reset_is_not_kept(rest: RestNode) -> None:
