@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.brokers.joining import JoiningProcess
 from tests.log.following import Following
@@ -37,6 +37,26 @@ async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_ove
             log.append(partition, b"after", failures.append)
         await following.seen(8)
         assert failures == following.faults == []
+    finally:
+        await log.close()
+
+
+async def test_a_dead_leader_hides_the_ends_of_its_own_partitions_only(
+    two_brokers: tuple[str, JoiningProcess],
+) -> None:
+    bootstrap, second = two_brokers
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    led_by = [[1], [2], [1], [2]]
+    admin.create_topics([NewTopic("log", len(led_by), replica_assignment=led_by)])["log"].result()
+    log = await KafkaLog.open(bootstrap, "log")
+    try:
+        assert await answer_of(log.known_end_offsets) == dict.fromkeys(range(4), 0)
+        second.kill()
+        assert await answer_of(log.known_end_offsets) == {0: 0, 2: 0}
+        second.restart()
+        async with asyncio.timeout(SECONDS):
+            while len(await answer_of(log.known_end_offsets)) < 4:  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.1)
     finally:
         await log.close()
 

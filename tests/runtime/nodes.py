@@ -39,6 +39,7 @@ class WilfulLog(MemoryLog):
         self.answers = asyncio.Event()
         self.answers.set()
         self.is_cut = False
+        self.silent: set[int] = set()
         self.is_paused = False
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
@@ -82,6 +83,9 @@ class WilfulLog(MemoryLog):
         if self.is_cut:
             raise LogUnavailable("cut off")
         return await super().end_offsets()
+
+    async def known_end_offsets(self) -> Mapping[int, int]:
+        return {partition: end for partition, end in (await self.end_offsets()).items() if partition not in self.silent}
 
     async def check_settings(self) -> tuple[SettingProblem, ...]:
         return self.problems

@@ -121,3 +121,11 @@ async def test_a_barrier_record_that_cannot_be_appended_leaves_nothing_behind(no
         await node.engine.barriers.wait_linearizable([0], node.asked().deadline)
     await turns()
     assert node.engine.tracker._events == {}
+
+
+async def test_a_partition_that_cannot_be_reached_fails_only_those_who_wait_for_it(node: Node) -> None:
+    node.log.silent = {5}
+    deadline = asyncio.get_running_loop().time() + 1
+    await node.engine.barriers.wait([0, 4], deadline)
+    with pytest.raises(LogUnavailable, match="partition 5 of the log cannot be reached"):
+        await node.engine.barriers.wait([4, 5], deadline)

@@ -86,6 +86,18 @@ async def test_a_log_that_cannot_be_reached_takes_no_writes_until_it_answers(fre
     assert freshness.refuses_writes(0) is None
 
 
+async def test_a_partition_that_cannot_be_reached_takes_no_writes_while_others_do(log: WilfulLog) -> None:
+    freshness = Freshness(log, {0: empty_state(), 1: empty_state()}, {})
+    freshness.on_ends({0: 0}, ago(0))
+    refusal = freshness.refuses_writes(1)
+    assert isinstance(refusal, LogUnavailable)
+    assert refusal.reason == "partition 1 of the log cannot be reached; the change is not applied"
+    assert freshness.refuses_writes(0) is None
+    assert (freshness.age_seconds(0) < 1, freshness.age_seconds(1)) == (True, math.inf)
+    freshness.on_ends({0: 0, 1: 0}, ago(0))
+    assert freshness.refuses_writes(1) is None
+
+
 BOTH = "cleanup.policy is compact, it must be delete; retention.ms is 604800000, it must be -1"
 REPAIRS = f"{COMPACTED.repair}; {UNSAFE.repair}"
 

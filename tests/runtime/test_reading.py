@@ -230,6 +230,16 @@ async def test_it_does_not_wait_for_a_partition_that_has_stopped(orders: Node, s
         assert asyncio.get_running_loop().time() - before < FOLD_SECONDS / 2
 
 
+async def test_it_does_not_wait_for_a_partition_that_cannot_be_reached_but_for_the_others() -> None:
+    store = MemoryStore(partitions=8)
+    async with running(store) as node, running(store) as other:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        await node.label(team="pay")
+        other.log.silent = {5}
+        await other.reading.settle([5, 3], other.asked(consistency=Consistency.BARRIER))
+        assert other.labels() == {"team": "pay"}
+
+
 async def test_it_waits_no_longer_for_a_silent_log_than_its_request_may(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:

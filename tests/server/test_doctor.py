@@ -114,11 +114,13 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     engine = orders.node.engine
     engine.freshness.problems = (SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter"),)
     engine.freshness.is_reachable = False
+    engine.freshness.silent = frozenset({1, 2})
     engine.reader.stop(OperatorNeeded("it broke"), 5)
     engine.states[PARTITION].topics["public/default"].undecodable.add(0)
     told = "\n".join(problems(await orders.get(DOCTOR)))
     engine.states[PARTITION].topics["public/default"].undecodable.clear()
     assert "the log cannot be reached -> see whether topicfold.db is there" in told
+    assert "each of partitions 1-2 of the log cannot be reached, while others can -> see whether the brokers" in told
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told

@@ -130,6 +130,10 @@ class FakeLog:
         """Return zeros: nothing is ever trimmed."""
         return dict.fromkeys(range(self.partitions), 0)
 
+    async def known_end_offsets(self) -> Mapping[int, int]:
+        """Return the same as `end_offsets`."""
+        return await self.end_offsets()
+
     async def end_offsets(self) -> Mapping[int, int]:
         """Return the ends as of some moment between the call and the answer.
 

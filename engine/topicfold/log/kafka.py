@@ -17,9 +17,10 @@ from confluent_kafka import KafkaException
 from topicfold.errors import BadSetting, LogUnavailable
 from topicfold.log.kafka_appender import KafkaAppender
 from topicfold.log.kafka_arrivals import KafkaArrivals
+from topicfold.log.kafka_ends import KafkaEnds
 from topicfold.log.kafka_errors import error_in
 from topicfold.log.kafka_follower import KafkaFollower
-from topicfold.log.kafka_reader import KafkaReader
+from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
@@ -72,6 +73,7 @@ class KafkaLog:
         self._pages_thread = ThreadPoolExecutor(1, "topicfold-kafka-pages")
         self._pages = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
         self._offsets = KafkaReader(self._consumer_settings, topic.name, topic.partitions)
+        self._ends = KafkaEnds(self._offsets)
         self._offsets_thread = ThreadPoolExecutor(1, "topicfold-kafka-offsets")
         self._arrivals: KafkaArrivals | None = None
         self._follower: KafkaFollower | None = None
@@ -117,9 +119,19 @@ class KafkaLog:
         Raises:
             LogUnavailable: closed, or Kafka did not answer within a second.
         """
+        return await self._ask(
+            self._offsets_thread, self._offsets.end_offsets, self._offsets.partitions, OFFSETS_SECONDS
+        )
+
+    async def known_end_offsets(self) -> Mapping[int, int]:
+        """Return the ends of the partitions whose leaders answer; a dead one costs a second when it is met first.
+
+        Raises:
+            LogUnavailable: closed, or no leader answered in time.
+        """
         if self._arrivals:
             self._arrivals.hurry()
-        return await self._ask(self._offsets_thread, self._offsets.end_offsets)
+        return await self._ask(self._offsets_thread, self._ends.known)
 
     async def delete_before(self, partition: int, offset: int) -> None:
         """Delete the records of `partition` below `offset`; Kafka frees their room when it will.

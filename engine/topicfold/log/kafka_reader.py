@@ -7,7 +7,7 @@ queue behind it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -16,7 +16,7 @@ from topicfold.errors import LogUnavailable
 from topicfold.log.kafka_errors import LOST, error_in, is_passing, unanswered
 from topicfold.log.port import Entry
 
-_OFFSETS_SECONDS = 1.0
+OFFSETS_SECONDS = 1.0
 _FIRST_SECONDS = 0.1
 """So long a client's first question waits for its answer before it is put again. Where it came just before there was a
 connection, librdkafka asks who leads the partitions after 0.7 s only."""
@@ -44,7 +44,7 @@ class KafkaReader:
         """
         self._consumer = Consumer({**settings, "fetch.wait.max.ms": _FETCH_WAIT_MS})
         self._topic = topic
-        self._partitions = partitions
+        self.partitions = range(partitions)
         self._has_answer = False
         self._leaders_may_have_moved = False
         """librdkafka 2.16 puts a question to the leader that it knows. Where that one died it asks for no other by
@@ -56,18 +56,34 @@ class KafkaReader:
         Raises:
             LogUnavailable: no answer within a second.
         """
-        return self._offsets(range(self._partitions), OFFSET_BEGINNING, time.monotonic() + _OFFSETS_SECONDS)
+        return self._offsets(self.partitions, OFFSET_BEGINNING, time.monotonic() + OFFSETS_SECONDS)
 
-    def end_offsets(self) -> dict[int, int]:
+    def end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
         """Return per partition the next offset to be written, where no transaction is open.
 
         One request to each leader asks for all partitions. Measured on one broker with 8 partitions: 0.10 ms;
         `AdminClient.list_offsets` takes 0.28 ms, `get_watermark_offsets` one by one 1.2 ms.
 
         Raises:
-            LogUnavailable: no answer within a second.
+            LogUnavailable: one of `partitions` did not answer within `seconds`.
         """
-        return self._offsets(range(self._partitions), OFFSET_END, time.monotonic() + _OFFSETS_SECONDS)
+        return self._offsets(partitions, OFFSET_END, time.monotonic() + seconds)
+
+    def leaders(self, seconds: float) -> Iterable[Collection[int]]:
+        """Return the partitions that each broker leads, by the cluster's word; those without a leader are left out.
+
+        Raises:
+            LogUnavailable: no broker said so within `seconds`.
+        """
+        try:
+            known = self._consumer.list_topics(self._topic, seconds).topics[self._topic].partitions
+        except KafkaException as exception:
+            raise unanswered(error_in(exception)) from None
+        led: dict[int, list[int]] = {}
+        for partition in self.partitions:
+            if partition in known and known[partition].leader >= 0:
+                led.setdefault(known[partition].leader, []).append(partition)
+        return led.values()
 
     def page(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, or from its first one on.
@@ -122,12 +138,13 @@ class KafkaReader:
             raise LogUnavailable(f"Kafka did not answer within {_PAGE_SECONDS:.0f} s")
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
-    def _offsets(self, partitions: Sequence[int], place: int, deadline: float) -> dict[int, int]:
+    def _offsets(self, partitions: Collection[int], place: int, deadline: float) -> dict[int, int]:
         timeout = _FIRST_SECONDS
         if self._has_answer:
             # Only a client that never had one may still be connecting.
-            timeout = _OFFSETS_SECONDS
-            deadline = min(deadline, time.monotonic() + timeout)
+            now = time.monotonic()
+            deadline = min(deadline, now + OFFSETS_SECONDS)
+            timeout = deadline - now
         while True:
             wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:

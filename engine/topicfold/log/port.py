@@ -117,6 +117,14 @@ class Log(Protocol):
         """
         ...
 
+    async def known_end_offsets(self) -> Mapping[int, int]:
+        """Return what `end_offsets` would, without the partitions that do not say where they end while others do.
+
+        Raises:
+            LogUnavailable: no partition answered in time.
+        """
+        ...
+
     async def delete_before(self, partition: int, offset: int) -> None:
         """Delete the records of `partition` below `offset`, for ever; nothing happens where they are gone already.
 

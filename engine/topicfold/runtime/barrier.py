@@ -21,7 +21,13 @@ from topicfold.state.fold import PartitionState
 
 _T = TypeVar("_T")
 
-Ends = Mapping[int, int]
+
+class Ends(dict[int, int]):
+    """Per partition the next offset to be written, where it is known; asked for another, it raises `LogUnavailable`."""
+
+    def __missing__(self, partition: int) -> int:
+        raise LogUnavailable(f"partition {partition} of the log cannot be reached", partition=partition)
+
 
 RECORD_SECONDS = 5.0
 """After this a barrier record counts as lost, so that the next can be sent."""
@@ -52,7 +58,7 @@ class Barriers:
         """Return the end offsets, asked for after this call.
 
         Raises:
-            LogUnavailable: the log did not answer.
+            LogUnavailable: no partition of the log answered.
         """
         if self._running is None and self._next is None:
             self._running = _start(self._query())
@@ -65,7 +71,7 @@ class Barriers:
         """Return once `partitions` are folded up to ends asked for after this call.
 
         Raises:
-            LogUnavailable: the log did not answer by `deadline` (a time of the loop's clock).
+            LogUnavailable: the log did not answer for all of them by `deadline` (a time of the loop's clock).
             PositionTimeout: it did, but the fold did not get there by then.
         """
         await self.reach(await self.ends_by(deadline), partitions, deadline)
@@ -86,6 +92,7 @@ class Barriers:
         """Return once `partitions` are folded up to `ends`.
 
         Raises:
+            LogUnavailable: `ends` says nothing of one.
             PositionTimeout: the fold did not get there by `deadline`.
         """
         for partition in partitions:
@@ -138,7 +145,7 @@ class Barriers:
     async def _query(self) -> Ends:
         asked = asyncio.get_running_loop().time()
         try:
-            ends = await self._log.end_offsets()
+            ends = Ends(await self._log.known_end_offsets())
         finally:
             self._running = None
         self._on_ends(ends, asked)

@@ -231,10 +231,11 @@ class Engine:
         while True:
             try:
                 ends = await self.barriers.ends()
-                break
+                if len(ends) == len(self.states):
+                    break
             except Wait as error:
                 self.freshness.on_unavailable(error)
-                await asyncio.sleep(TICK_SECONDS)
+            await asyncio.sleep(TICK_SECONDS)
         self.readiness.expect(ends)
         await asyncio.gather(*(self._open(partition, end) for partition, end in ends.items()))
         _log.info("ready", positions={partition: state.position for partition, state in self.states.items()})

@@ -15,7 +15,6 @@ import structlog
 
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, Wait
 from topicfold.log.port import Log, SettingProblem
-from topicfold.runtime.barrier import Ends
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -47,6 +46,8 @@ class Freshness:
     def __init__(self, log: Log, states: Mapping[int, PartitionState], faults: Mapping[int, TopicfoldError]) -> None:
         self.problems: Sequence[SettingProblem] = ()
         self.is_reachable = True
+        self.silent: frozenset[int] = frozenset()
+        """Partitions that cannot be reached while others can."""
         self._log = log
         self._states = states
         self._faults = faults
@@ -63,11 +64,17 @@ class Freshness:
             del self._awaited[partition]
         return max(0.0, self._loop.time() - self._confirmed[partition])
 
-    def on_ends(self, ends: Ends, asked: float) -> None:
+    def on_ends(self, ends: Mapping[int, int], asked: float) -> None:
         """Note an answer to a query for the log's ends that was sent at `asked`."""
         if not self.is_reachable:
             _log.info("log_reachable")
         self.is_reachable = True
+        silent = self._states.keys() - ends.keys()
+        if silent and silent != self.silent:
+            _log.warning("log_partitions_unavailable", partitions=sorted(silent))
+        elif self.silent and not silent:
+            _log.info("log_reachable")
+        self.silent = frozenset(silent)
         for partition, end in ends.items():
             self.age_seconds(partition)
             if partition in self._faults:
@@ -91,6 +98,10 @@ class Freshness:
             return NotReady(f"partition {partition} has stopped: {fault.reason}", hint=fault.hint, partition=partition)
         if not self.is_reachable:
             return LogUnavailable("the log cannot be reached; the change is not applied")
+        if partition in self.silent:
+            return LogUnavailable(
+                f"partition {partition} of the log cannot be reached; the change is not applied", partition=partition
+            )
         unsafe = why_unsafe(self.problems)
         return LogUnavailable(unsafe.reason, hint=unsafe.repair) if unsafe else None
 

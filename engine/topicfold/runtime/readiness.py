@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection, Mapping
 
 from topicfold.errors import NotReady, TopicfoldError
-from topicfold.runtime.barrier import Ends
 from topicfold.state.fold import PartitionState
 
 
@@ -17,9 +16,9 @@ class Readiness:
         self._states = states
         self._faults = faults
         self._open = {partition: asyncio.Event() for partition in states}
-        self._ends: Ends = {}
+        self._ends: Mapping[int, int] = {}
 
-    def expect(self, ends: Ends) -> None:
+    def expect(self, ends: Mapping[int, int]) -> None:
         """Take the ends that have to be folded before anything is ready."""
         self._ends = ends
 

@@ -92,14 +92,14 @@ class Reading:
         """Fold `partitions` up to the log's end as of now, by `deadline` (a time of the loop's clock) at the latest.
 
         Gives up where the log does not say within `BARRIER_SECONDS` where it ends, or that is not folded after
-        `FOLD_SECONDS` more. Does not wait for partitions that have stopped.
+        `FOLD_SECONDS` more. Does not wait for partitions that have stopped, or cannot be reached.
         """
         engine, now = self._engine, asyncio.get_running_loop().time
         if not engine.freshness.is_reachable:
             return
         try:
             ends = await engine.barriers.ends_by(min(deadline, now() + BARRIER_SECONDS))
-            going_on = [each for each in partitions if each not in engine.reader.faults]
+            going_on = [each for each in partitions if each in ends and each not in engine.reader.faults]
             await engine.barriers.reach(ends, going_on, min(deadline, now() + FOLD_SECONDS))
         except (LogUnavailable, PositionTimeout, OperatorNeeded):
             return

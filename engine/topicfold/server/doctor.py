@@ -125,6 +125,11 @@ class Doctor:
             yield _problem(
                 "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
             )
+        if engine.freshness.silent:
+            yield _problem(
+                f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
+                "see whether the brokers that lead them run",
+            )
         yield from self._settings(is_advice=False)
         yield from self._not_ready()
         for partition, state in engine.states.items():

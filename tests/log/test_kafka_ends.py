@@ -1,0 +1,90 @@
+"""Which partitions' ends are told while some leaders do not answer, without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import pytest
+
+from topicfold.errors import LogUnavailable
+from topicfold.log import kafka_ends
+from topicfold.log.kafka_ends import KafkaEnds
+from topicfold.log.kafka_reader import KafkaReader
+
+
+class Reader(KafkaReader):
+    """Knows the ends of partitions that brokers 1 and 2 lead, while those are up."""
+
+    def __init__(self) -> None:
+        self.partitions = range(4)
+        self.up = {1, 2}
+        self.led: dict[int, list[int]] = {1: [0, 2], 2: [1, 3]}
+        self.asked: list[set[int]] = []
+
+    def end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
+        self.asked.append(set(partitions))
+        answered = {partition for broker in self.led.keys() & self.up for partition in self.led[broker]}
+        if not answered.issuperset(partitions):
+            raise LogUnavailable("silent")
+        return dict.fromkeys(partitions, 7)
+
+    def leaders(self, seconds: float) -> Iterable[Collection[int]]:
+        if not self.up:
+            raise LogUnavailable("nobody there")
+        return self.led.values()
+
+
+@pytest.fixture
+def reader() -> Reader:
+    """A topic whose leaders all answer."""
+    return Reader()
+
+
+def test_while_all_leaders_answer_one_question_is_all(reader: Reader) -> None:
+    assert KafkaEnds(reader).known() == dict.fromkeys(range(4), 7)
+    assert reader.asked == [{0, 1, 2, 3}]
+
+
+def test_a_silent_leader_hides_its_own_partitions_only_and_is_not_asked_each_time(reader: Reader) -> None:
+    ends = KafkaEnds(reader)
+    reader.up.remove(2)
+    assert ends.known() == {0: 7, 2: 7}
+    reader.asked.clear()
+    assert ends.known() == {0: 7, 2: 7}
+    assert reader.asked == [{0, 2}]
+
+
+def test_a_leader_that_answers_again_is_heard(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = KafkaEnds(reader)
+    reader.up.remove(2)
+    ends.known()
+    reader.up.add(2)
+    monkeypatch.setattr(kafka_ends, "_SILENT_EVERY_SECONDS", -1.0)
+    assert ends.known() == dict.fromkeys(range(4), 7)
+    reader.asked.clear()
+    ends.known()
+    assert reader.asked == [{0, 1, 2, 3}]
+
+
+def test_partitions_without_a_leader_are_left_out(reader: Reader) -> None:
+    ends = KafkaEnds(reader)
+    reader.up.remove(2)
+    del reader.led[1]
+    with pytest.raises(LogUnavailable, match="silent"):
+        ends.known()
+    reader.led.clear()
+    with pytest.raises(LogUnavailable, match="none of its partitions has a leader"):
+        ends.known()
+
+
+def test_where_nobody_answers_all_are_asked_the_next_time(reader: Reader) -> None:
+    ends = KafkaEnds(reader)
+    reader.up.remove(2)
+    ends.known()
+    reader.up.clear()
+    with pytest.raises(LogUnavailable, match="nobody there"):
+        ends.known()
+    reader.asked.clear()
+    reader.up = {1, 2}
+    assert ends.known() == dict.fromkeys(range(4), 7)
+    assert reader.asked == [{0, 1, 2, 3}]
