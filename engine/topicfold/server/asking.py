@@ -39,8 +39,8 @@ def asked_to_read(request: Request, node: Node) -> Asked:
         Resync: the minimum position is one of another log.
     """
     headers: Headers = request.scope[HEADERS_KEY]
-    minimum = _minimum(headers, node)
-    if _is_linearizable(headers):
+    minimum = None if _MIN_POSITION not in headers else _minimum(headers, node)
+    if _CONSISTENCY in headers and _is_linearizable(headers):
         consistency = Consistency.LINEARIZABLE
     elif minimum is None and request.scope["path"].startswith("/admin/"):
         consistency = Consistency.BARRIER

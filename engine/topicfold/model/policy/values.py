@@ -269,7 +269,9 @@ def shown_value(kind: Kind, value: Value) -> Any:
 
 
 def plain_value(value: Value) -> Any:
-    """Return a canonical value in dicts and lists, as it is kept."""
+    """Return a canonical value in dicts and lists, as it is kept; None stays None."""
+    if value is None:
+        return None
     if isinstance(value, Mapping):
         return {name: plain_value(each) for name, each in value.items()}
     return list(value) if isinstance(value, tuple) else value
