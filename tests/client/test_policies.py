@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from topicfold.client import Client
-from topicfold.errors import InvalidRequest, PolicyUnmet, PreconditionFailed
+from topicfold.errors import InvalidPolicy, InvalidRequest, PolicyUnmet, PreconditionFailed
 
 RETENTION = {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}
 
@@ -89,6 +89,48 @@ def test_a_change_meant_for_another_version_is_refused(client: Client, topic: st
 def test_a_value_that_cannot_hold_is_refused(client: Client, topic: str) -> None:
     with pytest.raises(PolicyUnmet, match="maxProducers"):
         client.set_policy(topic, "maxProducerPerTopic", -1)
+
+
+PAUSE = "dispatcherPauseOnAckStatePersistentEnabled"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (PAUSE, False, "can only be set to true"),
+        ("messageTTLInSeconds", "soon", "must be a whole number"),
+        ("messageTTLInSeconds", 1 << 31, "does not fit into 32 bits"),
+        ("messageTTLInSeconds", None, "not null"),
+        ("retentionPolicies", None, "not null"),
+        ("retentionPolicies", {"retentionTimeInMinute": 60}, "retentionTimeInMinute not known here"),
+        ("backLogQuotaMap", {"limitSizes": 60, "policy": "producer_exception"}, "limitSizes not known here"),
+        ("persistence", {"managedLedgerMaxMarkDeleteRate": float("nan")}, "too large"),
+        ("replicationClusters", {"standalone"}, "must be a list"),
+    ],
+)
+def test_a_value_that_would_become_another_is_refused_before_anything_is_sent(
+    name: str, value: object, said: str
+) -> None:
+    with Client("http://127.0.0.1:1") as client:
+        with pytest.raises(InvalidPolicy, match=said):
+            client.set_policy("orders", name, value)
+        with pytest.raises(InvalidPolicy, match=said):
+            client.set_namespace_policy("public/default", name, value)
+
+
+@pytest.mark.parametrize(
+    "value", [{"limit": 5, "policy": "producer_exception"}, {"limitSize": "5", "policy": "producer_exception"}]
+)
+def test_what_pulsar_takes_for_a_value_may_be_given(client: Client, topic: str, value: object) -> None:
+    client.set_policy(topic, "backLogQuotaMap", value)
+    assert client.get_policy(topic, "backLogQuotaMap")["destination_storage"]["limitSize"] == 5
+
+
+def test_a_pause_is_turned_on_and_off(client: Client, topic: str) -> None:
+    client.set_policy(topic, PAUSE, True)
+    assert client.get_policy(topic, PAUSE) is True
+    client.remove_policy(topic, PAUSE)
+    assert client.get_policy(topic, PAUSE) is False
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from typing import Any
 from topicfold.client.answers import Written
 from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, mapping_in
 from topicfold.client.paths import domain_query, given_segment, namespace_path, native_topic_path, topic_path
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidPolicy, InvalidRequest
 from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source, TopicRoute
 from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE
 from topicfold.model.policy.table import BY_NAME
-from topicfold.model.policy.values import MapOf
+from topicfold.model.policy.values import Kind, MapOf, Shape, read_value
 
 _PLACE = re.compile(r"\{\w+\}")
 
@@ -44,10 +44,11 @@ def set_policy(
 
     Raises:
         InvalidRequest: there is no such policy, or not in this scope.
+        InvalidPolicy: it cannot be set to such a value.
     """
     policy = _policy(name)
     _check_scope(policy, is_global)
-    query, body = _sent(policy.topic, value)
+    query, body = _sent(policy, policy.topic, value)
     query = _scope(is_global) + _quota_type(policy, entry) + query
     return change(policy.topic.method, _topic_policy_path(topic, policy, entry), o, query=query, body=body)
 
@@ -88,10 +89,11 @@ def set_namespace_policy(namespace: str, name: str, value: Any, entry: str | Non
 
     Raises:
         InvalidRequest: namespaces have no such policy.
+        InvalidPolicy: it cannot be set to such a value.
     """
     policy = _policy(name)
     route = _namespace_route(policy)
-    query, body = _sent(route, value)
+    query, body = _sent(policy, route, value)
     path = f"{namespace_path(namespace)}/{route.path}"
     return change(route.method, path, o, query=_quota_type(policy, entry) + query, body=body)
 
@@ -161,11 +163,33 @@ def _asked(applied: bool) -> Query:
     return (("applied", "true"),) if applied else ()
 
 
-def _sent(route: TopicRoute | NamespaceRoute, value: Any) -> tuple[Query, Any]:
-    """Return the parameter and the body that say `value`."""
-    if route.source is Source.QUERY:
-        return ((route.path, str(value)),), None
-    return (), value if route.source is Source.BODY else None
+def _sent(policy: Policy, route: TopicRoute | NamespaceRoute, value: Any) -> tuple[Query, Any]:
+    """Return the parameter and the body that say `value`.
+
+    Raises:
+        InvalidPolicy: the server would take it for another value, or for none: Pulsar passes over members that it does
+            not know, and does not ask what a policy that is turned on is set to.
+    """
+    read = read_value(_stated_kind(policy), value, policy.name, refuses_unknown=True)
+    match route.source:
+        case Source.BODY:
+            return (), value
+        case Source.QUERY:
+            return ((route.path, str(read)),), None
+        case Source.TRUE if not read:
+            reason = "can only be set to true; remove it to have it off"
+            raise InvalidPolicy(policy.name, [{"path": "", "reason": reason}])
+        case Source.TRUE:
+            return (), None
+
+
+def _stated_kind(policy: Policy) -> Kind:
+    """Return the kind of what is set at once: of a map one entry, or the member of it that the path ends with."""
+    if not isinstance(policy.kind, MapOf):
+        return policy.kind
+    entry, end = policy.kind.value, policy.topic.path.rpartition("/")[2]
+    members = entry.members if isinstance(entry, Shape) else ()
+    return next((member.kind for member in members if member.name == end), entry)
 
 
 def _value(answer: Answer) -> Any:
