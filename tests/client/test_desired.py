@@ -200,6 +200,47 @@ def test_numbers_and_booleans_of_policies_may_be_written_in_any_way(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        ('"a\x7fb\x9fc"', "a\x7fb\x9fc"),
+        (r'"\u0000\/"', "\0/"),
+        ("12", "12"),
+        ("1.5", "1.5"),
+        ("true", "true"),
+    ],
+)
+def test_json_is_read_as_json_where_yaml_reads_otherwise(tmp_path: Path, written: str, text: str) -> None:
+    long = "k" * 1100
+    (found,) = read_files(
+        [file_with(tmp_path, f'{{"topics": [{{"name": "a", "properties": {{"{long}": {written}}}}}]}}')]
+    )
+    assert found.parts["properties"] == {long: text}
+
+
+@pytest.mark.parametrize("opening", ["", "\ufeff", "\n "])
+def test_a_number_of_json_may_have_an_exponent(tmp_path: Path, opening: str) -> None:
+    rate = '{"persistence": {"managedLedgerMaxMarkDeleteRate": 1e-07}}'
+    text = f'{opening}{{"topics": [{{"name": "a", "policies": {{"local": {rate}}}}}]}}'
+    (found,) = read_files([file_with(tmp_path, text)])
+    assert found.parts["local"]["persistence"]["managedLedgerMaxMarkDeleteRate"] == 1e-7
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (r'"\ud83d"', "line 1, column 50: no YAML: found invalid Unicode character escape code"),
+        ("1.50", "properties.p: 1.50 would be taken for 1.5; put it in quotes"),
+        ("-0", "properties.p: -0 would be taken for 0; put it in quotes"),
+        ('1, "p": 2', "column 50: p is given twice, first in line 1, column 42"),
+        ("9" * 5000, "is no int"),
+    ],
+)
+def test_what_json_would_lose_is_refused(tmp_path: Path, written: str, said: str) -> None:
+    assert said in problems_of(tmp_path, f'{{"topics": [{{"name": "a", "properties": {{"p": {written}}}}}]}}')
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("topics: [{name: a}]\ntopics: [{name: b}]", "#2, 1: topics is given twice, first in #1, 1"),

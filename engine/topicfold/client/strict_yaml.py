@@ -6,8 +6,9 @@ be is for the caller to say.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
@@ -35,7 +36,8 @@ def read_documents(text: str) -> list[Any]:
             says where.
         RecursionError: objects too deep.
     """
-    return list(yaml.load_all(text, Loader=_LOADER))
+    as_json = _json_document(text)
+    return list(yaml.load_all(text, Loader=_LOADER)) if as_json is None else [as_json]
 
 
 def told(error: yaml.YAMLError) -> str:
@@ -52,6 +54,61 @@ def text_of(value: object) -> str:
     """Return a text, number or boolean as text, as Pulsar takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
+
+class _Decimal(float):
+    """A number with a fraction or an exponent in JSON; `written` is how it stands there."""
+
+    written: str
+
+    def __new__(cls, written: str) -> Self:
+        number = super().__new__(cls, written)
+        number.written = written
+        return number
+
+
+def _json_document(text: str) -> WrittenObject | None:
+    """Return the object that a text is in JSON. None: it is none, or one in which something would be lost.
+
+    What JSON has and YAML has not: half characters in pairs, control characters, long keys, `1e3`. Whatever is wrong
+    with JSON is wrong with YAML too, which says where.
+
+    Raises:
+        RecursionError: objects too deep.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found: WrittenObject = _JSON.decode(text)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half a character cannot be
+    except ValueError:
+        return None
+    return found
+
+
+def _json_object(pairs: list[tuple[str, Any]]) -> WrittenObject:
+    found = WrittenObject(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    decimals = {key: value for key, value in pairs if isinstance(value, _Decimal)}
+    found.written = {key: value.written for key, value in decimals.items() if value.written != text_of(value)}
+    return found
+
+
+def _json_whole(written: str) -> int:
+    if written == "-0":
+        raise ValueError("a sign would be lost")
+    return int(written)
+
+
+def _json_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_json_object, parse_float=_Decimal, parse_int=_json_whole, parse_constant=_json_constant
+)
 
 _FRAGILE = tuple(f"tag:yaml.org,2002:{each}" for each in ("bool", "int", "float", "timestamp"))
 """Tags that PyYAML makes values of without looking whether it can."""
