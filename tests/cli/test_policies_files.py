@@ -68,6 +68,31 @@ def test_an_export_to_a_dash_is_printed_as_diff_reads_it_from_there(
     assert run("policies", "diff", "-f", "-").code == 0
 
 
+class Latin1(io.TextIOWrapper):
+    """A stream with bytes in it that takes other letters than UTF-8 has."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        super().__init__(io.BytesIO(content), encoding="latin-1", write_through=True)
+
+
+def test_an_export_says_the_same_where_stdout_and_stdin_are_not_in_utf_8(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.create_topic("orders", properties={"a": "用", "b": "é"})
+    printed = Latin1()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", printed)
+        assert run("policies", "export", "public/default").code == 0
+    text = printed.buffer.getvalue()  # type: ignore[attr-defined]  # it is a BytesIO
+    assert yaml.safe_load(text)["topics"][0]["properties"] == {"a": "用", "b": "é"}
+    in_utf_8 = yaml.safe_dump(yaml.safe_load(text), allow_unicode=True).encode()
+    for content in (text, in_utf_8):
+        monkeypatch.setattr(sys, "stdin", Latin1(content))
+        assert run("policies", "diff", "-f", "-").code == 0
+    monkeypatch.setattr(sys, "stdin", Latin1(in_utf_8 + b"\xe9"))
+    assert "no text in UTF-8" in run("policies", "diff", "-f", "-").err
+
+
 def test_an_export_makes_the_same_topics_elsewhere(run: Run, client: Client, exported: Path) -> None:
     before = client.get_topic("orders")
     client.delete_topic("orders")

@@ -58,7 +58,7 @@ class Output:
         """
         match self.format:
             case OutputFormat.JSON:
-                self._write(json.dumps(data_of(data), ensure_ascii=not _is_unicode()) + "\n")
+                self._write(json.dumps(data_of(data), ensure_ascii=not is_unicode()) + "\n")
             case OutputFormat.YAML:
                 self._write(f"---\n{to_yaml(data_of(data))}")
             case OutputFormat.NAME:
@@ -134,13 +134,13 @@ def to_yaml(data: Any) -> str:
     """Return `data` as YAML, its members in their order, in ASCII where stdout cannot take more."""
     import yaml
 
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=_is_unicode())
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=is_unicode())
     return text.removesuffix("...\n")
 
 
 def to_json(data: Any) -> str:
     """Return `data` as indented JSON, in ASCII where stdout cannot take more."""
-    return json.dumps(data, indent=2, ensure_ascii=not _is_unicode()) + "\n"
+    return json.dumps(data, indent=2, ensure_ascii=not is_unicode()) + "\n"
 
 
 def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
@@ -181,11 +181,11 @@ def counted(number: int, thing: str) -> str:
 
 def escape_what_stdout_cannot_take() -> None:
     """Have characters that stdout's encoding does not have written as escapes, rather than fail what prints them."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and not _is_unicode():
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_unicode():
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _is_unicode() -> bool:
+def is_unicode() -> bool:
     """Return whether stdout can take every character."""
     return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
 

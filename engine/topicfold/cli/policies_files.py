@@ -17,7 +17,7 @@ from topicfold.cli.command import REASON_OPTION, command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import ASKING, FLAG, OutputFormat, flag_of
 from topicfold.cli.exit_codes import ExitCode
-from topicfold.cli.output import counted
+from topicfold.cli.output import counted, is_unicode
 from topicfold.cli.progress import activity, progress
 from topicfold.cli.question import ask, is_somebody_there
 from topicfold.cli.session import Session
@@ -87,7 +87,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> N
         _write(file, write_entries(entries))
         session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
-        sys.stdout.write(write_entries(entries))
+        sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))
     else:
         session.output.show({"topics": entries}, [entry["name"] for entry in entries], (), ())
 

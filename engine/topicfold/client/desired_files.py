@@ -102,10 +102,10 @@ def entries_of(topics: Iterable[Topic]) -> list[dict[str, Any]]:
     ]
 
 
-def write_entries(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return entries as the text of a file that `read_files` reads."""
+def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
+    """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped."""
     return yaml.dump(
-        {"topics": list(entries)}, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=None
+        {"topics": list(entries)}, Dumper=_DUMPER, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=None
     )
 
 
@@ -129,7 +129,7 @@ def _give_up(error: OSError) -> NoReturn:
 
 def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
     try:
-        text = sys.stdin.read() if path == STDIN else path.read_text(encoding="utf-8")
+        text = _stdin() if path == STDIN else path.read_text(encoding="utf-8")
         documents = read_documents(text)
     except (OSError, UnicodeError, RecursionError, yaml.YAMLError) as error:
         problems.append(f"{path}: {_why_unreadable(error)}")
@@ -143,6 +143,12 @@ def _entries(path: Path, problems: list[str]) -> Iterator[tuple[str, Any]]:
         for number, entry in enumerate(document["topics"], 1):
             name = entry.get("name") if isinstance(entry, dict) else None
             yield f"{path}: topic {number}" + (f" ({name})" if name else ""), entry
+
+
+def _stdin() -> str:
+    """Return what stdin holds, as files are read: in UTF-8, whatever the terminal speaks."""
+    piped = getattr(sys.stdin, "buffer", None)
+    return sys.stdin.read() if piped is None else str(piped.read(), "utf-8")
 
 
 def _why_unreadable(error: Exception) -> str:
