@@ -19,7 +19,7 @@ from topicfold.errors import InvalidPolicy
 MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
 
-_DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 Value = Any
 """A canonical value: bool, int, float, str, a tuple of texts, or a read-only mapping of values."""
