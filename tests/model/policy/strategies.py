@@ -49,7 +49,7 @@ def given_values(kind: Kind) -> st.SearchStrategy[Any]:
         case Shape():
             return st.fixed_dictionaries({}, optional={each.name: _member(each) for each in kind.members})
         case MapOf():
-            keys = st.sampled_from(kind.keys) if kind.keys else texts
+            keys = st.sampled_from(kind.keys) if kind.keys else texts.filter(str.strip)
             return st.dictionaries(keys, given_values(kind.value), max_size=3)
         case _:
             assert_never(kind)

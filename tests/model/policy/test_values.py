@@ -103,6 +103,11 @@ def test_names_of_which_some_are_numbers_as_yaml_reads_them_are_wrong_one_by_one
     assert wrong(MapOf(Text()), {1: "a", "b": "c", None: "d"}) == ["1", "None"]
 
 
+def test_a_name_that_no_path_could_have_is_none_and_may_still_be_taken_away() -> None:
+    assert wrong(MapOf(Text()), {"": "a", " ": "b", "c ": "c"}) == ["''", "' '"]
+    assert dict(read_patch(MapOf(Text()), {"": None, " ": None}, "it")) == {"": None, " ": None}
+
+
 def test_members_that_are_missing_get_pulsars_value() -> None:
     assert dict(read_value(DISPATCH_RATE, {}, "rate")) == {
         "dispatchThrottlingRateInMsg": 0,

@@ -215,6 +215,8 @@ class _Reading:
                 self.wrong(_under(path, name), f"not known here; known are {', '.join(kind.keys)}")
             elif not isinstance(name, str) or len(name) > MAX_TEXT_LENGTH or not name.isprintable():
                 self.wrong(_under(path, str(name)[:80]), "is no name")
+            elif not name.strip() and name not in removed:
+                self.wrong(_under(path, repr(name)), "is a blank name")
         return MappingProxyType(
             {
                 name: None if name in removed else self.value(kind.value, given[name], _under(path, name))
