@@ -132,6 +132,16 @@ def test_what_is_no_desired_state_is_refused(tmp_path: Path, text: str) -> None:
     assert "policies.yaml" in problems_of(tmp_path, text)
 
 
+@pytest.mark.parametrize(("written", "kind"), [("123", "a number"), ("2024-01-01", "a date"), ("no", "a boolean")])
+def test_a_topic_whose_name_is_no_text_to_yaml_is_told_to_be_quoted(tmp_path: Path, written: str, kind: str) -> None:
+    said = problems_of(tmp_path, f"topics: [{{name: {written}}}]")
+    assert said.endswith(f"name must be text, not {kind}; put it in quotes")
+
+
+def test_policies_that_are_in_themselves_are_refused(tmp_path: Path) -> None:
+    assert "local" in problems_of(tmp_path, "topics: [{name: a, policies: &p {local: *p}}]")
+
+
 def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     said = problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
     assert re.search(rf"topic 2 .*: {ORDERS} is given twice, first in .*policies\.yaml: topic 1", said)
@@ -159,6 +169,12 @@ def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         ("policies: {locl: {}}", "policies.locl: expected local or global"),
         ("kafkaName: a b", "kafkaName: 1 to 249"),
         ("kafkaName: 5", "kafkaName: 1 to 249"),
+        ("partitions: 012", "partitions: 012 would be taken for 10; write it without the 0 in front"),
+        ("policies: {local: {maxMessageSize: -0_100}}", "policies.local.maxMessageSize: -0_100 would be taken for -64"),
+        (
+            "policies: {global: {publishRate: {<<: {publishThrottlingRateInMsg: 010}}}}",
+            "policies.global.publishRate.publishThrottlingRateInMsg: 010 would be taken for 8",
+        ),
     ],
 )
 def test_what_would_lose_something_as_text_is_refused_with_its_place(tmp_path: Path, entry: str, said: str) -> None:
@@ -192,11 +208,18 @@ def test_a_value_that_would_become_other_text_is_refused_until_it_is_quoted(
 
 
 def test_numbers_and_booleans_of_policies_may_be_written_in_any_way(tmp_path: Path) -> None:
-    policies = "{schemaValidationEnforced: yes, messageTTLInSeconds: 1_0}"
+    policies = (
+        "{schemaValidationEnforced: yes, messageTTLInSeconds: 1_0, maxMessageSize: 007, maxProducerPerTopic: '010'}"
+    )
     text = f"topics: [{{name: orders, partitions: 0x2, policies: {{local: {policies}}}}}]"
     (found,) = read_files([file_with(tmp_path, text)])
     assert found.partitions == 2
-    assert found.parts["local"] == {"schemaValidationEnforced": True, "messageTTLInSeconds": 10}
+    assert found.parts["local"] == {
+        "schemaValidationEnforced": True,
+        "messageTTLInSeconds": 10,
+        "maxMessageSize": 7,
+        "maxProducerPerTopic": 10,
+    }
 
 
 @pytest.mark.parametrize(

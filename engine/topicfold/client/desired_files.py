@@ -27,7 +27,7 @@ import yaml
 
 from topicfold.client.answers import Topic
 from topicfold.client.desired import SCOPES, Desired, part_of
-from topicfold.client.strict_yaml import read_documents, text_of, told
+from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name, parse_topic
@@ -39,6 +39,8 @@ STDIN = Path("-")
 MAX_PROBLEMS = 20
 HOW_FILES_LOOK = "topicfold policies export shows how such files look."
 
+_LEVELS = 6
+"""So deep are policies, and no deeper: an object of YAML may be in itself."""
 _MEMBERS = ("name", "partitions", "kafkaName", "labels", "properties", "policies")
 # libyaml's, where PyYAML was built with it, is ten times as fast.
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -191,9 +193,11 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
 
 
 def _wrong_shape(entry: Any) -> Iterator[str]:
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+    if not isinstance(entry, dict) or entry.get("name") is None:
         yield "expected an object with a name"
         return
+    if not isinstance(entry["name"], str):
+        yield f"name must be text, not {_kind(entry['name'])}; put it in quotes"
     for member in entry:
         if member not in _MEMBERS:
             yield f"{member} is not known here; known are {', '.join(_MEMBERS)}"
@@ -209,12 +213,29 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
             yield f"policies.{scope}: expected local or global"
         elif not isinstance(given, dict):
             yield _no_object(f"policies.{scope}", given)
+    numbers = {name: entry[name] for name in ("partitions", "policies") if name in entry}
+    yield from _octals("", numbers, _written(entry))
     partitions = entry.get("partitions", 0)
     if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 0:
         yield "partitions must be 0 or a positive number"
     kafka_name = entry.get("kafkaName")
     if kafka_name is not None and not (isinstance(kafka_name, str) and is_kafka_name(kafka_name)):
         yield "kafkaName: 1 to 249 of A-Z a-z 0-9 . _ - are allowed"
+
+
+def _octals(place: str, value: Any, written: Mapping[Any, str], levels: int = _LEVELS) -> Iterator[str]:
+    """Yield the numbers in `value` that are others to YAML 1.1, which we read, than to YAML 1.2 and to people: 010."""
+    if not isinstance(value, dict) or not levels:
+        return
+    for key, each in value.items():
+        digits = written.get(key, "").lstrip("+-").replace("_", "")
+        if digits.isdecimal() and int(digits) != abs(each):
+            yield f"{place}{key}: {written[key]} would be taken for {each}; write it without the 0 in front"
+        yield from _octals(f"{place}{key}.", each, _written(each), levels - 1)
+
+
+def _written(value: Any) -> Mapping[Any, str]:
+    return value.written if isinstance(value, WrittenObject) else {}
 
 
 def _no_object(place: str, value: Any) -> str:
