@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from topicfold.client import calls
 from topicfold.client.answers import Topic, Written
@@ -11,7 +11,10 @@ from topicfold.client.bulk import each_at_once, topics_in
 from topicfold.client.call import Call, tried
 from topicfold.client.client import Client
 from topicfold.client.desired import Desired, Step, namespaces_of
-from topicfold.errors import FixRequest, Reread
+from topicfold.errors import FixRequest, InvalidName, Reread
+from topicfold.model.names import parse_topic
+
+_LOCAL, _SHADOWS = "local", "shadowTopics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +38,28 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
     """Do all steps, several at once; yield each as it is done, or as it is refused.
 
     A topic that was changed since it was compared is refused and left alone. What is not about one topic ends it all;
-    to apply again goes on from there.
+    to apply again goes on from there. Topics that are made come before those whose shadows they are to be.
 
     Raises:
         Wait, AnswerLost: the server cannot be reached, or not write.
     """
-    return each_at_once("apply", lambda step: _apply(client, step, reason), steps)
+    made = _made(steps)
+    waits = {step.topic: not made.isdisjoint(map(_full_name, _shadows(step))) for step in steps}
+    for later in (False, True):
+        some = [step for step in steps if waits[step.topic] is later]
+        yield from each_at_once("apply", lambda step: _apply(client, step, reason), some)
 
 
 def try_steps(client: Client, steps: Collection[Step]) -> Iterator[Applied]:
     """Have the server say of all steps what it would refuse, and do none; yield each as it is answered.
 
-    Of a new topic Kafka is not asked whether it would make it.
+    Of a new topic Kafka is not asked whether it would make it. A topic that one of them makes may be another's shadow.
 
     Raises:
         Wait, AnswerLost: the server cannot be reached.
     """
-    return each_at_once("try", lambda step: _try(client, step), steps)
+    made = _made(steps)
+    return each_at_once("try", lambda step: _try(client, _without_shadows(step, made)), steps)
 
 
 def _apply(client: Client, step: Step, reason: str) -> Applied:
@@ -66,6 +74,34 @@ def _call(step: Step, reason: str) -> Call[Topic] | Call[Written]:
     if step.etag is None:
         return calls.put_topic(step.topic, step.body, {"reason": reason})
     return calls.patch_topic(step.topic, step.body, {"if_match": step.etag, "reason": reason})
+
+
+def _made(steps: Iterable[Step]) -> frozenset[str]:
+    return frozenset(step.topic for step in steps if step.etag is None)
+
+
+def _shadows(step: Step) -> Sequence[str]:
+    """Return the shadow topics that a step gives its topic, as they are written."""
+    return step.body.get("policies", {}).get(_LOCAL, {}).get(_SHADOWS) or ()
+
+
+def _without_shadows(step: Step, made: Collection[str]) -> Step:
+    """Return a step without those of its shadow topics that are `made` by others."""
+    shadows = _shadows(step)
+    kept = [text for text in shadows if _full_name(text) not in made]
+    if len(kept) == len(shadows):
+        return step
+    policies = step.body["policies"]
+    others = {name: value for name, value in policies[_LOCAL].items() if name != _SHADOWS}
+    local = others | ({_SHADOWS: kept} if kept else {})
+    return replace(step, body={**step.body, "policies": {**policies, _LOCAL: local}})
+
+
+def _full_name(topic: str) -> str:
+    try:
+        return str(parse_topic(topic))
+    except InvalidName:
+        return topic  # for the server to refuse
 
 
 def _outcome(step: Step, do: Callable[[], object]) -> Applied:
