@@ -57,6 +57,11 @@ def test_without_a_word_the_table_decides(policy: Any) -> None:
             {"subscribeThrottlingRatePerConsumer": 0, "ratePeriodInSecond": 30},
             {"subscribeThrottlingRatePerConsumer": 5, "ratePeriodInSecond": 30},
         ),
+        (
+            "subscribeRate",
+            {"subscribeThrottlingRatePerConsumer": 5, "ratePeriodInSecond": 0},
+            {"subscribeThrottlingRatePerConsumer": 5, "ratePeriodInSecond": 30},
+        ),
     ],
 )
 def test_a_value_that_limits_nothing_leaves_the_decision_to_the_level_below(name: str, unset: Any, below: Any) -> None:

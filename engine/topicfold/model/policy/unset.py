@@ -35,5 +35,5 @@ def is_no_publish_rate(value: Value) -> bool:
 
 
 def is_no_subscribe_rate(value: Value) -> bool:
-    """Return whether a subscribe rate limits nothing."""
-    return bool(value["subscribeThrottlingRatePerConsumer"] <= 0)
+    """Return whether a subscribe rate limits nothing; of a period that is none, either."""
+    return bool(value["subscribeThrottlingRatePerConsumer"] <= 0 or value["ratePeriodInSecond"] <= 0)
