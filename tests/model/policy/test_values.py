@@ -115,12 +115,12 @@ def test_members_that_are_missing_get_pulsars_value() -> None:
         "relativeToPublishRate": False,
         "ratePeriodInSecond": 0,
     }
-    assert dict(read_value(BACKLOG_QUOTA, {}, "quota")) == {"limitSize": -1, "limitTime": 0}
+    assert dict(read_value(BACKLOG_QUOTA, {}, "quota")) == {"limitSize": 0, "limitTime": 0}
 
 
 def test_null_is_no_number() -> None:
     assert wrong(RETENTION, {"retentionSizeInMB": None}) == ["retentionSizeInMB"]
-    assert dict(read_value(BACKLOG_QUOTA, {"policy": None}, "quota")) == {"limitSize": -1, "limitTime": 0}
+    assert dict(read_value(BACKLOG_QUOTA, {"policy": None}, "quota")) == {"limitSize": 0, "limitTime": 0}
 
 
 def test_the_older_name_of_a_limit_is_read_where_the_newer_is_missing() -> None:

@@ -22,7 +22,7 @@ OFFLOAD_DRIVERS = ("S3", "aws-s3", "google-cloud-storage", "filesystem", "azureb
 BACKLOG_QUOTA = Shape(
     "BacklogQuota",
     (
-        Member("limitSize", LONG, -1, "Bytes of backlog; negative: no limit.", alias="limit"),
+        Member("limitSize", LONG, 0, "Bytes of backlog; negative: no limit.", alias="limit"),
         Member("limitTime", INT, 0, "Seconds of backlog; not positive: no limit."),
         Member(
             "policy",
