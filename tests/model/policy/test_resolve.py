@@ -106,12 +106,19 @@ def test_the_chain_is_what_each_level_says_even_where_it_does_not_count() -> Non
 
 def test_a_system_topic_follows_neither_its_clusters_nor_its_namespaces_rates() -> None:
     rate = {"dispatchThrottlingRateInMsg": 5, "dispatchThrottlingRateInByte": 5}
-    said = {"replicationClusters": ("a",), "schemaCompatibilityStrategy": "FULL", RATE: rate}
+    said = {
+        "replicationClusters": ("a",),
+        "schemaCompatibilityStrategy": "FULL",
+        RATE: rate,
+        "subscriptionDispatchRate": rate,
+    }
     found = resolve_all({Origin.TOPIC: said, Origin.NAMESPACE: said}, is_system_topic=True)
     assert found["replicationClusters"].origin is Origin.NAMESPACE
-    assert found["schemaCompatibilityStrategy"].origin is Origin.NAMESPACE
+    assert found["schemaCompatibilityStrategy"].origin is Origin.BROKER
     assert found[RATE].origin is Origin.TOPIC
-    assert resolve_all({Origin.NAMESPACE: said}, is_system_topic=True)[RATE].origin is Origin.BROKER
+    of_namespace = resolve_all({Origin.NAMESPACE: said}, is_system_topic=True)
+    assert of_namespace[RATE].origin is Origin.BROKER
+    assert of_namespace["subscriptionDispatchRate"].origin is Origin.NAMESPACE
 
 
 def test_what_pulsar_applies_passes_over_the_other_scope() -> None:

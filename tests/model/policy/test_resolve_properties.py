@@ -18,15 +18,14 @@ Levels = Mapping[Origin, Mapping[str, Any] | None]
 levels: st.SearchStrategy[Levels] = st.fixed_dictionaries(
     {}, optional={origin: st.none() | stored_policies for origin in Origin}
 )
-OF_NO_SYSTEM_TOPIC = {"replicationClusters": ("topic", "global"), "schemaCompatibilityStrategy": ("topic", "global"),
-                      "publishRate": ("namespace",), "dispatchRate": ("namespace",),
-                      "subscriptionDispatchRate": ("namespace",)}  # fmt: skip
+OF_NO_SYSTEM_TOPIC = {"replicationClusters": ("topic", "global"),
+                      "schemaCompatibilityStrategy": ("topic", "global", "namespace"),
+                      "publishRate": ("namespace",), "dispatchRate": ("namespace",)}  # fmt: skip
 SMALL_RATES = {
     "dispatchRate": ("dispatchThrottlingRateInMsg", "dispatchThrottlingRateInByte"),
     "subscriptionDispatchRate": ("dispatchThrottlingRateInMsg", "dispatchThrottlingRateInByte"),
     "replicatorDispatchRate": ("dispatchThrottlingRateInMsg", "dispatchThrottlingRateInByte"),
     "publishRate": ("publishThrottlingRateInMsg", "publishThrottlingRateInByte"),
-    "subscribeRate": ("subscribeThrottlingRatePerConsumer",),
 }
 
 
@@ -34,6 +33,8 @@ def counts(name: str, value: Any) -> bool:
     """Return whether a level that says this has said anything; the rules of the specification, 2.1."""
     if name in SMALL_RATES:
         return any(value[member] > 0 for member in SMALL_RATES[name])
+    if name == "subscribeRate":
+        return all(number > 0 for number in value.values())
     if name == "subscriptionTypesEnabled":
         return len(value) > 0
     if name == "schemaCompatibilityStrategy":

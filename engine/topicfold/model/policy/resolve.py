@@ -53,9 +53,10 @@ class Effective:
 
 _NOTHING: Mapping[str, Origin] = MappingProxyType({})
 
-# Pulsar's system topics follow neither their namespace's rates nor these policies of their own.
+# Pulsar's system topics follow neither these policies of their own nor those of their namespace.
+# Source: `isSystemTopic` in Pulsar's `AbstractTopic`.
 _NOT_OF_SYSTEM_TOPICS = frozenset({"replicationClusters", "schemaCompatibilityStrategy"})
-_NOT_FROM_NAMESPACE = frozenset({"publishRate", "dispatchRate", "subscriptionDispatchRate"})
+_NOT_FROM_NAMESPACE = frozenset({"publishRate", "dispatchRate", "schemaCompatibilityStrategy"})
 
 
 def resolve(policy: Policy, levels: Mapping[Origin, Policies | None], *, is_system_topic: bool = False) -> Effective:
