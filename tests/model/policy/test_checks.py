@@ -69,9 +69,9 @@ def test_a_quota_without_what_happens_at_its_limit_is_invalid() -> None:
         check("backLogQuotaMap", {"message_age": {"limitTime": 5}})
 
 
-@pytest.mark.parametrize("driver", ["nosuch", None])
-def test_an_offload_driver_must_be_known(driver: str | None) -> None:
-    with pytest.raises(PolicyUnmet, match="driver is not supported"):
+@pytest.mark.parametrize(("driver", "said"), [("nosuch", "nosuch"), (None, "none is named")])
+def test_an_offload_driver_must_be_known(driver: str | None, said: str) -> None:
+    with pytest.raises(PolicyUnmet, match=f"driver is not supported: {said};"):
         check(OFFLOADING, {"managedLedgerOffloadDriver": driver, "managedLedgerOffloadBucket": "b"})
 
 

@@ -85,7 +85,8 @@ def offload(value: Value, limits: Limits) -> None:
     """
     driver = value.get("managedLedgerOffloadDriver")
     if driver is None or driver.lower() not in {each.lower() for each in OFFLOAD_DRIVERS}:
-        raise PolicyUnmet(f"The driver is not supported: {driver}; supported are {', '.join(OFFLOAD_DRIVERS)}")
+        named = "none is named" if driver is None else driver
+        raise PolicyUnmet(f"The driver is not supported: {named}; supported are {', '.join(OFFLOAD_DRIVERS)}")
     own = {"s3": "s3", "aws-s3": "s3", "google-cloud-storage": "gcs"}.get(driver.lower())
     if driver.lower() == "filesystem":
         return
