@@ -15,6 +15,7 @@ from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Frame
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.errors import ListingFailed, NamespaceNotFound
+from topicfold.runtime.revision import Revision
 
 DEFAULT = "persistent://public/default"
 
@@ -134,6 +135,14 @@ def test_a_listing_that_fails_for_a_moment_is_asked_again(client: Client, monkey
     monkeypatch.setattr(client, "perform", at_second_try)
     assert isinstance(next(frames), Added)
     assert failures == []
+
+
+def test_a_server_that_is_on_another_log_now_is_asked_again(client: Client) -> None:
+    frames = iter(ListedTopics(client, asked(), {"region": "eu"}))
+    assert isinstance(next(frames), Bookmark)
+    client.create_topic("pay", properties={"region": "eu"})
+    client._position = str(Revision(bytes(16), {0: 1}))
+    assert isinstance(next(frames), Added)
 
 
 def test_it_ends_when_it_is_closed(client: Client) -> None:

@@ -21,7 +21,7 @@ from topicfold.client.find import PAGE_SIZE
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified
-from topicfold.errors import ListingFailed, NamespaceNotFound, Wait
+from topicfold.errors import ListingFailed, NamespaceNotFound, Resync, Wait
 from topicfold.model.names import PERSISTENT, partition_base
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
@@ -40,8 +40,9 @@ PERIOD_SECONDS = 1.0
 class ListedTopics:
     """Frames of the persistent topics that `asked` asks for, as far as listings name them for `properties`.
 
-    While the server is away, or its listing fails, nothing is told; what it refuses is raised, and `QueryUnconfirmed`
-    where its listing does not go by these very properties, or its finding by this very query: they would name more.
+    While the server is away, or its listing fails, nothing is told, and where its log is another one now, it is asked
+    again; what it refuses is raised, and `QueryUnconfirmed` where its listing does not go by these very properties, or
+    its finding by this very query: they would name more.
     A namespace that is not there is refused at the beginning; one that ends later has no topics until it is back.
     """
 
@@ -62,8 +63,9 @@ class ListedTopics:
                 if self._closed.is_set():
                     return  # the client that asks is closed as well
                 raise
-            except (Wait, ListingFailed, NamespaceNotFound) as error:
-                # A namespace that ends between its listing and the finding is not there the next time.
+            except (Wait, Resync, ListingFailed, NamespaceNotFound) as error:
+                # A namespace that ends between its listing and the finding is not there the next time, and a position
+                # of the log of before is not sent again.
                 _log.warning("%s; trying again", error.reason)
                 continue
             yield from differences(told, topics)
