@@ -165,6 +165,13 @@ def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
         Play(problem(410, "gone"), [*START]).run()
 
 
+def test_gone_in_the_middle_of_a_start_state_has_it_told_again() -> None:
+    gone = line("ERROR", problem={"code": "gone", "status": 410, "detail": "other rights"})
+    play = Play([added("a"), gone], [gone], [*START])
+    assert names(play.run()) == ["a", "reset", "a", "b", "complete"]
+    assert play.since == [None, "-", "-"]
+
+
 def test_an_error_in_the_stream_is_healed_by_trying_again_or_raised() -> None:
     busy, gone, expired = (
         line("ERROR", problem={"code": code, "status": status, "detail": "because"})

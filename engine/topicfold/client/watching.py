@@ -152,7 +152,7 @@ class Watching:
                 case bytes(chunk) if chunk:
                     for frame in self._frames(lines, chunk):
                         if isinstance(frame, Failed):
-                            return _ended_by(error_of(frame.problem, _status_in(frame.problem)))
+                            return self._ended_by(error_of(frame.problem, _status_in(frame.problem)))
                         yield from self._told(frame)
                 case NoAnswer() as silence:
                     return _End(self._server.unreachable(silence))
@@ -219,6 +219,15 @@ class Watching:
             self._cursor = frame.cursor
             yield replace(frame, is_initial=False) if isinstance(frame, Bookmark) else frame
 
+    def _ended_by(self, error: TopicfoldError) -> _End:
+        """Return how an error ends a stream that was open.
+
+        A token that has expired ends it politely: who has a newer one is let in again, and all others are told then.
+        So does what cannot be told on in a start state: that is told again.
+        """
+        is_polite = isinstance(error, Unauthenticated) or (isinstance(error, Resync) and not self._cursor)
+        return _End(None if is_polite else error)
+
     def _begin_anew(self, reason: str) -> None:
         """Ask for a start state next; tell that it is one with `reason`, unless that was told already.
 
@@ -246,14 +255,6 @@ class Watching:
 def _may_pass(error: TopicfoldError | None) -> bool:
     """Return whether the same request may do better in a moment. A cursor that a node does not know yet, it will."""
     return error is None or (isinstance(error, Wait) and not isinstance(error, NewerSchema))
-
-
-def _ended_by(error: TopicfoldError) -> _End:
-    """Return how an error ends a stream that was open.
-
-    A token that has expired ends it politely: who has a newer one is let in again, and all others are told then.
-    """
-    return _End(None if isinstance(error, Unauthenticated) else error)
 
 
 def _status_in(problem: Mapping[str, Any]) -> int:
