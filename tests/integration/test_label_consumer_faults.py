@@ -14,7 +14,7 @@ from tests.integration.consuming import PROTOCOLS, place_on, read_all, read_for,
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
-from topicfold.client.assignment_check import PATIENCE_SECONDS
+from topicfold.client.assignment_check import PATIENCE_SECONDS, AssignmentCheck
 
 pytestmark = pytest.mark.kafka
 
@@ -104,6 +104,24 @@ def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_no
         place.topics.delete(place.kafka("orders"))
         place.topics.make(place.kafka("orders"))
         wanted = place.produce("orders", 5, start=100) + place.produce("refunds", 5, start=5)
+        assert sorted(read_all(consumer, wanted)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_what_nothing_was_committed_of_is_read_on_where_it_was_though_kafkas_client_got_stuck(
+    kafka_bootstrap: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
+    with (
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, kafka_bootstrap) as place,
+        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
+    ):
+        read_all(consumer, place.make("orders", 5, team="pay"))
+        answers = [True]
+        monkeypatch.setattr(AssignmentCheck, "is_stuck", lambda *_: bool(answers and answers.pop()))
+        read_until(consumer, lambda _: not answers)
+        wanted = place.produce("orders", 5, start=5)
         assert sorted(read_all(consumer, wanted)) == sorted(wanted)
 
 

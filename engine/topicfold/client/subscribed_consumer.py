@@ -33,6 +33,8 @@ _MAX_REOPENED = 5
 _MAX_POLL_INTERVAL_MS = 300_000
 """What Kafka's client takes for `max.poll.interval.ms`, after which a member that does not poll is out of the group."""
 _COMMITTED_SECONDS = 2.0
+_GO_ON_SECONDS = 60.0
+"""For so long, what comes back of a consumer that was left is read on; later, others may have read on there."""
 _NOTICE_SECONDS = 30.0
 """So long at most, it takes a member that polls to notice that a topic was made anew, and to leave the former one."""
 
@@ -62,7 +64,8 @@ class SubscribedConsumer:
         self._reopened = 0
         self._is_lost = False
         self._left_at: dict[Partition, int] = {}
-        """Up to where a consumer had returned records that was left for a topic which was made anew."""
+        """Up to where a consumer that was left had returned records."""
+        self._left_until = 0.0
         self._gate = Gate()
         self._kafka: Consumer = open_consumer(conf, newer=True)
         self._start_over = StartOver(self._kafka, self._gate)
@@ -110,13 +113,10 @@ class SubscribedConsumer:
             # librdkafka 2.16 takes no lower leader epoch than it has seen for a name, and those of a topic begin at
             # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
             _log.info("a topic was made anew; the group is joined anew")
-            own = self._kafka.position([each for each in self._kafka.assignment() if each.topic not in anew])
-            left_at = {(each.topic, each.partition): each.offset for each in own if each.offset >= 0}
-            self._left_at = left_at
             self._reopen()
+            self._left_at = {each: offset for each, offset in self._left_at.items() if each[0] not in anew}
         now, assigned = time.monotonic(), self._kafka.assignment()
-        if assigned and self._left_at:
-            self._go_on(assigned)
+        self._go_on(assigned, now)
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
@@ -134,23 +134,42 @@ class SubscribedConsumer:
         for partition in self._start_over.tend(self._subscription.starts_over(partitions), partitions):
             self._subscription.restarted(partition)
 
-    def _go_on(self, assigned: Iterable[TopicPartition]) -> None:
-        """Read on behind what was returned, where the group has no offset: it would come again, or the next never."""
-        left_at, self._left_at = self._left_at, {}
-        own = [each for each in assigned if (each.topic, each.partition) in left_at]
+    def _go_on(self, assigned: Iterable[TopicPartition], now: float) -> None:
+        """Read on behind what was returned, where the group has no offset: it would come again, or the next never.
+
+        What cannot be learnt or done yet is tried again.
+        """
+        if now > self._left_until:
+            self._left_at.clear()
+        own = [each for each in assigned if (each.topic, each.partition) in self._left_at]
+        if not own:
+            return
         try:
-            answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS) if own else []
+            answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS)
         except KafkaException as error:
             _log.info("not known is what the group has committed: %s", error)
             return
         for each in answers:
+            if each.error is not None:
+                continue
             partition = each.topic, each.partition
-            if each.error is None and each.offset < 0:
+            offset = self._left_at.pop(partition)
+            if each.offset < 0:
                 try:
-                    self._kafka.seek(TopicPartition(*partition, left_at[partition]))
+                    self._kafka.seek(TopicPartition(*partition, offset))
                 except KafkaException:
                     # It is not being read yet.
-                    self._left_at[partition] = left_at[partition]
+                    self._left_at[partition] = offset
+
+    def _note_left(self) -> None:
+        """Keep up to where records were returned of what this consumer is about to leave."""
+        try:
+            own = self._kafka.position(self._kafka.assignment())
+        except KafkaException:
+            # It died, and knows no more what it had.
+            return
+        self._left_at |= {(each.topic, each.partition): each.offset for each in own if each.offset >= 0}
+        self._left_until = time.monotonic() + _GO_ON_SECONDS
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
@@ -188,6 +207,7 @@ class SubscribedConsumer:
         self._is_lost = True
         with self._gate.alone():
             kafka = open_consumer(self._conf, newer=self._is_newer)
+            self._note_left()
             self._kafka.close()
             self._subscription.forget()
             self._check.reset()
