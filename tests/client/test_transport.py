@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
@@ -328,3 +332,43 @@ def test_what_utf_8_cannot_write_is_refused_and_not_sent(ask: Callable[[Client],
     with tape.client() as client, pytest.raises(InvalidRequest, match=r"'\\udcff' cannot be sent"):
         ask(client)
     assert tape.requests == []
+
+
+class _TellingPort(BaseHTTPRequestHandler):
+    """Answers with the port of the client's connection."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        body = f'["{self.client_address[1]}"]'.encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+_FORKED = """
+import os, sys
+from topicfold.client import Client
+client = Client(sys.argv[1])
+print(*client.list_tenants(), *client.list_tenants(), flush=True)
+if os.fork() == 0:
+    print(*client.list_tenants(), flush=True)
+    os._exit(0)
+os.wait()
+print(*client.list_tenants())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_process_that_was_forked_shares_no_connection_with_its_parent() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _TellingPort) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        told = subprocess.run([sys.executable, "-c", _FORKED, url], capture_output=True, text=True, check=True).stdout
+        server.shutdown()
+    first, second, childs, third = told.split()
+    assert first == second == third != childs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any, Self, TypeVar
 
@@ -21,7 +22,7 @@ T = TypeVar("T")
 
 
 class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
-    """Performs calls over connections of its own. Threads may share one."""
+    """Performs calls over connections of its own. Threads may share one, and so may a process that is forked."""
 
     def __enter__(self) -> Self:
         return self
@@ -58,9 +59,16 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
     def follow(self, query: WatchQuery) -> Watch:
         """Return the frames that `query` asks for."""
-        return self.ending(Watch(Watching(query, self._server, self._retry), self._http))
+        return self.ending(Watch(Watching(query, self._server, self._retry), self._connected))
+
+    def _connected(self) -> httpx2.Client:
+        """Return what sends: another one in a process that was forked, where answers to the parent would arrive too."""
+        if self._process != os.getpid():
+            self._http = self._connect(self._options, self._transport)
+        return self._http
 
     def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
+        self._process = os.getpid()
         return httpx2.Client(**options, transport=transport)
 
     def _act(self, call: Call[Any], step: Attempt | Pause) -> Outcome:
@@ -74,9 +82,9 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
     def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
         request, onward = self._request(call, attempt), None
         try:
-            response = self._http.send(request)
+            response = self._connected().send(request)
             if onward := redirected(request, response):
-                response = self._http.send(onward)
+                response = self._connected().send(onward)
         except FAILURES as error:
             return silence_of(error, attempt.timeout_seconds, onward)
         return answer_of(response)

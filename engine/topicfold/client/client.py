@@ -19,9 +19,10 @@ class Client(BlockingSender, Calls):
     """A connection to Topicfold servers behind one URL.
 
     Reads what it wrote, on whatever node it arrives: each call carries a position that covers all answers so far,
-    whichever thread had them (`read_your_writes=False` stops that). Threads may share a client. Changes carry an
-    Idempotency-Key and are tried again when that may help, five times at most and within `timeout_seconds` for the
-    whole call; an answer that has begun may come for longer, as long as it does not pause for that time.
+    whichever thread had them (`read_your_writes=False` stops that). Threads may share a client, and so may processes
+    that are forked. Changes carry an Idempotency-Key and are tried again when that may help, five times at most and
+    within `timeout_seconds` for the whole call; an answer that has begun may come for longer, as long as it does not
+    pause for that time.
 
         with Client() as client:
             client.create_topic("orders", labels={"team": "pay"})

@@ -79,7 +79,9 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._position = ""
         self._age_seconds: float | None = None
         self._open: WeakSet[Any] = WeakSet()
-        self._http: HttpT = self._connect(http_options(url, identity), transport)
+        self._options = http_options(url, identity)
+        self._transport: TransportT | None = transport
+        self._http: HttpT = self._connect(self._options, transport)
 
     @property
     def position(self) -> str:

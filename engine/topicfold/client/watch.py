@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Self
 
@@ -34,10 +34,11 @@ class Watch:
     of `topicfold.errors` and closes it. `cursor` is for another watch to go on from, in another process too.
     """
 
-    def __init__(self, watching: Watching, http: httpx2.Client) -> None:
+    def __init__(self, watching: Watching, connected: Callable[[], httpx2.Client]) -> None:
+        """Take what returns the HTTP client to open streams with."""
         self._watching = watching
         self._steps = watching.steps()
-        self._http = http
+        self._connected = connected
         self._event: Event = None
         self._response: httpx2.Response | None = None
         self._chunks: Iterator[bytes]
@@ -102,8 +103,9 @@ class Watch:
         raise StopIteration
 
     def _open(self, step: Open) -> Answer | NoAnswer:
+        http = self._connected()
         try:
-            self._response = response = self._http.send(opening(self._http, step), stream=True)
+            self._response = response = http.send(opening(http, step), stream=True)
             if response.status_code == OPENED:
                 self._chunks = response.iter_bytes()
                 return opening_of(response)
