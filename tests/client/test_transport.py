@@ -334,6 +334,14 @@ def test_what_utf_8_cannot_write_is_refused_and_not_sent(ask: Callable[[Client],
     assert tape.requests == []
 
 
+def test_a_connection_that_does_not_come_about_says_how_long_it_was_waited_for() -> None:
+    def never(_: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectTimeout("")
+
+    with Tape(never).client() as client, pytest.raises(ServerUnreachable, match=r"timed out after 5 s$"):
+        client.list_tenants()
+
+
 class _TellingPort(BaseHTTPRequestHandler):
     """Answers with the port of the client's connection."""
 

@@ -277,6 +277,15 @@ def test_of_a_server_that_stays_away_it_is_told_once_and_once_that_it_is_back(
     assert [record.message for record in caplog.records] == warned
 
 
+def test_of_a_server_that_was_waited_for_in_vain_it_is_told_at_once_and_not_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    silence = NoAnswer("timed out after 45 s", was_sent=True, timed_out=True)
+    Play([*START, silence], silence, [*CHANGES]).run()
+    told = "no answer from http://h: timed out after 45 s; trying again", "http://h answers again"
+    assert [record.message for record in caplog.records] == [*told]
+
+
 def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_refuses_at_once() -> None:
     busy = line("ERROR", problem={"code": "overloaded", "status": 503, "detail": "because"})
     play = Play(*[[busy]] * 3)

@@ -223,7 +223,10 @@ def silence_of(
     error: httpx2.TransportError | httpx2.DecodingError, timeout_seconds: float, onward: httpx2.Request | None = None
 ) -> NoAnswer:
     """Return what the failure of an attempt says about it; `onward` is what was sent on to another node."""
+    timed_out = isinstance(error, httpx2.TimeoutException)
     match error:
+        case httpx2.ConnectTimeout():
+            reason = f"timed out after {min(timeout_seconds, CONNECT_SECONDS):.3g} s"
         case httpx2.TimeoutException():
             reason = f"timed out after {timeout_seconds:.3g} s"
         case httpx2.RemoteProtocolError() if str(error).startswith(_DISCONNECTED):
@@ -231,4 +234,4 @@ def silence_of(
         case _:
             reason = str(error) or type(error).__name__
     url = "" if onward is None else f"{onward.url.scheme}://{onward.url.netloc.decode()}"
-    return NoAnswer(reason, was_sent=not isinstance(error, _NEVER_SENT), url=url)
+    return NoAnswer(reason, was_sent=not isinstance(error, _NEVER_SENT), url=url, timed_out=timed_out)

@@ -21,12 +21,13 @@ _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "record layer f
 class NoAnswer:
     """What became of an attempt without an answer; `was_sent` unless it surely never reached a server.
 
-    `url` is the node that gave none, "" for the one that was asked first.
+    `url` is the node that gave none, "" for the one that was asked first. `timed_out`: it was waited for in vain.
     """
 
     reason: str
     was_sent: bool
     url: str = ""
+    timed_out: bool = False
 
 
 @dataclass(slots=True)

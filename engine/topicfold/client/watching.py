@@ -34,7 +34,8 @@ _ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
 _CUT_SHORT = "the start state was cut off and is told again"
 _GONE = "what happened since then can no longer be told"
 _FAILURES_TOLD = 5
-"""So often in a row, which takes more than a second, a stream is not gone on with before a warning is logged."""
+"""So often in a row, which takes more than a second, a stream is not gone on with before a warning is logged; who was
+waited for in vain took longer."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,10 +68,14 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How a stream ended: with an error, or politely; not before `wait_seconds` shall one ask again."""
+    """How a stream ended: with an error, or politely; not before `wait_seconds` shall one ask again.
+
+    `timed_out`: the server was waited for in vain, which took long.
+    """
 
     error: TopicfoldError | None = None
     wait_seconds: float = 0.0
+    timed_out: bool = False
 
 
 Event = Answer | NoAnswer | Interrupted | bytes | None
@@ -124,9 +129,8 @@ class Watching:
                 self._begin_anew(_GONE)
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
                 raise end.error or self._server.unreachable(_ENDS_AT_ONCE)
-            if failures == _FAILURES_TOLD:
-                self._is_missed = True
-                _log.warning("%s; trying again", (end.error or self._server.unreachable(_ENDS_AT_ONCE)).reason)
+            if failures == _FAILURES_TOLD or end.timed_out:
+                self._tell_of(end.error or self._server.unreachable(_ENDS_AT_ONCE))
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
 
@@ -136,7 +140,7 @@ class Watching:
         self._server.has_answered = self._server.has_answered or isinstance(opened, Answer)
         match opened:
             case NoAnswer() as silence:
-                return _End(self._server.unreachable(silence))
+                return _End(self._server.unreachable(silence), timed_out=silence.timed_out)
             case Interrupted() as interrupted:
                 return interrupted
             case Answer(status=200) as answer:
@@ -155,7 +159,7 @@ class Watching:
                             return self._ended_by(error_of(frame.problem, _status_in(frame.problem)))
                         yield from self._told(frame)
                 case NoAnswer() as silence:
-                    return _End(self._server.unreachable(silence))
+                    return _End(self._server.unreachable(silence), timed_out=silence.timed_out)
                 case Interrupted() as interrupted:
                     return interrupted
                 case _:
@@ -179,6 +183,12 @@ class Watching:
         if content_type != headers.NDJSON_TYPE:
             raise self._unexpected(f"{content_type or 'an answer without a type'} instead of {headers.NDJSON_TYPE}")
         require_confirmed(self._query.asked.text, answer, self._server.url)
+
+    def _tell_of(self, error: TopicfoldError) -> None:
+        """Say why there is no stream, once until a server answers."""
+        if not self._is_missed:
+            self._is_missed = True
+            _log.warning("%s; trying again", error.reason)
 
     def _tell_that_one_is_back(self) -> None:
         """Say that a server answers, where it was said that none does: its first frame may take seconds to come."""
