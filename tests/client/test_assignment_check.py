@@ -69,6 +69,41 @@ def test_patience_grows_as_long_as_joining_anew_does_not_help() -> None:
     assert LONGEST_PATIENCE_SECONDS == 24
 
 
+def test_a_member_whose_topics_others_read_asks_ever_more_seldom_until_something_changes() -> None:
+    asking = Asking("bcd")
+    assert asking.questions("ab", "a", 100) == [3, 9, 18, 33, 60, 87]
+    assert asking.questions("abc", "a", 5) == [103]
+    assert asking.questions("abcd", "a", 5) == [108]
+    asking.check.reset()
+    assert asking.questions("ab", "a", 4) == [113]
+    asking.check.close()
+
+
+class Asking:
+    """A check that keeps when it asked Kafka, which says that other members read these topics."""
+
+    def __init__(self, elsewhere: str) -> None:
+        self.check = AssignmentCheck(self._answer)
+        self._elsewhere = elsewhere
+        self._asked: list[int] = []
+        self._now = 0
+
+    def questions(self, subscribed: str, assigned: str, seconds: int) -> list[int]:
+        """Return when Kafka was asked in so many seconds, counted on from before."""
+        self._asked = []
+        end = self._now + seconds
+        while self._now < end:
+            for _ in range(5):
+                self.check.is_stuck(subscribed, assigned, "me", float(self._now))
+                time.sleep(0.001)
+            self._now += 1
+        return self._asked
+
+    def _answer(self, _: str) -> str:
+        self._asked.append(self._now)
+        return self._elsewhere
+
+
 def patience(check: AssignmentCheck) -> list[int]:
     """Return after how many seconds each a consumer is found stuck that joins anew in vain, five times."""
     seconds = []

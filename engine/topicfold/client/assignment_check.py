@@ -22,7 +22,8 @@ class AssignmentCheck:
     """Compares what is subscribed to with what is assigned; asks Kafka, in a thread, only where they differ for long.
 
     A topic may well be read by another member. One that is assigned and not subscribed to is never right. The patience
-    doubles with each time that it is stuck, until what is subscribed to is read by somebody.
+    doubles with each time that it is stuck, until what is subscribed to is read by somebody. Where others read it, as
+    they do for good in a group of many members, the time between questions doubles, too, until something changes.
     """
 
     def __init__(self, elsewhere: Elsewhere) -> None:
@@ -31,6 +32,9 @@ class AssignmentCheck:
         self._patience = PATIENCE_SECONDS
         self._differs_since: float | None = None
         self._asked: Future[Collection[str] | None] | None = None
+        self._read_elsewhere: set[str] = set()
+        self._pause = PATIENCE_SECONDS
+        self._read_until = 0.0
 
     def is_stuck(self, subscribed: Collection[str], assigned: Collection[str], member: str, now: float) -> bool:
         """Return whether to join the group anew."""
@@ -38,6 +42,9 @@ class AssignmentCheck:
         if not (stale or unread):
             self._patience = PATIENCE_SECONDS
             self.reset()
+            return False
+        if not stale and unread <= self._read_elsewhere and now < self._read_until:
+            self._differs_since = None
             return False
         if self._differs_since is None:
             self._differs_since = now
@@ -56,11 +63,15 @@ class AssignmentCheck:
         if not unread <= set(others):
             return self._found_stuck()
         self._patience = PATIENCE_SECONDS
+        self._read_elsewhere, self._read_until = unread, now + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PATIENCE_SECONDS)
         return False
 
     def reset(self) -> None:
         """Take it that the assignment may differ from now on, for another while."""
         self._differs_since = self._asked = None
+        self._read_elsewhere = set()
+        self._pause = PATIENCE_SECONDS
 
     def _found_stuck(self) -> bool:
         self._patience = min(2 * self._patience, LONGEST_PATIENCE_SECONDS)
