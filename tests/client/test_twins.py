@@ -127,3 +127,29 @@ async def test_everything_works_in_an_event_loop_against_a_server() -> None:
             assert (await client.history("t0")).entries[0].made_by[0].reason == "why"
             with pytest.raises(TopicNotFound):
                 await client.get_topic("other")
+
+
+def test_a_change_that_was_sent_when_the_client_was_closed_is_of_unknown_outcome_on_either() -> None:
+    def cut_by_closing(_: httpx2.Request) -> httpx2.Response:
+        client.close()
+        raise httpx2.ReadError("closed")
+
+    client = Client(transport=httpx2.MockTransport(cut_by_closing), retry=IMPATIENT)
+    with pytest.raises(AnswerLost) as lost:
+        client.set_labels("orders", {"a": "b"}, idempotency_key="k1")
+    assert lost.value.values["idempotency_key"] == "k1"
+    with pytest.raises(RuntimeError, match="closed"):
+        client.set_labels("orders", {"a": "b"})
+
+    async def change() -> None:
+        async def cut_by_closing(_: httpx2.Request) -> httpx2.Response:
+            await client.close()
+            raise httpx2.ReadError("closed")
+
+        client = AsyncClient(transport=httpx2.MockTransport(cut_by_closing), retry=IMPATIENT)
+        with pytest.raises(AnswerLost):
+            await client.set_labels("orders", {"a": "b"})
+        with pytest.raises(RuntimeError, match="closed"):
+            await client.set_labels("orders", {"a": "b"})
+
+    asyncio.run(change())

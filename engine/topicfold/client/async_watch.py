@@ -57,7 +57,9 @@ class AsyncWatch:
             raise
 
     async def close(self) -> None:
-        """End it; a task that waits for a frame ends its iteration."""
+        """End it. A task that waits for a frame ends its iteration; one that waits for a server's first word hears it
+        or times out before.
+        """
         self._is_closed.set()
         await self._release()
 

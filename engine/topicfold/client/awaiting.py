@@ -44,6 +44,7 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
         Raises:
             TopicfoldError: what the server refused with, or why there is no answer.
+            RuntimeError: this is closed, and nothing was sent whose outcome is unknown.
         """
         steps, outcome = self._performance(call), None
         while True:
@@ -52,7 +53,11 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
             except StopIteration as end:
                 result: T = end.value
                 return result
-            outcome = await self._act(call, step)
+            try:
+                outcome = await self._act(call, step)
+            except RuntimeError as closed:
+                steps.throw(closed)
+                raise
 
     def page_through(self, listing: Listing) -> AsyncPager:
         """Return what `listing` asks for, page by page."""

@@ -43,6 +43,7 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
 
         Raises:
             TopicfoldError: what the server refused with, or why there is no answer.
+            RuntimeError: this is closed, and nothing was sent whose outcome is unknown.
         """
         steps, outcome = self._performance(call), None
         while True:
@@ -51,7 +52,11 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
             except StopIteration as end:
                 result: T = end.value
                 return result
-            outcome = self._act(call, step)
+            try:
+                outcome = self._act(call, step)
+            except RuntimeError as closed:
+                steps.throw(closed)
+                raise
 
     def page_through(self, listing: Listing) -> Pager:
         """Return what `listing` asks for, page by page."""

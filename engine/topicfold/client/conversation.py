@@ -82,18 +82,25 @@ def conversation(
 ) -> Conversation:
     """Yield attempts and pauses; return the answer.
 
-    Every `Attempt` is to be answered by sending an Answer or NoAnswer, every `Pause` by sending None.
+    Every `Attempt` is to be answered by sending an Answer or NoAnswer, every `Pause` by sending None. Who can send no
+    more throws a RuntimeError.
     `position` may be empty. Once one attempt of a change has an unknown outcome, giving up says so, whatever
     came after: a later 503 speaks of its own attempt only, and so does a 403. A refusal by the log settles them all.
 
     Raises:
         TopicfoldError: the server's refusal, or the last failure when attempts or time are spent.
+        RuntimeError: what was thrown, unless an earlier attempt has an unknown outcome.
     """
     deadline = clock() + timeout_seconds
     undecided: Answer | NoAnswer | None = None
     sent = _headers(call, position)
     for number in count(1):
-        outcome = yield Attempt(sent, max(deadline - clock(), 0.001))
+        try:
+            outcome = yield Attempt(sent, max(deadline - clock(), 0.001))
+        except RuntimeError as closed:
+            if undecided is None:
+                raise
+            raise (_failure(call, server, undecided) or closed) from closed
         match outcome:
             case Answer():
                 server.has_answered = True
