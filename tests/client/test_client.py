@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from unittest.mock import ANY
 
 import pytest
@@ -187,6 +188,12 @@ def test_version_and_readiness_are_told(client: Client) -> None:
 def test_a_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(InvalidRequest):
         Client(url)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, math.inf, math.nan, 1e12])
+def test_a_time_in_which_nothing_can_be_waited_for_is_refused_at_once(seconds: float) -> None:
+    with pytest.raises(InvalidRequest, match=f"timeout_seconds {seconds}"):
+        Client(timeout_seconds=seconds)
 
 
 def test_a_url_with_a_password_is_refused_without_repeating_it() -> None:

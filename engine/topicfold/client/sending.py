@@ -27,7 +27,8 @@ from topicfold.wire import headers
 from topicfold.wire.positions import covering
 
 DEFAULT_TIMEOUT_SECONDS = 30.0
-
+_MAX_TIMEOUT_SECONDS = 86_400
+"""A day: with no end at all, sockets raise an error of their own."""
 CONNECT_SECONDS = 5.0
 FAILURES = (httpx2.TransportError, httpx2.DecodingError)
 """What the HTTP library raises when there is no answer."""
@@ -64,10 +65,14 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         without one. `transport` replaces the network, say in tests. For the rest see `Identity`.
 
         Raises:
-            InvalidRequest: `url` is not one of HTTP, or `token` is none.
+            InvalidRequest: `url` is not one of HTTP, `token` is none, or there is no time for a call, or no end to it.
             InvalidName: `namespace` is none.
             BadSetting: a file cannot be read, or holds something else.
         """
+        if not 0 < timeout_seconds <= _MAX_TIMEOUT_SECONDS:
+            raise InvalidRequest(
+                f"timeout_seconds {timeout_seconds}: expected seconds above 0, at most {_MAX_TIMEOUT_SECONDS}"
+            )
         url = url if "://" in url else f"http://{url}"
         self.url = url.rstrip("/")
         self._server = Server(self.url)
