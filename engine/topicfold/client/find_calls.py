@@ -56,7 +56,7 @@ class Asked:
         Raises:
             InvalidName: a namespace that is none.
             InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
-                values.
+                values; one of them, or a pattern, that is no text.
             InvalidSelector: says at which column or path.
         """
         places = tuple(dict.fromkeys(map(parse_namespace, _each(namespaces))))
@@ -70,6 +70,8 @@ class Asked:
         patterns = () if match is None else tuple(_each(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
+        _require_texts("labels", (*borne, *borne.values()))
+        _require_texts("match", patterns)
         return cls(places, canonical, borne, patterns, regex, with_system_topics, None if at is None else str(at))
 
     @property
@@ -149,6 +151,17 @@ def _parts(selector: SelectorForm) -> tuple[str | None, Mapping[str, str]]:
     text = str(parse_structured(None, match_expressions, max_value_length=MAX_VALUE_BYTES))
     parse_selector(text, max_value_length=MAX_VALUE_BYTES)
     return text or None, {each.key: each.value for each in equal.requirements if isinstance(each, Equals)}
+
+
+def _require_texts(name: str, given: Iterable[object]) -> None:
+    """Return if all that is `given` as `name` is text.
+
+    Raises:
+        InvalidRequest: one is something else, which the server would hear as a text, and confirm as one.
+    """
+    for each in given:
+        if not isinstance(each, str):
+            raise InvalidRequest(f"{name}: {each!r} is no text")
 
 
 def _each(texts: Texts) -> Iterable[str]:
