@@ -53,7 +53,8 @@ class LabelConsumer(PassedOn):
     says otherwise; one that matches no longer is dropped once the records that had arrived were returned, or after a
     second. What changes takes effect when it has been quiet for a quarter of a second, half a second at most, in
     `poll` or `consume`. Every record of a topic that matches is returned at least once to some member of the group,
-    and none of a topic that never matched.
+    and none of a topic that never matched. With `auto.offset.reset=latest` that holds from where the group has
+    committed something.
 
     While the Topicfold server is away, what was subscribed to is read on. Where `conf` does not choose, members agree
     by `group.protocol=consumer` if Kafka takes it, else by `cooperative-sticky`. One thread polls, any may call the
