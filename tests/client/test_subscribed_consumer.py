@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,4 +59,28 @@ def test_where_no_other_consumer_can_be_had_it_is_tried_again(monkeypatch: pytes
         consumer.poll(0)
     consumer.tend({"orders": "id-1"})
     assert (first.is_closed, second.subscribed) == (True, ["orders"])
+    consumer.close()
+
+
+def test_a_poll_lets_the_calls_of_other_threads_end_first_as_long_as_it_has_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    played, told = Played(), list[str]()
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: played)
+    monkeypatch.setattr(played, "poll", lambda _: told.append("polled"))
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    is_inside, may_leave = threading.Event(), threading.Event()
+
+    def call() -> None:
+        with consumer.in_use():
+            is_inside.set()
+            may_leave.wait(10)
+            told.append("called")
+
+    threading.Thread(target=call, daemon=True).start()
+    assert is_inside.wait(10)
+    consumer.poll(0)
+    threading.Timer(0.05, may_leave.set).start()
+    consumer.poll(10)
+    assert told == ["polled", "called", "polled"]
     consumer.close()

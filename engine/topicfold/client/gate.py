@@ -27,6 +27,12 @@ class Gate:
             self._inside.remove(threading.get_ident())
             self._changed.notify_all()
 
+    def give_way(self, seconds: float) -> None:
+        """Return once no other thread is inside, after `seconds` at the latest."""
+        me = threading.get_ident()
+        with self._changed:
+            self._changed.wait_for(lambda: {*self._inside} <= {me}, seconds)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other threads out, once those that are inside have left; one thread at a time."""

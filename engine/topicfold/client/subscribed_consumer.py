@@ -173,12 +173,22 @@ class SubscribedConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
-        message = self._kafka.poll(seconds)
+        message = self._kafka.poll(self._left_after_others(seconds))
         return None if message is None else next(iter(self._for_caller([message])), None)
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
-        return self._for_caller(self._kafka.consume(count, seconds))
+        return self._for_caller(self._kafka.consume(count, self._left_after_others(seconds)))
+
+    def _left_after_others(self, seconds: float) -> float:
+        """Let other threads have their calls answered, within `seconds`; return how many of these are left.
+
+        Kafka's client takes one call at a time, and whoever waits for his turn looks now and then whether it has come:
+        one that polls again and again would never let anybody in.
+        """
+        end = time.monotonic() + seconds
+        self._gate.give_way(seconds)
+        return max(end - time.monotonic(), 0.0)
 
     def _for_caller(self, messages: Iterable[Message]) -> list[Message]:
         passed_on = []
