@@ -70,3 +70,30 @@ def test_a_thread_never_waits_for_itself() -> None:
     other = started(gate.__enter__)
     other.join(10)
     assert not other.is_alive()
+
+
+def test_who_gives_way_waits_for_those_who_are_inside_and_for_nobody_who_comes_later() -> None:
+    gate, turns = Gate(), [threading.Event() for _ in range(3)]
+    first_is_in, first_may_leave, end = turns
+
+    def go_in_first() -> None:
+        with gate, gate:
+            first_is_in.set()
+            first_may_leave.wait(10)
+
+    def go_in_later() -> None:
+        with gate:
+            first_may_leave.set()
+            end.wait(10)
+
+    threads = [started(go_in_first)]
+    assert first_is_in.wait(10)
+    assert not gate.give_way(0.01)
+    later = threading.Timer(0.05, go_in_later)
+    later.start()
+    assert gate.give_way(10)
+    end.set()
+    for each in (*threads, later):
+        each.join(10)
+    with gate:
+        assert gate.give_way(0)

@@ -80,6 +80,10 @@ def test_a_poll_lets_the_calls_of_other_threads_end_first_as_long_as_it_has_time
     threading.Thread(target=call, daemon=True).start()
     assert is_inside.wait(10)
     consumer.poll(0)
+    consumer.tend({"orders": "id-1"})
+    assert played.subscribed == []
+    assert consumer.poll(0.01) is None
+    assert consumer.consume(1, 0.01) == []
     threading.Timer(0.05, may_leave.set).start()
     consumer.poll(10)
     assert told == ["polled", "called", "polled"]

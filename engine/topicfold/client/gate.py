@@ -13,25 +13,31 @@ class Gate:
     def __init__(self) -> None:
         """Let everybody in."""
         self._changed = threading.Condition()
-        self._inside: list[int] = []
+        self._inside: list[tuple[int, int]] = []
+        self._entered = 0
         self._alone: int | None = None
 
     def __enter__(self) -> None:
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._alone in {None, me})
-            self._inside.append(me)
+            self._entered += 1
+            self._inside.append((me, self._entered))
 
     def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._inside.remove(threading.get_ident())
-            self._changed.notify_all()
-
-    def give_way(self, seconds: float) -> None:
-        """Return once no other thread is inside, after `seconds` at the latest."""
         me = threading.get_ident()
         with self._changed:
-            self._changed.wait_for(lambda: {*self._inside} <= {me}, seconds)
+            self._inside.remove(next(each for each in reversed(self._inside) if each[0] == me))
+            self._changed.notify_all()
+
+    def give_way(self, seconds: float) -> bool:
+        """Return whether the other threads that are inside now leave within `seconds`; not who comes later."""
+        me = threading.get_ident()
+        with self._changed:
+            last = self._entered
+            return self._changed.wait_for(
+                lambda: all(who == me or number > last for who, number in self._inside), seconds
+            )
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -40,7 +46,7 @@ class Gate:
         with self._changed:
             self._changed.wait_for(lambda: self._alone in {None, me})
             before, self._alone = self._alone, me
-            self._changed.wait_for(lambda: {*self._inside} <= {me})
+            self._changed.wait_for(lambda: {who for who, _ in self._inside} <= {me})
         try:
             yield
         finally:

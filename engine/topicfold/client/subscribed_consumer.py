@@ -33,6 +33,7 @@ _MAX_REOPENED = 5
 _MAX_POLL_INTERVAL_MS = 300_000
 """What Kafka's client takes for `max.poll.interval.ms`, after which a member that does not poll is out of the group."""
 _COMMITTED_SECONDS = 2.0
+_GIVE_WAY_SECONDS = 0.1
 _GO_ON_SECONDS = 60.0
 """For so long, what comes back of a consumer that was left is read on; later, others may have read on there."""
 _NOTICE_SECONDS = 30.0
@@ -71,7 +72,12 @@ class SubscribedConsumer:
         self._start_over = StartOver(self._kafka, self._gate)
 
     def tend(self, there: Mapping[str, str]) -> None:
-        """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others."""
+        """Subscribe to the topics that are `there`, with their ids, if one is subscribed to others.
+
+        Nothing is done while a call of another thread takes long.
+        """
+        if not self._gate.give_way(_GIVE_WAY_SECONDS):
+            return
         try:
             self._tend(there)
         except KafkaException as error:
@@ -173,22 +179,24 @@ class SubscribedConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
-        message = self._kafka.poll(self._left_after_others(seconds))
+        rest = self._left_after_others(seconds)
+        message = None if rest is None else self._kafka.poll(rest)
         return None if message is None else next(iter(self._for_caller([message])), None)
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
-        return self._for_caller(self._kafka.consume(count, self._left_after_others(seconds)))
+        rest = self._left_after_others(seconds)
+        return [] if rest is None else self._for_caller(self._kafka.consume(count, rest))
 
-    def _left_after_others(self, seconds: float) -> float:
-        """Let other threads have their calls answered, within `seconds`; return how many of these are left.
+    def _left_after_others(self, seconds: float) -> float | None:
+        """Let the calls of other threads end, within `seconds`; return how many of these are left, None if none is.
 
         Kafka's client takes one call at a time, and whoever waits for his turn looks now and then whether it has come:
-        one that polls again and again would never let anybody in.
+        one that polls again and again would never let anybody in. Who polls meanwhile waits as long as they do, and
+        takes no signal; no time at all is not used up, so that somebody who polls so has his turn, too.
         """
         end = time.monotonic() + seconds
-        self._gate.give_way(seconds)
-        return max(end - time.monotonic(), 0.0)
+        return max(end - time.monotonic(), 0.0) if self._gate.give_way(seconds) or not seconds else None
 
     def _for_caller(self, messages: Iterable[Message]) -> list[Message]:
         passed_on = []
