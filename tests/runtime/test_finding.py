@@ -22,6 +22,8 @@ from topicfold.runtime import finding, found, tried_names
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.found import Found
 from topicfold.state import name_order
+from topicfold.state.finding import find
+from topicfold.state.topic_table import TopicTable
 
 NAMESPACES = ("public/default", "public/default-2", "public/a")
 EVERYTHING = TopicQuery()
@@ -183,3 +185,44 @@ async def test_topics_after_a_place_are_read_while_others_are_made(several: Node
     await make(several, "c")
     read = [section.table.keys[number] for section, numbers in sections for number in numbers]
     assert read == ["non-persistent://c", "b", "d"]
+
+
+async def test_a_namespace_is_gone_through_once_however_long_others_take(
+    several: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for namespace in NAMESPACES:
+        for number in range(5):
+            await make(several, f"{namespace}/{number}", size=str(number))
+    monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr("topicfold.state.finding._STEP", 1)
+    went: list[TopicTable] = []
+
+    def noting(table: TopicTable, query: TopicQuery) -> BitMap:
+        went.append(table)
+        return find(table, query)
+
+    monkeypatch.setattr(finding, "find", noting)
+    found_topics = await Finding(several.engine).find(NAMESPACES, TopicQuery(parse_selector("size>2")), everyone)
+    assert (found_topics.count, len(went)) == (6, 3)
+
+
+async def test_what_changes_in_a_namespace_that_was_gone_through_counts_as_it_is_at_the_end(
+    several: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
+    first, second = NAMESPACES[:2]
+    await make(several, f"{first}/a", team="pay")
+    for number in range(50):
+        await make(several, f"{second}/{number}", team="pay")
+    query = TopicQuery(parse_selector("team=pay"), regex=parse_regex("[a-z0-9]+"))
+    several.log.pause()
+    changing = asyncio.ensure_future(
+        several.writing.set_labels(parse_topic(f"{first}/a"), {"team": "ops"}, several.asked())
+    )
+    seeking = asyncio.ensure_future(Finding(several.engine).find(NAMESPACES[:2], query, everyone))
+    await turns(4)
+    several.log.resume()
+    await changing
+    assert not seeking.done()
+    assert (await seeking).counts() == {second: 50}

@@ -2,16 +2,16 @@
 
 Labels and wildcards are sets. A regular expression is tried on the names that are left, and what came of it is kept
 while somebody watches with it, and after a finding for some time. A large set needs the order of all names, which is
-made the first time. Both take turns with whatever else runs on the loop, and all findings with each other.
+made the first time. Both take turns with whatever else runs on the loop, and all findings with each other. So do
+namespaces: each is looked at by itself first, and at the end only those once more that have changed since.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
@@ -21,6 +21,7 @@ from topicfold.model.regex import Regex
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
 from topicfold.runtime.slices import Turns
+from topicfold.runtime.tried_names import Outcomes
 from topicfold.state.finding import find, prepare
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
@@ -76,32 +77,25 @@ class Finding:
 
         Namespaces that are not there have none. Topics whose end is decided are not found.
 
-        Cost: set steps; for an expression one try of each name that it was never tried on, and for a large set once
-        2 µs a topic of the namespace, in slices of `SLICE_SECONDS`.
+        Cost: set steps, in one turn those of one namespace and of those that change meanwhile; for an expression one
+        try of each name that it was never tried on, and for a large set once 2 µs a topic of the namespace, in slices
+        of `SLICE_SECONDS`.
         """
+        one = _OneFinding(
+            query, listable, tables or self._engine.watches.table, self._engine.watches.outcomes, self._known
+        )
+        is_late = _lateness()
+        for namespace in namespaces if len(namespaces) > 1 else ():
+            while one.look(namespace, is_late) is None:
+                await self._turns.next()
+                is_late = _lateness()
+            if is_late():
+                await self._turns.next()
+                is_late = _lateness()
         while True:
-            is_late = partial(_is_past, asyncio.get_running_loop().time() + SLICE_SECONDS)
-            sections: list[Section] = []
-            for namespace in namespaces:
-                table = (tables or self._engine.watches.table)(namespace)
-                if table is None:
-                    continue
-                known = self._known.get(table)
-                if known is None:
-                    known = self._known[table] = _Known(NameOrder(table.keys))
-                if not prepare(table, query, is_late):
-                    break
-                numbers = _candidates(table, query, listable(namespace))
-                if query.regex is not None:
-                    known.keep(query.regex)
-                    outcome = self._engine.watches.outcomes.of(table, query.regex)
-                    if not outcome.cover(query.regex, numbers, table.keys, is_late):
-                        break
-                    numbers = numbers & outcome.matching
-                if len(numbers) > MAX_SORTED and not known.is_in_order(is_late):
-                    break
-                sections += sections_of(namespace, table, numbers)
-            else:
+            looks = [one.look(namespace, _lateness()) for namespace in namespaces]
+            sections = [section for look in looks if look is not None for section in look]
+            if None not in looks:
                 return Found(sorted(sections, key=_place), self._order_of)
             await self._turns.next()
 
@@ -109,14 +103,56 @@ class Finding:
         return self._known[table].order
 
 
-def _candidates(table: TopicTable, query: TopicQuery, among: BitMap | None) -> BitMap:
-    """Return the topics of a table that match and are `among` these, the expression left to be tried."""
-    numbers = find(table, query)
-    return numbers if among is None else numbers & among
+@dataclass(slots=True)
+class _OneFinding:
+    """One finding at work: what it asks, and what the sets came to of tables that it has looked at."""
+
+    query: TopicQuery
+    listable: Listable
+    tables: Tables
+    outcomes: Outcomes
+    known: MutableMapping[TopicTable, _Known]
+    _sets: dict[str, tuple[TopicTable, int, BitMap]] = field(default_factory=dict)
+
+    def look(self, namespace: str, is_late: Callable[[], bool]) -> Sequence[Section] | None:
+        """Return what is found in a namespace now, None where something is left to be made when it is late."""
+        table, query = self.tables(namespace), self.query
+        if table is None:
+            return ()
+        known = self.known.get(table)
+        if known is None:
+            known = self.known[table] = _Known(NameOrder(table.keys))
+        if not prepare(table, query, is_late):
+            return None
+        numbers, among = self._matching(namespace, table), self.listable(namespace)
+        if among is not None:
+            numbers = numbers & among
+        if query.regex is not None:
+            known.keep(query.regex)
+            outcome = self.outcomes.of(table, query.regex)
+            if not outcome.cover(query.regex, numbers, table.keys, is_late):
+                return None
+            numbers = numbers & outcome.matching
+        if len(numbers) > MAX_SORTED and not known.is_in_order(is_late):
+            return None
+        return list(sections_of(namespace, table, numbers))
+
+    def _matching(self, namespace: str, table: TopicTable) -> BitMap:
+        """Return the topics of a table that match, the expression left to be tried.
+
+        They are not made again while the sum of the topics' hashes is the same, for then the table is, too.
+        """
+        made = self._sets.get(namespace)
+        if made is None or made[0] is not table or made[1] != table.digest_sum:
+            made = self._sets[namespace] = table, table.digest_sum, find(table, self.query)
+        return made[2]
 
 
-def _is_past(until: float) -> bool:
-    return asyncio.get_running_loop().time() > until
+def _lateness() -> Callable[[], bool]:
+    """Return what says whether a slice that begins now is used up."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + SLICE_SECONDS
+    return lambda: loop.time() > until
 
 
 def _place(section: Section) -> str:
