@@ -8,7 +8,6 @@ from itertools import groupby
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyroaring import BitMap
 
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 
@@ -38,17 +37,15 @@ class Topics:
 
     def listed(self) -> dict[tuple[str, str], list[int]]:
         """Return whom the index lists, by pair."""
-        index = self.index
-        pairs = [(key, value) for key, values in index.all_labels().items() for value in values]
-        return {pair: list(index.having(*pair) or ()) for pair in pairs}
+        return {pair: list(self.index.having(*pair) or ()) for pair in self.index.borne()}
 
     def unions(self) -> dict[str, list[int]]:
         """Return whom the index lists, by key."""
         return {key: list(self.index.having_key(key) or ()) for key in self.index.keys}
 
-    def pairs(self, among: range = range(6)) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[str, str]]:
         """Return by a scan which pairs there are."""
-        return sorted({pair for number, labels in self.borne.items() if number in among for pair in labels.items()})
+        return sorted({pair for labels in self.borne.values() for pair in labels.items()})
 
 
 def by_key(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
@@ -96,12 +93,15 @@ def test_no_more_pairs_are_kept_as_written_than_may_be(monkeypatch: pytest.Monke
     assert len(topics.index._written) <= 2
 
 
-@given(histories, st.integers(0, 5))
-def test_all_labels_lists_what_is_borne_or_borne_by_some(history: list[tuple[int, dict[str, str]]], first: int) -> None:
+@given(histories)
+def test_each_pair_is_borne_that_a_scan_finds_and_once(history: list[tuple[int, dict[str, str]]]) -> None:
     topics = Topics(history)
-    assert topics.index.all_labels() == by_key(topics.pairs())
-    among = {key: found for key, found in topics.index.all_labels(BitMap(range(first, 6))).items() if found}
-    assert among == by_key(topics.pairs(range(first, 6)))
+    assert sorted(topics.index.borne()) == topics.pairs()
+
+
+def test_what_nobody_bears_any_more_is_let_go() -> None:
+    topics = Topics([(0, {"a": "x", "": ""}), (1, {"a": "y"}), (0, {})])
+    assert (topics.index.borne(), [pair for pair in topics.index._pairs if "x" in pair]) == ([("a", "y")], [])
 
 
 @given(histories)
@@ -109,7 +109,7 @@ def test_an_index_that_everybody_left_is_empty(history: list[tuple[int, dict[str
     topics = Topics(history)
     for number in range(6):
         topics.put(number, {})
-    assert (topics.index.all_labels(), topics.listed(), topics.unions()) == ({}, {}, {})
+    assert (topics.index.borne(), topics.listed(), topics.unions()) == ([], {}, {})
     assert set(topics.ids.values()) == {NO_LABELS}
 
 
@@ -123,7 +123,7 @@ def test_the_number_of_a_pair_that_vanished_is_used_again() -> None:
 def test_looking_for_what_nobody_bears_makes_nothing() -> None:
     index = Topics([(0, {"a": "x"})]).index
     assert (index.having("a", "y"), index.having("b", "x"), index.having_key("b")) == (None, None, None)
-    assert index.all_labels() == {"a": ["x"]}
+    assert index.borne() == [("a", "x")]
 
 
 @given(histories)

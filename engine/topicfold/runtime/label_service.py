@@ -67,8 +67,9 @@ class LabelService:
 
         Raises:
             NamespaceNotFound, NotReady: the namespace is not there, or not folded yet.
+            Overloaded: too much has changed meanwhile.
         """
-        return self._reading.all_labels(await self._ready(namespace))
+        return await self._reading.all_labels(await self._ready(namespace))
 
     def register_label_listener(self, namespace: str, listener: LabelListener) -> None:
         """Tell `listener` of each topic of a namespace whose labels change from now on, and of each that is deleted.

@@ -34,6 +34,7 @@ from topicfold.model.names import (
 from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.listed_labels import listed_labels
 from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
 
@@ -61,7 +62,7 @@ class TopicView(NamedTuple):
 
 
 class Reading:
-    """The reads of one node. All methods but `settle` answer at once, from what is folded."""
+    """The reads of one node. All methods that need not be awaited answer at once, from what is folded."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -145,16 +146,16 @@ class Reading:
         numbers = sorted(_matching(table, labels, among), key=table.keys.__getitem__)
         return [_view(namespace, table, number) for number in numbers]
 
-    def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
+    async def all_labels(self, namespace: str, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return every label key of a namespace with its values, sorted; with `among`, what those topics bear.
+
+        As they are when this is called, whatever changes until it returns.
 
         Raises:
             NamespaceNotFound: it is not there.
+            Overloaded: too much has changed meanwhile.
         """
-        table = self._table(namespace)
-        if table.ending:
-            among = (table.live if among is None else among) - table.ending
-        return table.index.all_labels(among)
+        return await listed_labels(self._engine.watches.cuts, namespace, self._table(namespace), among)
 
     def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
         """Return a live namespace's record and ETag; an unreadable record counts as an empty one.

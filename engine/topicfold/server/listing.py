@@ -117,7 +117,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
     said = read_headers(cut)
     if properties and node.listings.takes_properties:
         said[headers.PROPERTIES] = properties_text(properties)
-    return _ListingAnswer(Response(body, 200, said, JSON_TYPE), node.in_flight)
+    return CountedAnswer(Response(body, 200, said, JSON_TYPE), node.in_flight)
 
 
 async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
@@ -131,7 +131,7 @@ async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
     return b"[%b]" % b",".join(parts)
 
 
-class _ListingAnswer(Response):
+class CountedAnswer(Response):
     """An answer that is counted as long as it is on its way.
 
     Raises:

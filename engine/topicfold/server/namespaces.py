@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,18 +15,20 @@ from topicfold.errors import (
     NamespaceNotFound,
     NotEmpty,
     NotFound,
+    Overloaded,
     PolicyUnmet,
     TenantNotFound,
 )
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NO_GRANTS
+from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import JSON_TYPE, read_answer, read_headers, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.listing import LISTED, LISTING_ERRORS, answer_listing
+from topicfold.server.listing import LISTED, LISTING_ERRORS, CountedAnswer, answer_listing
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import flag, one, query_of
@@ -96,7 +99,22 @@ class Namespaces:
         """Answer every label key in use with its values."""
         name = namespace_in(request)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
-        return read_answer(self.node.reading.all_labels(name, self.node.listable(request, name)), cut)
+        labels = await self.node.reading.all_labels(name, self.node.listable(request, name))
+        body = await _values_by_key(labels)
+        return CountedAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), self.node.in_flight)
+
+
+async def _values_by_key(labels: Mapping[str, Sequence[str]]) -> bytes:
+    """Return keys with their values as JSON, made in slices."""
+    work = Slice()
+    members: list[bytes] = []
+    for key, values in labels.items():
+        some: list[bytes] = []
+        for start in range(0, len(values), CHUNK):
+            some.append(orjson.dumps(values[start : start + CHUNK])[1:-1])
+            await work.rest()
+        members.append(b"%b:[%b]" % (orjson.dumps(key), b",".join(some)))
+    return b"{%b}" % b",".join(members)
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -123,7 +141,8 @@ def operations(node: Node) -> Sequence[Operation]:
                   query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL."} | LISTED,
                   errors=LISTING_ERRORS),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
-                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING, errors=missing,
+                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING,
+                  errors=(*missing, Overloaded),
                   aliases=[f"{one_path}/{spelling}" for spelling in
                            ("topicCustomeLabels", "topic-custom-labels", "topic-custome-labels")]),
     )  # fmt: skip

@@ -28,6 +28,8 @@ Filing = tuple[str, str | None]
 """What topics are filed under: a key with a value, or, where that is None, with any."""
 
 _NONE: Mapping[str, int] = {}
+_NOBODYS = ("", "")
+"""What stands where no topic bears a pair any more; one that some topic bears may be equal, and is another."""
 _LOOKED_AT = 512
 """So many members of postings are looked at in a step."""
 _MAX_WRITTEN = 16_384
@@ -165,15 +167,9 @@ class LabelIndex:
         """Return the values that some topic bears `key` with. Not to be kept over a change. Cost: O(1)."""
         return self._values.get(key, _NONE).keys()
 
-    def all_labels(self, among: BitMap | None = None) -> dict[str, list[str]]:
-        """Return every key with its values, both sorted; with `among`, only what those topics bear."""
-        if among is None:
-            return {key: sorted(values) for key, values in sorted(self._values.items())}
-        borne = {
-            key: sorted(value for value, pair in values.items() if self._postings[pair].bitmap().intersect(among))
-            for key, values in sorted(self._values.items())
-        }
-        return {key: values for key, values in borne.items() if values}
+    def borne(self) -> list[tuple[str, str]]:
+        """Return every pair that some topic bears, in no order. Cost: 15 ns a pair."""
+        return [pair for pair in self._pairs if pair is not _NOBODYS]
 
     def lists(self, number: int, ids: bytes) -> bool:
         """Return whether topic `number` is listed under each of its labels, whose pair numbers are `ids`, once each."""
@@ -287,6 +283,7 @@ class LabelIndex:
         if not len(postings):
             del self._values[key][value]
             self._free.append(pair)
+            self._pairs[pair] = _NOBODYS
             self._written.pop(pair, None)
             if not self._values[key]:
                 del self._values[key], self._keys[key]

@@ -1,0 +1,108 @@
+"""Labels of a namespace: those of one cut, whatever changes while they are listed, and in slices."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from tests.builders import an_id, folded, namespace_put, topic_put
+from topicfold.errors import Overloaded
+from topicfold.runtime import cut, listed_labels, slices
+from topicfold.runtime.cut import Cuts
+from topicfold.state.fold import PartitionState
+from topicfold.state.topic_table import TopicTable
+
+NAMESPACE = "public/default"
+LABELS = st.dictionaries(st.sampled_from(["team", "tier", "x"]), st.text("abc", max_size=2), max_size=3)
+
+
+class Topics:
+    """Topics of a namespace with labels, whose changes are published to `cuts`."""
+
+    def __init__(self, *labels: dict[str, str]) -> None:
+        self.cuts = Cuts()
+        self._state: PartitionState = folded(namespace_put(1))
+        self._ids = 1
+        self._versions: dict[int, bytes] = {}
+        for number, each in enumerate(labels):
+            self.label(number, each)
+
+    @property
+    def table(self) -> TopicTable:
+        """They themselves."""
+        return self._state.topics[NAMESPACE]
+
+    def label(self, number: int, labels: dict[str, str]) -> None:
+        """Give one of them these labels."""
+        self._ids += 1
+        base: dict[str, Any] = {"base": self._versions[number]} if number in self._versions else {}
+        event = topic_put(self._ids, an_id(1), name=f"persistent://{NAMESPACE}/{number}", labels=labels, **base)
+        self._versions[number] = event.event_id
+        change = self._state.apply(self._state.position, event)
+        if change.effect is not None:
+            self.cuts.publish(change.effect)
+
+    async def listed(self, among: BitMap | None = None) -> dict[str, list[str]]:
+        """Return what is listed."""
+        return await listed_labels.listed_labels(self.cuts, NAMESPACE, self.table, among)
+
+
+@pytest.fixture
+def bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slice is used up at once."""
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(listed_labels, "CHUNK", 1)
+    monkeypatch.setattr(listed_labels, "_RUN", 2)
+
+
+def by_brute_force(labels: list[dict[str, str]]) -> dict[str, list[str]]:
+    """Return what is to be listed of topics with these labels."""
+    keys = sorted({key for each in labels for key in each})
+    return {key: sorted({each[key] for each in labels if key in each}) for key in keys}
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+@given(before=st.lists(LABELS, max_size=12), after=st.lists(LABELS, max_size=12), first=st.none() | st.integers(0, 12))
+def test_they_are_those_of_the_moment_when_they_were_asked_for(
+    before: list[dict[str, str]], after: list[dict[str, str]], first: int | None
+) -> None:
+    async def run() -> None:
+        topics = Topics(*before)
+        listing = asyncio.create_task(topics.listed(None if first is None else BitMap(range(first, len(before)))))
+        await asyncio.sleep(0)
+        for number, labels in enumerate(after):
+            topics.label(number, labels)
+            await asyncio.sleep(0)
+        listed = await listing
+        assert listed == by_brute_force(before[first or 0 :])
+        assert list(listed) == sorted(listed)
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+@pytest.mark.parametrize("among", [None, BitMap(range(9))])
+async def test_others_have_their_turn_meanwhile(among: BitMap | None) -> None:
+    topics = Topics(*({"id": str(number)} for number in range(9)))
+    listing = asyncio.create_task(topics.listed(among))
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert not listing.done()
+    assert await listing == {"id": list("012345678")}
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+async def test_more_changes_than_a_cut_outlasts_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut, "MAX_CHANGES", 1)
+    topics = Topics({"a": "1"}, {"a": "2"})
+    listing = asyncio.create_task(topics.listed(BitMap([0, 1])))
+    await asyncio.sleep(0)
+    for value in "34":
+        topics.label(0, {"a": value})
+    with pytest.raises(Overloaded, match="have changed meanwhile"):
+        await listing
