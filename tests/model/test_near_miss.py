@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from topicfold.model.near_miss import MAX_SUGGESTED, Explained, explain
+from topicfold.model.near_miss import (
+    MAX_SUGGESTED,
+    Explained,
+    explain,
+    likely,
+    named_values,
+    near_words,
+    suggestible,
+    with_near,
+)
+from topicfold.model.selector import Requirement
 from topicfold.model.selector_text import parse_selector
 
 TOPICS = [{"tier": "gold", "env": "prod"}, {"tier": "gold"}, {"tier": "silver", "Team": "pay"}, {}, {"size": "10"}]
 
 
 def explained(text: str, topics: list[dict[str, str]] | None = None) -> tuple[Explained, ...]:
-    """Return the explanation of a selector among `topics`."""
-    topics = TOPICS if topics is None else topics
+    """Return the explanation of a selector among `topics`, with what is near."""
+    among = TOPICS if topics is None else topics
     values: dict[str, dict[str, None]] = {}
-    for labels in topics:
+    for labels in among:
         for key, value in labels.items():
             values.setdefault(key, {})[value] = None
-    return explain(
-        parse_selector(text), values, values.__getitem__, lambda requirement: sum(map(requirement.holds, topics))
-    )
+
+    def lacking(requirement: Requirement) -> list[str | None]:
+        borne = values.get(requirement.key)
+        lacked = [each for each in named_values(requirement) if each not in (borne or ())]
+        return [None, *lacked] if borne is None else [*lacked]
+
+    parts = explain(parse_selector(text), lacking, lambda requirement: sum(map(requirement.holds, among)))
+    near = {
+        miss: near_words(miss.word, values if miss.value is None else values[miss.key]) for miss in suggestible(parts)
+    }
+    return with_near(parts, near)
 
 
-class Unlisted:
-    """Words of which it can be asked whether they are there, and that nobody may go through."""
-
-    def __contains__(self, word: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        raise AssertionError("these are as many as there are topics")
-
-
-def test_where_nothing_is_missed_no_words_are_gone_through() -> None:
-    selector = parse_selector("id>5,id<9,id=7,id!=8,id in (6,7),id,!other")
-    explain(selector, Unlisted(), lambda key: Unlisted(), lambda requirement: 1)
+@given(st.text("abcde", max_size=5), st.lists(st.text("abcde", max_size=5), max_size=60), st.integers(1, 30))
+def test_the_short_list_is_the_same_where_words_come_a_few_at_a_time(word: str, words: list[str], step: int) -> None:
+    found: list[str] = []
+    for start in range(0, len(words), step):
+        found = likely(word, [*found, *words[start : start + step]])
+    assert found == likely(word, words)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import quote
 
 import pytest
 
+from tests.runtime.nodes import turns
 from tests.server.rest import RestNode
 from tests.server.test_find import make
-from topicfold.server.explain import EXPLAIN_PATH, Words
+from topicfold.model.selector_text import parse_selector
+from topicfold.runtime import slices
+from topicfold.server import explain as explaining
+from topicfold.server.explain import EXPLAIN_PATH, Borne, Words
 from topicfold.wire.resources import ExplainedQuery
 
 
@@ -79,3 +84,43 @@ async def test_a_malformed_selector_is_400_and_says_where(rest: RestNode) -> Non
 async def test_a_parameter_that_is_not_known_is_400(rest: RestNode) -> None:
     answer = await rest.send("GET", f"{EXPLAIN_PATH}?limit=5")
     assert (answer.status_code, "'limit' is not known" in answer.text) == (400, True)
+
+
+async def test_a_slice_holds_one_requirement_or_some_words_and_all_is_of_one_cut(
+    topics: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(explaining, "_STEP", 1)
+    for number in range(20):
+        await make(topics, f"e{number}", tier=f"gol{number}")
+    query = "namespace=public/default&namespace=public/pay&labelSelector=team=pay,team=ops,tier=glod"
+    asking = asyncio.create_task(topics.get(f"{EXPLAIN_PATH}?{query}"))
+    await turns(12)
+    assert not asking.done()
+    await make(topics, "f", team="pay")
+    explained = await asking
+    counts = [each["topics"] for each in explained["requirements"]]
+    assert (counts, explained["topics"]) in (([1, 1, 0], 23), ([1, 1, 0], 24), ([2, 1, 0], 24))
+    assert explained["requirements"][2]["misses"][0]["near"][0] in ("gold", "gol0")
+
+
+async def test_what_ends_while_it_is_explained_bears_nothing(topics: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    asking = asyncio.create_task(topics.get(f"{EXPLAIN_PATH}?namespace=public/pay&labelSelector=team,tier,!a,!b,!c,!d"))
+    await turns(3)
+    await topics.done("DELETE", "/admin/v2/namespaces/public/pay?force=true")
+    explained = await asking
+    assert (explained["matched"], [each["topics"] for each in explained["requirements"]]) in (
+        (0, [0] * 6),
+        (1, [1] * 6),
+    )
+
+
+async def test_what_was_counted_is_counted_anew_once_labels_have_changed(topics: RestNode) -> None:
+    table = topics.node.engine.watches.table("public/default")
+    assert table is not None
+    borne = Borne(table, None)
+    (team,) = parse_selector("team=web").requirements
+    assert (borne.fulfilling((team,)), [*borne.lacking(team)]) == (0, ["web"])
+    await make(topics, "e", team="web")
+    assert (borne.fulfilling((team,)), [*borne.lacking(team)]) == (1, [])

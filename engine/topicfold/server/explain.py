@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pyroaring import BitMap
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.model.near_miss import MAX_COMPARED, Explained, NearMiss, explain
+from topicfold.model.near_miss import (
+    MAX_COMPARED,
+    Explained,
+    NearMiss,
+    explain,
+    likely,
+    most_similar,
+    named_values,
+    suggestible,
+    with_near,
+)
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Requirement, Selector
 from topicfold.runtime.asking import Cut
+from topicfold.runtime.finding import Listable
+from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_read
 from topicfold.server.find import LISTING, QUERY_ERRORS
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
-from topicfold.server.topic_query import NAMES, PARAMETERS, wanted_in
+from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.state.finding import find
 from topicfold.state.selection import select
 from topicfold.state.topic_table import TopicTable
@@ -31,18 +43,31 @@ from topicfold.wire.resources import ExplainedQuery
 
 EXPLAIN_PATH = "/api/v1/explain"
 
+_STEP = 1024
+"""Words that are compared at once."""
+
+
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Borne:
-    """Labels of one namespace, as far as topics that may be known of bear them: those `among` these, None for all."""
+    """Labels of one namespace, as far as topics that may be known of bear them: those `among` these, None for all.
+
+    What they come to is not made again while the table is as it was, so some of it can be made before it is asked for.
+    """
 
     table: TopicTable
     among: BitMap | None
+    _made: dict[object, tuple[int, Any]] = field(default_factory=dict, compare=False)
 
-    def fulfilling(self, selector: Selector) -> int:
-        """Return how many of these topics fulfil a selector. Cost: set steps, if the table was prepared for it."""
-        found = select(self.table.index, self.table.live, selector)
-        return len(found if self.among is None else found & self.among)
+    def fulfilling(self, requirements: tuple[Requirement, ...]) -> int:
+        """Return how many of these topics fulfil all. Cost: set steps, if the table was prepared for them."""
+        return self._once(requirements, lambda: self._fulfilling(Selector(requirements)))
+
+    def lacking(self, requirement: Requirement) -> frozenset[str | None]:
+        """Return the values named by a requirement that none bears its key with, with None where none bears the key."""
+        return self._once(("lacking", requirement), lambda: frozenset(self._lacking(requirement)))
 
     def words(self, key: str | None) -> Collection[str]:
         """Return the keys, or the values of one, that any topic bears."""
@@ -54,6 +79,23 @@ class Borne:
         postings = index.having_key(word) if key is None else index.having(key, word)
         return postings is not None and (self.among is None or postings.bitmap().intersect(self.among))
 
+    def _once(self, what: object, make: Callable[[], T]) -> T:
+        made = self._made.get(what)
+        if made is None or made[0] != self.table.digest_sum:
+            made = self._made[what] = self.table.digest_sum, make()
+        found: T = made[1]
+        return found
+
+    def _fulfilling(self, selector: Selector) -> int:
+        found = select(self.table.index, self.table.live, selector)
+        return len(found if self.among is None else found & self.among)
+
+    def _lacking(self, requirement: Requirement) -> Iterator[str | None]:
+        key = requirement.key
+        if not self.bears(None, key):
+            yield None
+        yield from (value for value in named_values(requirement) if not self.bears(key, value))
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -61,9 +103,6 @@ class Words:
 
     borne: Sequence[Borne]
     key: str | None = None
-
-    def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and any(each.bears(self.key, word) for each in self.borne)
 
     def __iter__(self) -> Iterator[str]:
         words = ((each, word) for each in self.borne for word in each.words(self.key))
@@ -85,25 +124,35 @@ class Explainer:
         """
         node = self.node
         wanted = wanted_in(request, query_of(request, NAMES), node)
+        selector = wanted.query.selector
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
         settled = await node.reading.settle(partitions, asked_to_read(request, node))
         for namespace in wanted.namespaces:
             node.reading.namespace(namespace)
-        found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request))
+        listable = partial(node.listable, request)
+        await node.finding.find(wanted.namespaces, wanted.query, listable)
+        before = await self._looked_at(wanted, listable)
+        found = await node.finding.find(wanted.namespaces, wanted.query, listable)
         cut = Cut(node.engine.revision(partitions).merged(settled.revision), settled.age_seconds)
-        tables = [(each, table) for each in wanted.namespaces if (table := node.engine.watches.table(each))]
-        borne = [_borne(table, wanted.query, node.listable(request, namespace)) for namespace, table in tables]
+        # Nothing is awaited since the finding until all is counted, which prepared it: so this is of the same cut.
+        borne = list(self._borne(wanted, listable, before).values())
 
         def fulfilling(*requirements: Requirement) -> int:
-            return sum(each.fulfilling(Selector(requirements)) for each in borne)
+            return sum(each.fulfilling(requirements) for each in borne)
 
-        # Nothing is awaited since the finding, which prepared all of it: so this is of the same cut.
-        parts = explain(wanted.query.selector, Words(borne), partial(Words, borne), fulfilling)
+        def lacking(requirement: Requirement) -> frozenset[str | None]:
+            return (
+                frozenset.intersection(*[each.lacking(requirement) for each in borne]) if borne else frozenset([None])
+            )
+
+        parts = explain(selector, lacking, fulfilling)
+        topics = fulfilling()
+        parts = with_near(parts, {miss: await _near(miss, borne) for miss in suggestible(parts)})
         answer = read_answer(
             {
-                "selector": str(wanted.query.selector),
+                "selector": str(selector),
                 "requirements": list(map(_explained, parts)),
-                "topics": fulfilling(),
+                "topics": topics,
                 "matched": found.count,
                 "hints": _hints(parts),
                 "position": str(cut.revision),
@@ -113,6 +162,27 @@ class Explainer:
         answer.headers[names.QUERY] = wanted.text
         return answer
 
+    async def _looked_at(self, wanted: Wanted, listable: Listable) -> Mapping[str, Borne]:
+        """Return the labels of all namespaces, with most of what is asked of them made already, in slices."""
+        borne = self._borne(wanted, listable, {})
+        work = Slice()
+        for each in borne.values():
+            for requirement in wanted.query.selector.requirements:
+                each.fulfilling((requirement,))
+                each.lacking(requirement)
+                await work.rest()
+        return borne
+
+    def _borne(self, wanted: Wanted, listable: Listable, before: Mapping[str, Borne]) -> dict[str, Borne]:
+        """Return the labels of the namespaces that are there, those of `before` where they are of the same topics."""
+        borne: dict[str, Borne] = {}
+        for namespace in wanted.namespaces:
+            table = self.node.engine.watches.table(namespace)
+            if table is not None:
+                made = _borne(table, wanted.query, listable(namespace))
+                borne[namespace] = before[namespace] if before.get(namespace) == made else made
+        return borne
+
 
 def _borne(table: TopicTable, query: TopicQuery, among: BitMap | None) -> Borne:
     """Return what counts of a table: what a query without its conditions would find."""
@@ -120,6 +190,17 @@ def _borne(table: TopicTable, query: TopicQuery, among: BitMap | None) -> Borne:
     if len(everything) < len(table.live):
         among = everything if among is None else among & everything
     return Borne(table, among)
+
+
+async def _near(miss: NearMiss, borne: Sequence[Borne]) -> tuple[str, ...]:
+    """Return what is near to a miss, of what is borne by the time it is looked for; in slices."""
+    words = list(Words(borne, None if miss.value is None else miss.key))
+    work = Slice()
+    short_list: list[str] = []
+    for start in range(0, len(words), _STEP):
+        short_list = likely(miss.word, [*short_list, *words[start : start + _STEP]])
+        await work.rest()
+    return most_similar(miss.word, short_list)
 
 
 def _explained(part: Explained) -> dict[str, Any]:
