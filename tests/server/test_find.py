@@ -13,7 +13,10 @@ import orjson
 import pytest
 from starlette.requests import Request
 
+from tests.builders import topic_put
 from tests.server.rest import RestNode
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime.revision import decode_revision
@@ -175,6 +178,17 @@ async def test_continue_goes_on_behind_a_topic_that_is_gone(rest: RestNode) -> N
     await rest.done("DELETE", "/api/v1/topics/public/default/b")
     second = await rest.get(f"{FIND_PATH}?limit=2&continue={first['continue']}")
     assert names_in(second) == [f"{DEFAULT}/c", f"{DEFAULT}/d"]
+
+
+async def test_pages_go_on_behind_names_that_rules_of_today_would_refuse(rest: RestNode, store: MemoryStore) -> None:
+    partition = rest.node.engine.partition("public/default")
+    life = rest.node.engine.states[partition].namespaces["public/default"].incarnation
+    names = sorted(f"{DEFAULT}/{local}" for local in ("a" * 300, "b\\c", "d%41", "plain"))
+    for number, name in enumerate(names, 1):
+        store.append(partition, encode_event(topic_put(number, life, name=name)))
+    await rest.node.caught_up()
+    for fields in ("", "&fields=record"):
+        assert names_in(*await pages(rest, f"limit=1{fields}")) == names
 
 
 async def test_a_continue_that_was_cut_short_is_refused(rest: RestNode) -> None:

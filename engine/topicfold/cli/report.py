@@ -20,7 +20,7 @@ from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, count_labels, label_report, share_text
-from topicfold.model.names import parse_namespace, parse_topic
+from topicfold.model.names import parse_namespace, recorded_topic
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -116,7 +116,7 @@ def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[Labe
     from topicfold.client.bulk import all_namespaces, topics_of
 
     places = all_namespaces(client) if namespaces is None else namespaces
-    found = ((parse_topic(topic.name).namespace, topic.labels) for topic in topics_of(client, places))
+    found = ((recorded_topic(topic.name).namespace, topic.labels) for topic in topics_of(client, places))
     return count_labels(found), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 

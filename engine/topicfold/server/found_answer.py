@@ -16,7 +16,7 @@ import orjson
 from starlette.responses import Response
 
 from topicfold.errors import Overloaded
-from topicfold.model.names import parse_topic
+from topicfold.model.names import recorded_topic
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
@@ -48,7 +48,7 @@ class FoundAnswer:
         if sum(len(numbers) for _, numbers in picked) > limit:
             picked[-1][1].pop()
             section, numbers = next(each for each in reversed(picked) if each[1])
-            last = parse_topic(section.names(numbers[-1:])[0])
+            last = recorded_topic(section.names(numbers[-1:])[0])
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
         written = await self.items.page([(section.namespace, section.table, numbers) for section, numbers in picked])
         return Response(b"%b%b%b" % (head, b",".join(written), _tail(end)), 200, self._headers, JSON_TYPE)

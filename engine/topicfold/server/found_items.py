@@ -12,7 +12,7 @@ from starlette.requests import Request
 from topicfold.errors import Resync
 from topicfold.log.codec import decode_event
 from topicfold.log.payload import decode_topic
-from topicfold.model.names import parse_topic, topic_of_key
+from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.reading import TopicView
@@ -104,7 +104,7 @@ class FoundItems:
         node, request = self.node, self.request
         if node.has(request, _READING_ALL, namespace):
             return True
-        return node.has(request, _READING, parse_topic(topic_of_key(namespace, key)))
+        return node.has(request, _READING, recorded_topic(topic_of_key(namespace, key)))
 
     async def _payload_at(self, namespace: str, offset: int) -> tuple[int, bytes]:
         engine = self.node.engine

@@ -12,9 +12,9 @@ import hashlib
 import struct
 from dataclasses import dataclass
 
-from topicfold.errors import InvalidName, InvalidRequest
+from topicfold.errors import InvalidRequest
 from topicfold.log.port import LogIdentity
-from topicfold.model.names import TopicName, parse_topic
+from topicfold.model.names import TopicName, recorded_topic, split_topic
 from topicfold.runtime.revision import Revision, parse_revision
 
 _FORMAT = b"\x01"
@@ -47,10 +47,10 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         query_hash, place_hash, length = _HEAD.unpack_from(raw, 1)
         place = raw[1 + _HEAD.size :]
-        revision, last = place[:length].decode(), parse_topic(place[length:].decode())
-    except (binascii.Error, ValueError, struct.error, InvalidName):
+        revision, last = place[:length].decode(), place[length:].decode()
+    except (binascii.Error, ValueError, struct.error):
         raw = b""
-    if raw[:1] != _FORMAT or place_hash != _hash(place):
+    if raw[:1] != _FORMAT or place_hash != _hash(place) or split_topic(last) is None:
         raise InvalidRequest(
             f"continue {text[:80]!r} is not one of ours", hint="Send back `continue` as the page before gave it."
         )
@@ -59,7 +59,7 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
             "continue belongs to another query",
             hint="Repeat the query of the page that gave it; `limit` alone may be another. Or start without continue.",
         )
-    return PagePlace(last, parse_revision(revision, identity.incarnation, identity.partitions))
+    return PagePlace(recorded_topic(last), parse_revision(revision, identity.incarnation, identity.partitions))
 
 
 def _hash(what: bytes) -> bytes:
