@@ -52,6 +52,16 @@ def test_only_what_was_put_in_order_is_found() -> None:
     assert list(walked(order, ["c", "b", "a"], "", range(3))) == [1, 0]
 
 
+def test_what_is_passed_over_is_not_sorted() -> None:
+    keys = [f"{number:03}" for number in random.Random(1).sample(range(200), 200)]
+    order = NameOrder(keys)
+    order.catch_up(200)
+    unsorted = order._is_sorted.count(False)
+    last = keys.index("199")
+    assert (order.after("", BitMap([last])), order.after("", BitMap())) == ([last], [])
+    assert order._is_sorted.count(False) >= unsorted - 2 > 0
+
+
 def walked(order: NameOrder, keys: Sequence[str], key: str, among: Iterable[int]) -> Iterator[int]:
     """Yield all of `among` that follow `key`, as who goes on behind the last one."""
     wanted = BitMap(among)

@@ -1,8 +1,8 @@
 """Names in order: a namespace's topic numbers sorted by key, so that a page of a large set need not be sorted.
 
-Numbers lie in blocks of a few hundred, each block before the next, and a block is sorted when it is read. A namespace's
-keys only become more, so the order is brought up to date by whoever reads it, a few keys at a time, and costs nothing
-where nobody does.
+Numbers lie in blocks of a few hundred, each block before the next, and a block is sorted when some of it are wanted. A
+namespace's keys only become more, so the order is brought up to date by whoever reads it, a few keys at a time, and
+costs nothing where nobody does.
 
     >>> from pyroaring import BitMap
     >>> order = NameOrder(["pay", "billing", "orders"])
@@ -57,10 +57,10 @@ class NameOrder:
         """
         first = bisect_right(self._lasts, key)
         for index in range(first, len(self._blocks)):
-            block = self._block(index)
+            block = self._block(index) if index == first else self._blocks[index]
             start = bisect_right(block, key, key=self._keys.__getitem__) if index == first else 0
             if found := [number for number in (block[start:] if start else block) if number in among]:
-                return found
+                return found if self._is_sorted[index] else [each for each in self._block(index) if each in among]
         return []
 
     def _add(self, number: int) -> None:
