@@ -96,6 +96,46 @@ async def test_names_are_of_one_cut_whatever_changes_while_they_are_listed(
     table.partitions.update(counts)
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 256])
+async def test_names_are_sorted_whatever_stands_between_a_topic_and_its_partitions(
+    node: Node, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(listed_names, "CHUNK", chunk)
+    counts = {"a": 11, "a!": 0, "a!-partition": 2, "a$b": 3, "a-": 0, "a-q": 2, "b": 0, "a-partition-0!": 0}
+    for name, partitions in counts.items():
+        await node.writing.create_topic(parse_topic(name), TopicRecord(partitions), node.asked())
+    expected = sorted(
+        each
+        for name, count in counts.items()
+        for each in [f"{name}-partition-{index}" for index in range(count)] or [name]
+    )
+    assert local(await listed(node, {}, "persistent")) == expected
+
+
+async def test_few_names_are_sorted_at_once(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_names, "CHUNK", 4)
+    for number in range(20):
+        await node.writing.create_topic(parse_topic(f"t{number:02}"), TopicRecord(3), node.asked())
+    at_once: list[int] = []
+
+    def noting(names: list[str]) -> list[str]:
+        at_once.append(len(names))
+        return sorted(names)
+
+    monkeypatch.setattr(listed_names, "sorted", noting, raising=False)
+    assert len(await listed(node, {}, "persistent")) == 60
+    assert 0 < max(at_once) <= 12
+
+
+async def test_it_is_asked_only_of_what_is_listed_whether_it_is_of_the_inside_of_transactions(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "__transaction_log_0"):
+        await node.writing.create_topic(parse_topic(name), TopicRecord(), node.asked())
+    monkeypatch.delattr(listed_names, "is_transaction_topic")
+    assert local(await listed(node, {}, "persistent")) == ["a"]
+
+
 async def test_all_labels_of_a_namespace_are_listed_sorted(node: Node) -> None:
     await topics(node)
     labels = await node.reading.all_labels(NAMESPACE)

@@ -5,18 +5,15 @@ All are of one cut, and made in slices: a namespace may have a million.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
-from heapq import merge
-from itertools import islice, repeat
-
-from pyroaring import BitMap
+from itertools import repeat
 
 from topicfold.model.names import is_transaction_topic, local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Equals, Selector
 from topicfold.runtime.found import Found
 from topicfold.runtime.slices import CHUNK, Slice
-from topicfold.state.topic_table import TopicTable
 
 
 def listing_query(labels: Mapping[str, str], *, with_system_topics: bool) -> TopicQuery:
@@ -43,31 +40,31 @@ async def listed_names(found: Found, domain: str | None, *, only_partitioned: bo
     sections = [each for each in found.sections if domain in (None, each.domain)]
     partitions = {each.table: each.table.partitions.copy() for each in sections}
     work = Slice()
-    plain: list[str] = []
-    parts: list[str] = []
-    for section, numbers in Found(sections, found.order_of).all_after(None):
-        keys, counts, internal = section.table.keys, partitions[section.table], _internal(section.table)
-        start = section.place
-        while chunk := list(islice(numbers, CHUNK)):
-            for number in chunk:
-                count = counts.get(number, 0)
-                if number in internal or (only_partitioned and not count):
-                    continue
-                name = start + local_of_key(keys[number])
-                if count and not only_partitioned:
-                    parts += [f"{name}-partition-{index}" for index in range(count)]
-                else:
-                    plain.append(name)
-            await work.rest()
-    if not parts:
-        return plain
     names: list[str] = []
-    merged = merge(plain, sorted(parts))
-    while some := list(islice(merged, CHUNK)):
-        names += some
-        await work.rest()
+    for section, numbers in Found(sections, found.order_of).all_after(None):
+        place, keys, system = section.place, section.table.keys, section.table.system
+        counts = partitions[section.table]
+        waiting: list[str] = []
+        room = CHUNK
+        for passed, number in enumerate(numbers, 1):
+            local = local_of_key(keys[number])
+            name = place + local
+            if number not in system or not is_transaction_topic(local):
+                waiting += _as_listed(name, counts.get(number, 0), only_partitioned=only_partitioned)
+            if len(waiting) >= room or not passed % CHUNK:
+                # Whatever is still to come stands behind this name, but may stand before some of its partitions.
+                waiting = sorted(waiting)
+                end = bisect_right(waiting, name)
+                names += waiting[:end]
+                waiting = waiting[end:]
+                room = len(waiting) + CHUNK
+                await work.rest()
+        names += sorted(waiting)
     return names
 
 
-def _internal(table: TopicTable) -> BitMap:
-    return BitMap([number for number in table.system if is_transaction_topic(local_of_key(table.keys[number]))])
+def _as_listed(name: str, partitions: int, *, only_partitioned: bool) -> list[str]:
+    """Return how a topic with so many partitions is listed, 0 for a plain one."""
+    if only_partitioned:
+        return [name] if partitions else []
+    return [f"{name}-partition-{index}" for index in range(partitions)] or [name]
