@@ -14,11 +14,13 @@ import pytest
 from starlette.requests import Request
 
 from tests.builders import topic_put
+from tests.runtime.nodes import turns
 from tests.server.rest import RestNode
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
+from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision
 from topicfold.server.find import FIND_PATH, MAX_PAGE
 from topicfold.wire.confirmation import query_text
@@ -189,6 +191,20 @@ async def test_pages_go_on_behind_names_that_rules_of_today_would_refuse(rest: R
     await rest.node.caught_up()
     for fields in ("", "&fields=record"):
         assert names_in(*await pages(rest, f"limit=1{fields}")) == names
+
+
+async def test_records_of_a_page_are_read_in_slices_and_are_of_one_cut(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make(rest, *(f"t{number:02}" for number in range(60)), team="pay")
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    asking = asyncio.create_task(rest.get(f"{FIND_PATH}?limit=100&fields=record"))
+    await turns(40)
+    assert not asking.done()
+    await rest.node.writing.set_labels(parse_topic("t59"), {"team": "ops"}, rest.node.asked())
+    items = (await asking)["items"]
+    assert [item["labels"] for item in items] in ([{"team": "pay"}] * 60, [{"team": "pay"}] * 59 + [{"team": "ops"}])
+    assert [item["etag"] for item in items] == [item["version"] for item in items]
 
 
 async def test_a_continue_that_was_cut_short_is_refused(rest: RestNode) -> None:

@@ -16,6 +16,7 @@ from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.reading import TopicView
+from topicfold.runtime.slices import Slice
 from topicfold.server.node import Node
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicRow
@@ -68,7 +69,7 @@ class FoundItems:
     async def _written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
         """Return topics of a namespace as JSON, each as it was when its row was read.
 
-        Waits for nothing but the log, and that only for a record that has changed since then.
+        Records, which may be large, are read in slices, and those that have changed since then from the log.
 
         Raises:
             LogUnavailable: the log does not answer.
@@ -77,10 +78,13 @@ class FoundItems:
         write = TopicWriter(self.node.engine.identity, namespace).write
         if not self.as_records:
             return [write(key, row) for key, row in rows]
-        return [
-            b"%b,%b" % (write(key, row)[:-1], orjson.dumps(await self._record(namespace, table, key, row))[1:])
-            for key, row in rows
-        ]
+        work = Slice()
+        written: list[bytes] = []
+        for key, row in rows:
+            record = orjson.dumps(await self._record(namespace, table, key, row))
+            written.append(b"%b,%b" % (write(key, row)[:-1], record[1:]))
+            await work.rest()
+        return written
 
     async def _record(self, namespace: str, table: TopicTable, key: str, row: TopicRow) -> dict[str, Any]:
         """Return what a record adds to its row; to who may list topics and no more nothing that policies say."""
