@@ -424,3 +424,19 @@ async def test_topics_are_not_watched_beside_another_listing(
         answer = await rest.send("GET", "/api/v1/watch")
         assert (answer.status_code, answer.json()["code"]) == (405, "watches_disabled")
         assert said in answer.text
+
+
+@pytest.mark.parametrize("listing", ["all", "by-properties"])
+async def test_the_first_topic_of_a_namespace_is_listed_that_came_while_it_was_listed(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, listing: str
+) -> None:
+    async with rest_node(store, topic_listing=listing) as rest:
+        choose = Listings.choose
+
+        async def choose_first(self: Listings, *asked: Any) -> Any:
+            chosen = await choose(self, *asked)
+            await rest.node.writing.create_topic(parse_topic("a"), TopicRecord(), rest.node.asked())
+            return chosen
+
+        monkeypatch.setattr(Listings, "choose", choose_first)
+        assert await rest.get(PATH) == full("a")

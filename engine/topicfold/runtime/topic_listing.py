@@ -74,7 +74,7 @@ class AllTopics:
     async def list(self, namespace: str, mode: ListingMode, properties: Mapping[str, str]) -> Listed:
         """Return all topics of the namespace."""
         table = self._engine.watches.table(namespace)
-        return table.live if table else BitMap()
+        return BitMap() if table is None else table.live
 
     async def close(self) -> None:
         """Do nothing."""
@@ -95,7 +95,7 @@ class TopicsByProperties:
         """
         table = self._engine.watches.table(namespace)
         if table is None or not properties:
-            return table.live if table else BitMap()
+            return BitMap() if table is None else table.live
         with closing(self._engine.watches.cuts.open(namespace, table, ())) as cut:
             return await _bearing(table, properties, cut)
 
