@@ -15,6 +15,7 @@ from topicfold.log.port import Entry as LogEntry
 from topicfold.model.events import Audit
 from topicfold.model.policy.changes import change_topic, set_value
 from topicfold.model.records import NamespaceRecord, TopicRecord
+from topicfold.runtime import slices
 from topicfold.runtime.history import read_history
 
 
@@ -240,3 +241,33 @@ async def test_a_refused_delete_of_the_present_life_is_known_beyond_the_ring(sto
             await node.writing.delete_namespace(NAMESPACE, node.asked())
         await node.label(team="pay")
         assert [kind for kind, _ in await shown(node, NAMESPACE)] == ["created"]
+
+
+async def test_others_have_their_turn_between_any_two_changes_of_a_long_history(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        await orders.label(number=str(number))
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    taken = 0
+    reading = asyncio.create_task(history(orders))
+    while not reading.done():
+        await turns(1)
+        taken += 1
+    assert len(reading.result().entries) == 21
+    assert taken > 20
+
+
+async def test_a_page_of_large_records_ends_early_and_is_gone_on_from(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        await orders.label(number=str(number))
+    whole = await history(orders)
+    monkeypatch.setattr("topicfold.runtime.history.MAX_PAGE_BYTES", 1)
+    entries, before, pages = [], "", 0
+    while not pages or before:
+        page = await history(orders, before=before)
+        entries += page.entries
+        before, pages = page.before, pages + 1
+    assert (tuple(entries), pages) == (whole.entries, 6)

@@ -27,6 +27,7 @@ from topicfold.model.records import UnreadableRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
+from topicfold.runtime.slices import Slice
 from topicfold.state.aggregate import Aggregate, Etag
 
 _BLOCK = 100
@@ -98,7 +99,8 @@ class Link:
 class Chain:
     """A walk. `next` is the place of the event before the last that was met, None at the end: then `gap` may say why.
 
-    Who has time for a long one puts off its `deadline` from step to step.
+    Who has time for a long one puts off its `deadline` from step to step. Others have their turn between steps: records
+    may be large, and nobody waits for what was read in the same block.
 
     Deletes of a namespace that were refused because topics lived in it are passed over: its record stayed. Those of
     former lives can only be told from true ones within the ring of operations.
@@ -121,6 +123,7 @@ class Chain:
         self._snapshots = engine.snapshots
         self._archive = engine.snapshots.archive
         self._archived: Mapping[int, Link] = {}
+        self._turn = Slice()
         # All that follows the event which began a namespace's present life left it alive.
         self._life = current.incarnation
 
@@ -134,6 +137,7 @@ class Chain:
         in a thread, for each `_ARCHIVED_BLOCK` events behind the log's first.
         """
         while (link := await self._step()) is not None:
+            await self._turn.rest()
             is_refused = link.is_refused or self._is_refused(link.event)
             if link.event.event_id == self._life:
                 self._life = GENESIS

@@ -21,6 +21,9 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 from topicfold.runtime.versions import MAX_LINKS, Version, version_of
 
+MAX_PAGE_BYTES = 32 * 1024 * 1024
+"""Bytes of records on one page, of which the last may be beyond: of the largest there may be, 128."""
+
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")
 
 
@@ -53,8 +56,8 @@ async def read_history(
 ) -> Page:
     """Return up to `limit` changes, from the newest on, or from where a page before ended, none before offset `since`.
 
-    A page may be shorter although older changes follow: at most `MAX_LINKS` events are looked at, and none after
-    the deadline.
+    A page may be shorter although older changes follow: at most `MAX_LINKS` events are looked at, none after the
+    deadline, and none behind `MAX_PAGE_BYTES`.
 
     Raises:
         InvalidRequest: `before` is none that a page gave, or so old that the log no longer holds what follows.
@@ -64,15 +67,17 @@ async def read_history(
     chain = Chain(engine, target, deadline, _place(before) if before else None)
     at, newer = chain.next, None
     entries: list[Entry] = []
+    size = 0
     try:
         newer = await chain.step()
         if before and newer is None:
             raise _unknown(before)
         newer = _not_before(since, newer)
         for _ in range(MAX_LINKS):
-            if newer is None or len(entries) >= limit:
+            if newer is None or len(entries) >= limit or size >= MAX_PAGE_BYTES:
                 break
             older = await chain.step()
+            size += len(newer.event.payload)
             entries += _entries(engine, target, newer, older, chain.gap)
             newer = _not_before(since, older)
             at = newer.place if newer else None
