@@ -53,7 +53,7 @@ class Namespaces:
         """Answer the namespaces of a tenant."""
         tenant = tenant_in(request)
         cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
-        return read_answer(self.node.namespaces(request, tenant), cut)
+        return read_answer(await self.node.namespaces(request, tenant), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one namespace's document: its policies, its properties, and to who may change them its grants."""

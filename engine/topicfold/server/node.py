@@ -81,11 +81,11 @@ class Node:
         """Return whether who asks is a superuser, or nobody is asked who they are."""
         return self.authorizer is None or self.authorizer.is_superuser(request)
 
-    def tenants(self, request: Request) -> list[str]:
+    async def tenants(self, request: Request) -> list[str]:
         """Return the tenants of which who asks may know, sorted."""
-        return self.reading.tenants() if self.authorizer is None else self.authorizer.tenants(request)
+        return self.reading.tenants() if self.authorizer is None else await self.authorizer.tenants(request)
 
-    def namespaces(self, request: Request, tenant: str) -> list[str]:
+    async def namespaces(self, request: Request, tenant: str) -> list[str]:
         """Return the namespaces of `tenant` of which who asks may know, sorted.
 
         Raises:
@@ -93,4 +93,4 @@ class Node:
         """
         if self.authorizer is None:
             return self.reading.namespaces(tenant)
-        return self.authorizer.namespaces(request, tenant)
+        return await self.authorizer.namespaces(request, tenant)

@@ -32,7 +32,7 @@ class Tenants:
     async def list(self, request: Request) -> Response:
         """Answer the names of all tenants."""
         cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
-        return read_answer(self.node.tenants(request), cut)
+        return read_answer(await self.node.tenants(request), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one tenant's record."""

@@ -16,6 +16,7 @@ from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import StateDiverged
 from topicfold.log.memory import MemoryStore
+from topicfold.runtime import slices
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
@@ -124,6 +125,21 @@ async def test_tenants_and_namespaces_are_listed_to_those_with_some_right_in_the
     both = ["acme/hr", "acme/pay"]
     expected = {"root": both, "boss": both, "app": ["acme/pay"], "hr": ["acme/hr"]}
     assert {role: await seen(acme, f"{ADMIN}/namespaces/acme", role) for role in expected} == expected
+
+
+@pytest.mark.parametrize("path", ["tenants", "namespaces/acme"])
+async def test_others_have_their_turn_while_it_is_looked_in_which_of_many_namespaces_a_role_has_a_right(
+    acme: RestNode, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        await done(acme, "PUT", f"{ADMIN}/namespaces/acme/n{number}")
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    taken, asking = 0, asyncio.create_task(seen(acme, f"{ADMIN}/{path}", "stranger"))
+    while not asking.done():
+        await turns(1)
+        taken += 1
+    assert asking.result() in ([], 403)
+    assert taken > 100
 
 
 @pytest.mark.parametrize(
