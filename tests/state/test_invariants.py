@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import NAMESPACE, TOPIC, an_id, folded, namespace_put, tenant_put, topic_delete, topic_put
+from tests.builders import NAMESPACE, TOPIC, an_id, fold, folded, namespace_put, tenant_put, topic_delete, topic_put
 from topicfold.log.payload import decode_indexed, encode_record
 from topicfold.model.events import AggregateKind
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import NO_GRANTS, TopicRecord
 from topicfold.state import label_index, name_index
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check, steps
@@ -159,6 +159,21 @@ def test_a_topic_that_the_name_index_lost_or_kept_is_found(state: PartitionState
 def test_grants_that_no_record_has_are_found(state: PartitionState, table: TopicTable) -> None:
     table.grants[0] = {"stranger": ("admin",)}
     assert says(state, "orders does not fit its record: grants")
+
+
+def test_a_grant_that_a_topic_is_listed_with_and_does_not_make_is_found(
+    state: PartitionState, table: TopicTable
+) -> None:
+    table.granted.replace(0, NO_GRANTS, {"stranger": ("admin",)})
+    assert check(state) == ["public/default: listed as granting to stranger, wrongly: orders"]
+
+
+def test_a_grant_that_a_topic_makes_and_is_not_listed_with_is_found(state: PartitionState, table: TopicTable) -> None:
+    record = TopicRecord(grants={"reader": ("consume",)})
+    fold(state, [topic_put(7, LIFE, an_id(3), payload_schema=2, payload=encode_record(record))])
+    assert check(state) == []
+    table.granted.replace(0, {"reader": ("consume",)}, NO_GRANTS)
+    assert says(state, "orders does not fit its record: grant_index")
 
 
 def test_a_topic_whose_labels_were_lost_is_found(state: PartitionState, table: TopicTable) -> None:

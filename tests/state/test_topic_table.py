@@ -141,6 +141,9 @@ def test_columns_show_what_rows_show() -> None:
 def test_grants_are_indexed_while_they_last() -> None:
     record = TopicRecord(grants={"reader": ("consume", "produce")})
     granted = live(1)._replace(payload_schema=2, payload=encode_record(record))
-    assert table(("a", live(1)), ("b", granted)).grants == {1: {"reader": ("consume", "produce")}}
+    made = table(("a", live(1)), ("b", granted))
+    assert made.grants == {1: {"reader": ("consume", "produce")}}
+    assert list(made.granted.to("reader")[("consume", "produce")]) == [1]
     for gone in (live(2), dead(2), granted._replace(payload=b"\xff")):
-        assert table(("b", granted), ("b", gone)).grants == {}
+        made = table(("b", granted), ("b", gone))
+        assert (made.grants, made.granted.to("reader")) == ({}, {})

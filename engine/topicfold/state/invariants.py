@@ -14,7 +14,7 @@ from pyroaring import BitMap
 
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import split_topic, topic_of_key
-from topicfold.state import label_index, name_index
+from topicfold.state import grant_index, label_index, name_index
 from topicfold.state.aggregate import ABSENT, Aggregate, add_hashes, hash_of
 from topicfold.state.fold import PartitionState
 from topicfold.state.standing import misfits, standing
@@ -108,6 +108,8 @@ def _index_flaws(table: TopicTable) -> Iterator[_TableFlaw | None]:
         yield label and _listed_flaw(table, f"as {_label_text(label)}", partial(_not_bearing, label))
     for place in table.names.misfiled():
         yield None if place is None else _listed_flaw(table, "by a segment of the name", partial(_not_called, place))
+    for grant in table.granted.misfiled(table.grants):
+        yield grant and _listed_flaw(table, f"as granting to {grant[0]}", partial(_not_granting, grant))
 
 
 def _listed_flaw(table: TopicTable, where: str, look: Callable[[TopicTable], list[str] | None]) -> _TableFlaw:
@@ -122,6 +124,11 @@ def _label_text(label: label_index.Filing) -> str:
 
 def _not_bearing(label: label_index.Filing, table: TopicTable) -> list[str] | None:
     numbers = table.index.strangers(label, table.label_ids)
+    return None if numbers is None else _called(table, numbers)
+
+
+def _not_granting(grant: grant_index.Filing, table: TopicTable) -> list[str] | None:
+    numbers = table.granted.strangers(grant, table.grants)
     return None if numbers is None else _called(table, numbers)
 
 

@@ -14,7 +14,7 @@ from topicfold.state.topic_table import FOREIGN, NOTHING, TopicTable
 class Standing(NamedTuple):
     """One topic's share of a table, but for its record: two folds of one log have the same.
 
-    `labels` is None where the numbers of its pairs stand for none. The last three say whether the key leads to the
+    `labels` is None where the numbers of its pairs stand for none. The last four say whether the key leads to the
     topic, and whether the indexes list it wherever they are to.
     """
 
@@ -31,6 +31,7 @@ class Standing(NamedTuple):
     number: bool
     label_index: bool
     name_index: bool
+    grant_index: bool
 
 
 def standing(table: TopicTable, number: int) -> Standing:
@@ -54,6 +55,7 @@ def standing(table: TopicTable, number: int) -> Standing:
         table.numbers.get(table.keys[number]) == number,
         labels is not None and table.index.lists(number, ids),
         table.names.fits(number, number in table.live),
+        table.granted.lists(number, table.grants.get(number, NO_GRANTS)),
     )
 
 
@@ -76,6 +78,7 @@ def due_standing(table: TopicTable, number: int, name: str) -> Standing:
         number=True,
         label_index=True,
         name_index=True,
+        grant_index=True,
     )
 
 

@@ -23,6 +23,7 @@ from topicfold.model.selector import Equals, Selector
 from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
+from topicfold.state.grant_index import GrantIndex
 from topicfold.state.label_index import NO_LABELS, LabelIndex
 from topicfold.state.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
@@ -82,7 +83,7 @@ class TopicTable:
     topics by pattern, with `separator` between segments.
     """
 
-    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending",
+    __slots__ = ("__weakref__", "_decode", "_labels", "_payloads", "_rows", "digest_sum", "ending", "granted",
                  "grants", "index", "kafka_names", "keys", "live", "names", "non_persistent", "numbers", "partitions",
                  "pending", "system", "undecodable")  # fmt: skip
 
@@ -99,6 +100,7 @@ class TopicTable:
         self.pending: set[int] = set()
         self.ending = BitMap()
         self.grants: dict[int, Grants] = {}
+        self.granted = GrantIndex()
         self.index = LabelIndex()
         self.names = NameIndex(self.numbers, self.keys, separator)
         self.digest_sum = 0
@@ -126,7 +128,7 @@ class TopicTable:
             topic = self.row(number)
             indexed = self.indexed(topic) or NOTHING
             if indexed.grants:
-                self.grants[number] = indexed.grants
+                self._grant(number, indexed.grants)
             if indexed.pending:
                 self.pending.add(number)
             if indexed.pending is Step.END:
@@ -236,10 +238,8 @@ class TopicTable:
             self.ending.add(number)
         elif self.ending:
             self.ending.discard(number)
-        if indexed.grants:
-            self.grants[number] = indexed.grants
-        elif self.grants:
-            self.grants.pop(number, None)
+        if indexed.grants or self.grants:
+            self._grant(number, indexed.grants)
         labels = self._labels.of(number)
         if indexed.labels or labels:
             labels = self._labels[number] = self.index.replace(number, labels, indexed.labels)
@@ -262,6 +262,13 @@ class TopicTable:
             return None
         pairs = self.index.pairs(labels)
         return TopicRow(pairs, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
+
+    def _grant(self, number: int, grants: Grants) -> None:
+        self.granted.replace(number, self.grants.get(number, NO_GRANTS), grants)
+        if grants:
+            self.grants[number] = grants
+        else:
+            self.grants.pop(number, None)
 
     def labels(self, number: int) -> dict[str, str]:
         """Return the labels of the topic of that number; none where it is dead or undecodable."""

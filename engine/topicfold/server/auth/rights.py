@@ -19,6 +19,7 @@ from topicfold.model.records import NO_GRANTS, Grants, TenantRecord
 from topicfold.runtime.engine import Engine
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.fold import PartitionState
+from topicfold.state.postings import Postings
 from topicfold.state.topic_table import TopicTable
 
 MAX_REMEMBERED = 10_000
@@ -82,26 +83,26 @@ class Rights:
     def listable(self, roles: Roles, namespace: str) -> BitMap | None:
         """Return the topics of a namespace that `roles` may list, by their numbers; None where that is all of them.
 
-        Cost: O(topics with grants of their own), unless it is all.
+        The set may be the index's own: it must not be changed, and holds until the next fold. Cost: set steps, a few
+        for each of the roles.
         """
         if self.on_namespace(roles, Permission.LIST_TOPICS, namespace):
             return None
         table = self._table(namespace)
-        if table is None:
-            return BitMap()
-        return BitMap(
-            [number for number, grants in table.grants.items() if _granted(grants, roles, Permission.LIST_TOPICS)]
-        )
+        granting = [] if table is None else [
+            topics
+            for role in roles
+            for actions, topics in table.granted.to(role).items()
+            if allows(actions, Permission.LIST_TOPICS)
+        ]  # fmt: skip
+        return Postings.union(granting) if granting else BitMap()
 
     def touch_namespace(self, roles: Roles, namespace: str) -> bool:
-        """Return whether `roles` have any right in a namespace, or in all of its tenant.
-
-        Cost: O(topics with grants of their own), unless the namespace itself says so.
-        """
+        """Return whether `roles` have any right in a namespace, or in all of its tenant. Cost: O(roles)."""
         if not roles.isdisjoint(self._namespace_grants(namespace)):
             return True
         table = self._table(namespace)
-        if table is not None and any(not roles.isdisjoint(grants) for grants in table.grants.values()):
+        if table is not None and any(map(table.granted.to, roles)):
             return True
         return self.touch_tenant(roles, namespace.partition("/")[0])
 
