@@ -44,7 +44,7 @@ def reads(node: Node) -> Iterator[object]:
 
 
 async def test_it_is_found_by_nobody(ending: Node) -> None:
-    assert list(reads(ending)) == [[str(BILLS)], [], {}, False]
+    assert list(reads(ending)) == [[str(BILLS)], [], [], False]
     assert await ending.reading.all_labels(NAMESPACE) == {"team": ["ops"]}
 
 

@@ -13,6 +13,7 @@ from tests.server.rest import LABELS, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.model.grants import MAX_ROLE_LENGTH, MAX_ROLES
 from topicfold.model.permissions import ACTIONS
+from topicfold.runtime import slices
 
 TENANT = "/admin/v2/tenants/public/permissions"
 NAMESPACE = "/admin/v2/namespaces/public/default/permissions"
@@ -153,6 +154,21 @@ async def test_grants_survive_a_restart(store: MemoryStore) -> None:
         await rest.done("POST", f"{TENANT}/ann", ["admin"])
     async with rest_node(store, 10**9) as rest:
         assert await rest.get(TENANT) == {"ann": ["admin"]}
+
+
+async def test_others_have_their_turn_while_the_grants_of_many_topics_are_written(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [(f"t{number}", {"ann": ("watch",)}) for number in range(100)]
+    monkeypatch.setattr(orders.node.reading.__class__, "topic_grants", lambda reading, namespace: many)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    taken, asking = 0, asyncio.create_task(orders.get("/admin/v2/namespaces/public/default"))
+    while not asking.done():
+        await asyncio.sleep(0)
+        taken += 1
+    written = {f"persistent://public/default/{key}": {"ann": ["watch"]} for key, _ in many}
+    assert asking.result()["auth_policies"]["destination_auth"] == written
+    assert taken > 100
 
 
 async def test_grants_are_shown_to_who_may_change_them_only(store: MemoryStore, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Iterator, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -167,16 +168,17 @@ class Reading:
         owner = self._engine.states[self._engine.partition(name)].namespaces[name]
         return payloads.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
 
-    def topic_grants(self, namespace: str) -> dict[str, Grants]:
-        """Return the grants of a namespace's topics that have any, by the topics' full names, sorted.
+    def topic_grants(self, namespace: str) -> list[tuple[str, Grants]]:
+        """Return the grants of a namespace's topics that have any, with the topics' keys, sorted.
 
         Raises:
             NamespaceNotFound: it is not there.
         """
         table = self._table(namespace)
-        seen = {number: grants for number, grants in table.grants.items() if number not in table.ending}
-        named = {topic_of_key(namespace, table.keys[number]): grants for number, grants in seen.items()}
-        return dict(sorted(named.items()))
+        return sorted(
+            [(table.keys[number], grants) for number, grants in table.grants.items() if number not in table.ending],
+            key=itemgetter(0),
+        )
 
     def namespaces(self, tenant: str) -> list[str]:
         """Return the live namespaces of a tenant, sorted.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -19,9 +19,10 @@ from topicfold.errors import (
     PolicyUnmet,
     TenantNotFound,
 )
+from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
-from topicfold.model.records import NO_GRANTS
+from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
@@ -34,7 +35,7 @@ from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import flag, one, query_of
 from topicfold.server.records import namespace_in_body
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
-from topicfold.wire.namespace_document import document_schema, policies_document
+from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
 _DOCUMENT = document_schema()
@@ -61,9 +62,11 @@ class Namespaces:
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
-        topic_grants = self.node.reading.topic_grants(name)
-        if not self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name):
-            record, topic_grants = replace(record, grants=NO_GRANTS), {}
+        topic_grants = orjson.Fragment(b"{}")
+        if self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name):
+            topic_grants = await _written(name, self.node.reading.topic_grants(name))
+        else:
+            record = replace(record, grants=NO_GRANTS)
         local_cluster = self.node.limits.local_cluster
         return read_answer(policies_document(record, topic_grants, local_cluster), cut, etag)
 
@@ -115,6 +118,15 @@ async def _values_by_key(labels: Mapping[str, Sequence[str]]) -> bytes:
             await work.rest()
         members.append(b"%b:[%b]" % (orjson.dumps(key), b",".join(some)))
     return b"{%b}" % b",".join(members)
+
+
+async def _written(namespace: str, topic_grants: Iterable[tuple[str, Grants]]) -> orjson.Fragment:
+    """Return topics' grants as an object, by the topics' full names; there may be many, so it is made in slices."""
+    work, members = Slice(), []
+    for key, grants in topic_grants:
+        members.append(orjson.dumps({topic_of_key(namespace, key): shown_grants(grants)})[1:-1])
+        await work.rest()
+    return orjson.Fragment(b"{%b}" % b",".join(members))
 
 
 def operations(node: Node) -> Sequence[Operation]:

@@ -29,14 +29,12 @@ _FRESH: Mapping[str, Any] = MappingProxyType({
 })  # fmt: skip
 
 
-def policies_document(
-    record: NamespaceRecord, topic_grants: Mapping[str, Grants], local_cluster: str
-) -> dict[str, Any]:
-    """Return the document of a namespace; `topic_grants` are those of its topics that have any, by full name."""
+def policies_document(record: NamespaceRecord, topic_grants: Any, local_cluster: str) -> dict[str, Any]:
+    """Return the document of a namespace; `topic_grants` stands for those of its topics, by full name."""
     document: dict[str, Any] = {
         "auth_policies": {
-            "namespace_auth": _shown_grants(record.grants),
-            "destination_auth": {name: _shown_grants(grants) for name, grants in topic_grants.items()},
+            "namespace_auth": shown_grants(record.grants),
+            "destination_auth": topic_grants,
             "subscription_auth_roles": {},
         },
         **_FRESH,
@@ -103,5 +101,6 @@ def policies_of_namespaces() -> Iterator[tuple[Policy, NamespaceRoute]]:
     return ((policy, policy.namespace) for policy in POLICIES if policy.namespace is not None)
 
 
-def _shown_grants(grants: Grants) -> dict[str, list[str]]:
+def shown_grants(grants: Grants) -> dict[str, list[str]]:
+    """Return grants as a document has them: lists of actions by role."""
     return {role: list(actions) for role, actions in grants.items()}
