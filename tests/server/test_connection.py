@@ -163,6 +163,36 @@ async def test_a_head_without_an_end_closes_the_connection(port: int) -> None:
     assert await closed_after(port, b"GET /livez HTTP/1.1\r\n" + b"X-A: b\r\n" * 400_000)
 
 
+@pytest.mark.parametrize("more", [b"X-A: b\r\n" * 100_000, b"X-A: " + b"b" * 1_000_000])
+async def test_of_a_head_that_is_too_large_little_is_kept(port: int, more: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n" + more)
+        await writer.drain()
+        await asyncio.sleep(0.2)
+        [served] = connections()
+        assert not served.headers
+        assert not served.url
+        writer.write(b"\r\n\r\n")
+        assert (await reader.readuntil(b"\r\n")).split()[1] == b"413"
+    finally:
+        writer.transport.abort()
+
+
+async def test_empty_lines_without_an_end_close_the_connection(port: int) -> None:
+    assert await is_cut(port, b"\r\n" * 500_000)
+
+
+async def test_who_sent_a_head_that_is_too_large_behind_a_request_has_the_answer_to_that(port: int) -> None:
+    first = f"GET {NATIVE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(first + b"GET /livez HTTP/1.1\r\n" + b"X-A: b\r\n" * 100_000 + b"\r\n")
+    try:
+        assert (await reader.readuntil(b"\r\n")).split()[1] == b"200"
+    finally:
+        writer.transport.abort()
+
+
 @pytest.mark.parametrize(
     "endless", [b"X-A: b\r\n" * 400_000, b"X-A: " + b"b" * 3_000_000, b"X-A: b\r\n" * 300_000 + b"\r\n" * 1_000_000]
 )

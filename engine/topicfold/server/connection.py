@@ -28,8 +28,12 @@ from topicfold.wire.problems import problem_of
 
 HEAD_SECONDS = 30.0
 MAX_HEAD_BYTES = 2 * 1024 * 1024
-"""So much may come until there is a head, or more of a body. Below, the guard refuses a head that is too large in
-words; beyond, the connection is cut."""
+"""So much may come until there is a head, or more of a body. Below, a head that is too large is refused in words;
+beyond, the connection is cut."""
+MAX_KEPT_BYTES = 64 * 1024
+"""So much of a head is kept, and what came with it; the rest of one that is larger is passed over. Kept, many small
+headers take ten times the memory that they take on the way, and nobody knows yet who sends them."""
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class Connection(HttpToolsProtocol):
@@ -39,6 +43,7 @@ class Connection(HttpToolsProtocol):
     parser: RequestParser  # type: ignore[assignment]  # it is used as the library's
     _fruitless_bytes = 0
     _is_garbled = False
+    _passed_over: bytes | None = None
     _head_timer: asyncio.TimerHandle | None = None
     _read_timer: asyncio.TimerHandle | None = None
 
@@ -64,8 +69,14 @@ class Connection(HttpToolsProtocol):
         self._fruitless_bytes += len(data)
         if self._fruitless_bytes > MAX_HEAD_BYTES:
             self.transport.abort()
-        elif not self._is_garbled:
+        elif self._is_garbled or self.transport.is_closing():
+            return
+        elif self._passed_over is not None:
+            self._pass_over(data)
+        else:
             super().data_received(data)
+            if self._head_timer is not None and self._fruitless_bytes > MAX_KEPT_BYTES:
+                self._begin_to_pass_over(data)
 
     def on_message_begin(self) -> None:
         """Begin to wait for this request's head, unless that has begun already."""
@@ -137,7 +148,10 @@ class Connection(HttpToolsProtocol):
                 asked.message_event.set()
             return
         error: TopicfoldError = InvalidRequest(msg.rstrip("."), hint="The request breaks the rules of HTTP/1.1.")
-        if len(self.url) > MAX_HEADER_BYTES:
+        if self._passed_over is not None:
+            size = f"{self._fruitless_bytes} bytes of path and headers"
+            error = TooLarge(f"{size}, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES)
+        elif len(self.url) > MAX_HEADER_BYTES:
             error = TooLarge(f"the path has {len(self.url)} bytes, at most {MAX_HEADER_BYTES} are allowed")
         problem = problem_of(error, random_id().hex(), under_admin=False)
         body = orjson.dumps(problem)
@@ -145,6 +159,21 @@ class Connection(HttpToolsProtocol):
         self.transport.write(STATUS_LINE[problem["status"]] + head.encode() + body)
         self.transport.close()
         self._await_reader()
+
+    def _begin_to_pass_over(self, data: bytes) -> None:
+        """Forget the head that has come so far, which ends with `data`: it is too large whatever follows."""
+        self.url = b""
+        if self.headers:
+            self.headers.clear()
+        self.parser = RequestParser(self)
+        self._passed_over = data[1 - len(_END_OF_HEAD) :]
+
+    def _pass_over(self, data: bytes) -> None:
+        """Pass over more of a head that is too large; once it has ended, say so."""
+        seen = (self._passed_over or b"") + data
+        self._passed_over = seen[1 - len(_END_OF_HEAD) :]
+        if _END_OF_HEAD in seen:
+            self.send_400_response("")
 
     def _await_head(self) -> None:
         self._fruitless_bytes = 0
