@@ -98,7 +98,7 @@ class InvalidName(FixRequest):
 class InvalidLabels(FixRequest):
     """Labels that break the rules.
 
-    `values["violations"]` is the whole list: `{"path": "labels.KEY", "reason": "..."}`.
+    `values["violations"]` are all that are told: `{"path": "labels.KEY", "reason": "..."}`.
     """
 
     code = "invalid_labels"

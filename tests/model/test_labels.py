@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topicfold.errors import InvalidLabels, InvalidRequest
-from topicfold.model.labels import LabelRules, check_labels, parse_pairs
+from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, parse_pairs
 
 keys = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,8}[A-Za-z0-9])?", fullmatch=True)
 values = st.text("ab,:=\\ é", max_size=10)
@@ -78,6 +78,11 @@ def test_all_violations_are_told_at_once() -> None:
     assert reasons({"a": "xxx", "b b": "v", "c": "\x00\x00\x00"}, rules) == [
         "labels.a", "labels.b b", "labels.c", "labels.c", "labels.c", "labels",
     ]  # fmt: skip
+
+
+def test_of_very_many_violations_the_first_are_told_and_that_there_are_too_many_labels() -> None:
+    told = reasons({f"-{number}": "v" for number in range(5_000)})
+    assert told == [*(f"labels.-{number}" for number in range(MAX_VIOLATIONS)), "labels"]
 
 
 @pytest.mark.parametrize(

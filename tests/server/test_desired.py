@@ -11,13 +11,12 @@ from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Verdict
-from topicfold.model.labels import MAX_LABELS, LabelRules
+from topicfold.model.labels import MAX_LABELS, MAX_VIOLATIONS, LabelRules
 from topicfold.model.policy import whole
 from topicfold.model.policy.limits import Limits
 from topicfold.model.records import EMPTY, TopicRecord
 from topicfold.model.updates import Refuse
 from topicfold.server.desired import merging
-from topicfold.server.records import MAX_VIOLATIONS
 from topicfold.wire.resources import TopicItem
 
 RETENTION = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 10}

@@ -73,6 +73,13 @@ async def test_unknown_members_beside_labels_are_passed_over(orders: RestNode) -
     assert (await orders.get(LABELS))["env"] == "prod"
 
 
+async def test_an_answer_about_very_many_wrong_labels_is_not_longer_than_they_are(orders: RestNode) -> None:
+    for value in ("v", 1):
+        answer = await orders.send("POST", LABELS, {"labels": {f"-{number}": value for number in range(10_000)}})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_labels")
+        assert len(answer.content) < 50_000
+
+
 async def test_all_that_is_wrong_with_labels_is_said_at_once(orders: RestNode) -> None:
     answer = await orders.send("POST", LABELS, {"labels": {"a": 1, "b": None, "-c": "x", "d": "y" * 129, "e": "fine"}})
     assert answer.status_code == 400

@@ -9,8 +9,9 @@ Source: Kubernetes `validation.IsQualifiedName`; PIP-451 (`allowedCustomLabelKey
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from topicfold.errors import InvalidLabels, InvalidRequest
 
@@ -19,6 +20,8 @@ MAX_VALUE_LENGTH = 128
 MAX_VALUE_BYTES = 512
 MAX_KEY_NAME_LENGTH = 63
 MAX_KEY_PREFIX_LENGTH = 253
+MAX_VIOLATIONS = 100
+"""Told in one answer; a request may hold tens of thousands, and each be as long as all keys that are allowed."""
 
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _KEY_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -40,13 +43,10 @@ def check_labels(labels: Mapping[str, str], rules: LabelRules) -> None:
     """Return if every label of a request keeps the rules.
 
     Raises:
-        InvalidLabels: carries all violations, not only the first.
+        InvalidLabels: carries all violations, not only the first; of very many the first `MAX_VIOLATIONS`, and that
+            there are too many labels.
     """
-    violations = [
-        {"path": f"labels.{key}", "reason": reason}
-        for key, value in labels.items()
-        for reason in (*_key_violations(key, rules), *_value_violations(value, rules))
-    ]
+    violations = [*islice(_violations(labels, rules), MAX_VIOLATIONS)]
     if len(labels) > rules.max_labels:
         violations.append({"path": "labels", "reason": too_many(len(labels), rules)})
     if violations:
@@ -128,6 +128,12 @@ def broken_key_rule(key: str) -> str | None:
     if slash and (not _KEY_PREFIX.fullmatch(prefix) or len(prefix) > MAX_KEY_PREFIX_LENGTH):
         return f"the part before '/' must be a lower-case DNS name of at most {MAX_KEY_PREFIX_LENGTH} characters"
     return None
+
+
+def _violations(labels: Mapping[str, str], rules: LabelRules) -> Iterator[dict[str, str]]:
+    for key, value in labels.items():
+        for reason in (*_key_violations(key, rules), *_value_violations(value, rules)):
+            yield {"path": f"labels.{key}", "reason": reason}
 
 
 def _key_violations(key: str, rules: LabelRules) -> Iterable[str]:

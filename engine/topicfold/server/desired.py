@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet
 from topicfold.model.desired import SCOPES, merge_members, replace_members
 from topicfold.model.events import Verdict
-from topicfold.model.labels import LabelRules, check_labels, too_many_after
+from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, too_many_after
 from topicfold.model.names import is_kafka_name
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
@@ -18,7 +18,7 @@ from topicfold.model.policy.values import plain_value
 from topicfold.model.policy.whole import check_changed, merge_policies, read_policies, read_policies_patch
 from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
 from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
-from topicfold.server.records import MAX_VIOLATIONS, checked, violated
+from topicfold.server.records import checked, violated
 from topicfold.wire.resources import NewTopic, Resource, TopicPatch
 
 Violations = list[dict[str, str]]

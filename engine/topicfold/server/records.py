@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from topicfold.errors import InvalidLabels, InvalidRequest, PolicyUnmet
 from topicfold.model.grants import check_role, grants_in
-from topicfold.model.labels import LabelRules, check_labels
+from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import broker_level
@@ -20,9 +20,6 @@ from topicfold.model.policy.retention import RETENTION_BELOW
 from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, TenantRecord, frozen
 from topicfold.wire.namespace_document import policies_in_document
 from topicfold.wire.resources import Resource, TenantInfo
-
-MAX_VIOLATIONS = 100
-"""Named in one answer; a body may hold tens of thousands."""
 
 R = TypeVar("R", bound=Resource)
 
@@ -39,10 +36,10 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
         raise InvalidRequest(
             'the body must be {"labels": {"key": "value", ...}}', hint="Put the labels into a member called labels."
         )
+    others = ((key, value) for key, value in labels.items() if not isinstance(value, str))
     wrong = [
         {"path": f"labels.{key}", "reason": f"the value must be text, not {_kind(value)}"}
-        for key, value in labels.items()
-        if not isinstance(value, str)
+        for key, value in islice(others, MAX_VIOLATIONS)
     ]
     if wrong:
         try:
