@@ -12,7 +12,9 @@ import pytest
 from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
-from topicfold.wire.history import TopicHistory
+from topicfold.runtime import slices
+from topicfold.runtime.history import Entry
+from topicfold.wire.history import TopicHistory, history_entry
 from topicfold.wire.resources import TopicItem
 
 HISTORY, ROLLBACK = f"{NATIVE}/history", f"{NATIVE}/rollback"
@@ -75,6 +77,26 @@ async def test_a_deleted_topic_still_has_its_history(orders: RestNode) -> None:
     assert [entry["kind"] for entry in await entries(orders)] == ["deleted", "changed", "created"]
     await orders.done("PUT", NATIVE)
     assert [entry["kind"] for entry in await entries(orders)] == ["created", "deleted", "changed", "created"]
+
+
+async def test_others_have_their_turn_between_any_two_changes_that_are_written(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, written, told = 0, [], history_entry
+
+    def writing(entry: Entry, *, shows_grants: bool) -> dict[str, Any]:
+        written.append(taken)
+        return told(entry, shows_grants=shows_grants)
+
+    for number in range(10):
+        await orders.done("POST", LABELS, {"labels": {"number": str(number)}})
+    monkeypatch.setattr("topicfold.server.history.history_entry", writing)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    asking = asyncio.create_task(orders.get(HISTORY))
+    while not asking.done():
+        await asyncio.sleep(0)
+        taken += 1
+    assert len(asking.result()["items"]) == len(set(written)) == 12
 
 
 async def test_a_history_is_read_in_pages(orders: RestNode) -> None:
