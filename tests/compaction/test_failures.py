@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,11 @@ from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
+from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
+from topicfold.snapshot.unfinished import unfinished
 
 COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]
 
@@ -277,6 +280,34 @@ def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tm
     for number in sequences(tmp_path):
         require_intact(tmp_path, read_commit(tmp_path, number))
     assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_vacuum_tells_how_old_files_are_by_the_clock_of_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, cuts=1)
+    being_written = tmp_path / "topics" / "000000000099-by-another-job.parquet"
+    being_written.write_bytes(b"")
+    two_hours_ahead = time.time() + 7200
+    monkeypatch.setattr(time, "time", lambda: two_hours_ahead)
+    assert vacuum(tmp_path, keep=2) == 0
+    assert being_written.exists()
+
+
+@pytest.mark.parametrize("directory", [".", MANIFESTS, CLAIMS])
+def test_vacuum_removes_the_files_that_a_dead_process_had_begun(tmp_path: Path, directory: str) -> None:
+    run(tmp_path, cuts=1)
+    (tmp_path / directory).mkdir(exist_ok=True)
+    begun, someones = unfinished(tmp_path / directory / "1.json"), tmp_path / directory / ".nfs000000000001"
+    for each in (begun, someones):
+        each.write_bytes(b"")
+        os.utime(each, (0, 0))
+    young = unfinished(begun)
+    young.write_bytes(b"")
+    assert vacuum(tmp_path) == 1
+    assert not begun.exists()
+    assert young.exists()
+    assert someones.exists()
 
 
 def test_a_commit_that_was_given_up_does_not_count_among_those_that_stay(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
     before = manifest(tmp_path).read_bytes()
     assert put_commit(tmp_path, replace(COMMIT, to=(9, 9))) is None
     assert manifest(tmp_path).read_bytes() == before
+    assert [*(tmp_path / MANIFESTS).iterdir()] == [manifest(tmp_path)]
 
 
 def test_nothing_is_left_of_a_commit_for_which_there_is_no_room(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, published_sequence
 from topicfold.errors import SnapshotDamaged
+from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, not_given_up, read_commit, sequences
+from topicfold.snapshot.file_clock import now_in
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 from topicfold.snapshot.trim_note import read_note
+from topicfold.snapshot.unfinished import left_unfinished
 
 KEPT_COMMITS = 10
 MIN_AGE_SECONDS = 3600.0
-"""Younger files may belong to a batch that is being written, or to a commit that somebody is reading."""
+"""Younger files may belong to a batch that is being written, or to a commit that somebody is reading.
+
+By the clock of where they lie: this machine's may differ.
+"""
 
 
 WINDOW = 100_000
@@ -24,21 +29,22 @@ WINDOW = 100_000
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
     """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
 
+    So it does with files that a process which died had begun.
+
     One that was given up is not among these. Of the others those stay that are younger than `min_age_seconds`, the
     newest that is `WINDOW` events back wherever a partition has so many, and those that trimming noted. A commit that
     stays has all of its files. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
     """
     commits = _commits(root)
     published = published_sequence(root)
+    written_before = now_in(root) - min_age_seconds
     readable = [commit for _, commit in commits if commit]
     usable = [*not_given_up(readable)]
     kept = [commit.sequence for commit in usable[:keep]]
     kept += _for_watchers(usable, kept)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
     kept += [
-        number
-        for number, _ in commits
-        if number >= published or not _is_older(_manifest(root, number), min_age_seconds)
+        number for number, _ in commits if number >= published or not _is_older(_manifest(root, number), written_before)
     ]
     dropped = [number for number, _ in commits if number not in kept]
     wanted: set[str] = set()
@@ -52,12 +58,22 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
     for number in dropped:
         _manifest(root, number).unlink(missing_ok=True)
         removed += 1
-    for table in SCHEMAS:
-        for path in (root / table).glob("*.parquet"):
-            if f"{table}/{path.name}" not in wanted and _is_older(path, min_age_seconds):
-                path.unlink(missing_ok=True)
-                removed += 1
+    unnamed = (path for path in _data_files(root) if f"{path.parent.name}/{path.name}" not in wanted)
+    for path in (*unnamed, *_unfinished(root)):
+        if _is_older(path, written_before):
+            path.unlink(missing_ok=True)
+            removed += 1
     return removed
+
+
+def _data_files(root: Path) -> Iterator[Path]:
+    for table in SCHEMAS:
+        yield from (root / table).glob("*.parquet")
+
+
+def _unfinished(root: Path) -> Iterator[Path]:
+    for directory in (root, root / MANIFESTS, root / CLAIMS):
+        yield from left_unfinished(directory)
 
 
 def _commits(root: Path) -> list[tuple[int, Commit | None]]:
@@ -89,10 +105,10 @@ def _manifest(root: Path, sequence: int) -> Path:
     return root / MANIFESTS / f"{sequence:012}.json"
 
 
-def _is_older(path: Path, seconds: float) -> bool:
-    """Return whether a file is that old; what another vacuum has removed meanwhile is not."""
+def _is_older(path: Path, time: float) -> bool:
+    """Return whether a file was written before `time`; what another vacuum has removed meanwhile was not."""
     try:
         written_at = path.stat().st_mtime
     except FileNotFoundError:
         return False
-    return time.time() - written_at > seconds
+    return written_at < time

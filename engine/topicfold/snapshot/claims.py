@@ -12,12 +12,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 import socket
 import time
 from pathlib import Path
 
 from topicfold.snapshot.commits import sync_directory, write_durably
+from topicfold.snapshot.file_clock import now_in
+from topicfold.snapshot.unfinished import unfinished
 
 CLAIMS = "claims"
 LEASE_SECONDS = 900.0
@@ -60,20 +61,20 @@ class Claims:
 
     def _made(self, name: str, path: Path, start: tuple[int, ...]) -> bool:
         """Make the claim, locked from before anybody can see it; return False if there is one."""
-        unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        made = unfinished(path)
         facts = {
             "host": socket.gethostname(), "pid": os.getpid(), "from": list(start), "time_ms": int(time.time() * 1000)
         }  # fmt: skip
-        write_durably(unfinished, json.dumps(facts).encode())
-        descriptor = os.open(unfinished, os.O_RDONLY)
+        write_durably(made, json.dumps(facts).encode())
+        descriptor = os.open(made, os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
-            os.link(unfinished, path)
+            os.link(made, path)
         except FileExistsError:
             os.close(descriptor)
             return False
         finally:
-            unfinished.unlink()
+            made.unlink()
         sync_directory(self._directory)
         self._held = (name, path, descriptor)
         return True
@@ -95,11 +96,7 @@ class Claims:
 
     def _age_seconds(self, descriptor: int) -> float:
         """Return how long ago a file was made. Both times come from where the files are: clocks of machines differ."""
-        probe = self._directory / f".now.{secrets.token_hex(8)}"
-        probe.touch()
-        now = probe.stat().st_mtime
-        probe.unlink()
-        return now - os.fstat(descriptor).st_mtime
+        return now_in(self._directory) - os.fstat(descriptor).st_mtime
 
     def _drop_settled(self, sequence: int) -> None:
         """Remove the claims on earlier commits."""

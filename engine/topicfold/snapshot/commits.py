@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
+from topicfold.snapshot.unfinished import unfinished
 
 FORMAT = 1
 GENESIS_COMMIT = "genesis"
@@ -180,14 +180,14 @@ def put_if_absent(path: Path, content: bytes) -> bool:
 
     A hard link decides between processes and, where the file system keeps POSIX's promises, between machines.
     """
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    write_durably(unfinished, content)
+    made = unfinished(path)
+    write_durably(made, content)
     try:
-        os.link(unfinished, path)
+        os.link(made, path)
     except FileExistsError:
         return False
     finally:
-        unfinished.unlink()
+        made.unlink()
     sync_directory(path.parent)
     return True
 

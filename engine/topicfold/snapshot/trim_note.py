@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from topicfold.snapshot.commits import sync_directory, write_durably
+from topicfold.snapshot.unfinished import unfinished
 
 NOTE = "trimmed.json"
 
@@ -57,10 +57,10 @@ def put_note(root: Path, note: TrimNote) -> None:
     """Put `note` in place, durably; floors only rise, whoever else writes one."""
     before = read_note(root, note.incarnation, len(note.floors))
     floors = tuple(map(max, note.floors, before.floors))
-    unfinished = root / f".{NOTE}.{secrets.token_hex(8)}"
-    write_durably(unfinished, json.dumps(asdict(replace(note, floors=floors))).encode())
+    made = unfinished(root / NOTE)
+    write_durably(made, json.dumps(asdict(replace(note, floors=floors))).encode())
     try:
-        os.replace(unfinished, root / NOTE)
+        os.replace(made, root / NOTE)
     finally:
-        unfinished.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
     sync_directory(root)
