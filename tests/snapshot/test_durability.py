@@ -1,0 +1,86 @@
+"""What a power failure leaves of a snapshot: all that was said to be there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.snapshot.making import compacted_further
+from topicfold.log.identity import establish_identity
+from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.snapshot.claims import CLAIMS, Claims
+from topicfold.snapshot.commits import MANIFESTS, put_if_absent
+from topicfold.snapshot.tables import GROWING_TABLES
+from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note
+
+
+class Disk:
+    """What was synced: how much of each file, and which names of each directory."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._sizes: dict[int, int] = {}
+        self._names: dict[int, set[str]] = {}
+        self._really = os.fsync
+        monkeypatch.setattr(os, "fsync", self._sync)
+
+    def _sync(self, descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            self._names[found.st_ino] = set(os.listdir(descriptor))
+        else:
+            self._sizes[found.st_ino] = found.st_size
+        self._really(descriptor)
+
+    def lacks(self, paths: Iterable[Path]) -> list[Path]:
+        """Return the paths of which content or name may be gone."""
+        return [path for path in paths if not self._has(path)]
+
+    def _has(self, path: Path) -> bool:
+        found = path.stat()
+        has_content = self._sizes.get(found.st_ino) == found.st_size
+        return has_content and path.name in self._names.get(path.parent.stat().st_ino, ())
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+def test_what_was_put_stays(disk: Disk, tmp_path: Path) -> None:
+    assert put_if_absent(tmp_path / "1.json", b"content")
+    assert not disk.lacks([tmp_path / "1.json"])
+
+
+def test_what_cannot_be_on_the_disk_is_not_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(descriptor: int) -> None:
+        raise OSError("the disk does not answer")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match="does not answer"):
+        put_if_absent(tmp_path / "1.json", b"content")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_note_of_trimming_stays(disk: Disk, tmp_path: Path) -> None:
+    put_note(tmp_path, TrimNote("ab" * 16, (1,), (2,)))
+    assert not disk.lacks([tmp_path / NOTE])
+
+
+def test_a_claim_stays(disk: Disk, tmp_path: Path) -> None:
+    assert Claims(tmp_path).take(1, "genesis", (0,))
+    assert not disk.lacks((tmp_path / CLAIMS).iterdir())
+
+
+async def test_a_commit_stays_with_all_its_files_and_what_the_tables_took_from_it(disk: Disk, tmp_path: Path) -> None:
+    log = MemoryLog(MemoryStore(2))
+    await establish_identity(log, b"L" * 16)
+    commit = await compacted_further(log, tmp_path)
+    files = [tmp_path / each.path for each in commit.files + commit.added]
+    assert files
+    entries = [path for table in GROWING_TABLES for path in (tmp_path / table / "_delta_log").glob("*.json")]
+    assert entries
+    assert not disk.lacks([*(tmp_path / MANIFESTS).iterdir(), *files, *entries])

@@ -1,0 +1,36 @@
+"""The note of trimming says what was noted of this log, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note, read_note
+
+LOG = "ab" * 16
+NOTED = TrimNote(LOG, (3, 4), (5, 6), ("c0ffee",), (1, 2), 1_000)
+NOTHING = TrimNote(LOG, (0, 0), (-1, -1))
+
+
+def test_a_note_is_read_back_as_it_was_put(tmp_path: Path) -> None:
+    put_note(tmp_path, NOTED)
+    assert read_note(tmp_path, LOG, 2) == NOTED
+
+
+@pytest.mark.parametrize(("log", "partitions"), [("cd" * 16, 2), (LOG, 3)])
+def test_the_note_of_another_log_says_nothing(tmp_path: Path, log: str, partitions: int) -> None:
+    put_note(tmp_path, NOTED)
+    assert read_note(tmp_path, log, partitions) == TrimNote(log, (0,) * partitions, (-1,) * partitions)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"floors": 1}'])
+def test_a_damaged_note_says_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / NOTE).write_text(text)
+    assert read_note(tmp_path, LOG, 2) == NOTHING
+
+
+def test_floors_only_rise(tmp_path: Path) -> None:
+    put_note(tmp_path, NOTED)
+    put_note(tmp_path, TrimNote(LOG, (1, 9), (5, 6)))
+    assert read_note(tmp_path, LOG, 2).floors == (3, 9)
