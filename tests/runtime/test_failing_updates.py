@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
-from tests.runtime.nodes import ORDERS, Node, turns
-from topicfold.errors import InvalidRequest, OutcomeUnknown, PolicyUnmet, TooLarge
+from tests.runtime.nodes import ORDERS, Node, running, turns
+from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, PolicyUnmet, TooLarge
+from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed, LogFull, SettingProblem
-from topicfold.model.records import TopicRecord
+from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Postponed
 from topicfold.runtime.asking import Written
 
@@ -148,3 +149,37 @@ async def test_a_log_without_room_is_looked_at_in_the_next_second(orders: Node) 
         await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
     await orders.engine.freshness.check_settings()
     assert orders.engine.freshness.problems == (full,)
+
+
+async def test_an_attempt_that_was_lost_is_made_again_once_the_log_can_be_reached(orders: Node) -> None:
+    told: list[Failed] = []
+    orders.log.fate = lambda partition, value, failed: told.append(failed)
+    write = asyncio.create_task(orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked()))
+    await turns()
+    orders.log.is_cut = True
+    orders.engine.freshness.on_unavailable(LogUnavailable("gone"))
+    [failed] = told
+    failed(LogUnavailable("lost"))
+    await turns(20)
+    assert not write.done()
+    orders.log.fate, orders.log.is_cut = orders.log.take, False
+    await orders.engine.barriers.ends()
+    orders.engine.updates.tick()
+    assert (await write).changed
+
+
+async def test_only_those_who_wait_in_a_partition_that_is_given_up_are_told_so() -> None:
+    async with running(MemoryStore(partitions=2)) as node:
+        partitions = [node.engine.partition(name) for name in ("public/one", "public/two")]
+        assert sorted(partitions) == [0, 1]
+        node.log.fate = node.log.hold
+        writes = [
+            asyncio.create_task(node.writing.create_namespace(name, NamespaceRecord(), node.asked()))
+            for name in ("public/one", "public/two")
+        ]
+        await turns()
+        node.engine.updates.give_up(partitions[0])
+        with pytest.raises(OutcomeUnknown):
+            await writes[0]
+        node.log.release()
+        assert (await writes[1]).changed
