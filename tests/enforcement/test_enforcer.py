@@ -261,6 +261,23 @@ async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_e
     assert await site.own("orders") == {"max.message.bytes": "1"}
 
 
+async def test_it_remembers_nothing_of_a_topic_that_ended(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    await site.remove("orders", RETENTION)
+    enforcer = site.enforcer()
+    async with following(enforcer):
+        await site.reaches("orders", {})
+        await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+        for _ in range(1_000):
+            parts = (enforcer, enforcer._former, enforcer._overrides, enforcer._owners)
+            if ORDERS not in (said := repr([vars(part) for part in parts])):
+                return
+            await asyncio.sleep(0.005)
+    raise AssertionError(said)
+
+
 @pytest.mark.parametrize("coalesce_seconds", [0.001, 0.1])
 @pytest.mark.parametrize("ended", ["topic", "namespace"])
 async def test_what_it_set_in_a_topics_former_life_is_none_of_its_own_in_the_next(

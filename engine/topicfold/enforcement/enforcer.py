@@ -237,6 +237,8 @@ class Enforcer:
         if wish is None:
             self._wanting.discard(full)
             self._skipped.pop(full, None)
+            self._clean.pop(full, None)
+            self._former.forget(name)
             self._overrides.forget(full)
         else:
             (self._wanting.discard if is_final else self._wanting.add)(full)

@@ -52,6 +52,10 @@ class FormerSayings:
         since = max(clean, noted.clean.get(topic.partition, 0))
         return noted.sayings | await self._of(topic, since) | await self._of(namespace, since)
 
+    def forget(self, name: TopicName) -> None:
+        """Remember nothing of a topic that is gone."""
+        self._found.pop((AggregateKind.TOPIC, str(name)), None)
+
     async def _of(self, target: Target, since: int) -> Sayings:
         async with self._walking:
             version = self._engine.states[target.partition].current(target.kind, target.name).version
