@@ -16,7 +16,7 @@ from topicfold.enforcement import former
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.wishes import Wishes
-from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotEmpty, StateDiverged
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, NotEmpty, StateDiverged, TopicNotFound
 from topicfold.log import memory
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryLog
@@ -259,6 +259,29 @@ async def test_an_override_that_equals_a_policy_of_an_earlier_life_is_somebody_e
     await site.cluster.alter("orders", {"max.message.bytes": "1"})
     assert await site.once() == []
     assert await site.own("orders") == {"max.message.bytes": "1"}
+
+
+async def test_what_was_set_by_hand_since_the_same_was_taken_back_stays(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "9"})
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
+        await site.cluster.alter("orders", {"max.message.bytes": "9"})
+        await site.set("orders", RETENTION, TEN_MINUTES)
+        await site.reaches("orders", {**TEN_MINUTES_IN_KAFKA, "max.message.bytes": "9"})
+
+
+async def test_a_kafka_topic_that_goes_while_it_is_looked_at_is_told_of_and_the_others_are_changed(site: Site) -> None:
+    for name in ("gone", "orders"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 9)
+    site.refuse("gone", TopicNotFound("there is no such topic"))
+    assert await site.once() == [
+        f"skipped {ORDERS.replace('orders', 'gone')}: Kafka has no topic gone",
+        f"changed {ORDERS}: max.message.bytes 1048588 -> 9 (topic policy)",
+    ]
 
 
 async def test_it_remembers_nothing_of_a_topic_that_ended(site: Site) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from tests.enforcement.conftest import Site, following
 from topicfold.cluster.memory import MemoryCluster
+from topicfold.cluster.port import Configuration
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import notes
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.notes import ENFORCED, Notes
-from topicfold.errors import ClusterRefused, ClusterUnavailable
+from topicfold.errors import ClusterRefused, ClusterUnavailable, TopicfoldError
 from topicfold.model.events import AggregateKind
 
 ORDERS = "persistent://public/default/orders"
@@ -85,6 +86,33 @@ async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(sit
     assert await site.own("orders") == {}
 
 
+async def test_a_pass_that_could_not_read_what_a_topic_has_says_nothing_of_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await set_and_remove_two(site)
+    configurations = site.cluster.configurations
+
+    async def without_orders(names: Sequence[str]) -> Mapping[str, Configuration | TopicfoldError]:
+        return {**await configurations(names), "orders": ClusterUnavailable("no answer", kafka_topic="orders")}
+
+    monkeypatch.setattr(site.cluster, "configurations", without_orders)
+    await site.once()
+    monkeypatch.undo()
+    await site.once()
+    assert await site.own("orders") == {}
+
+
+async def test_a_later_pass_that_could_says_so(site: Site) -> None:
+    await set_and_remove_two(site)
+    enforcer = site.enforcer()
+    allow = site.refuse("orders", ClusterRefused("its policy is against it", kafka_topic="orders"))
+    await site.again(enforcer)
+    allow()
+    await site.again(enforcer)
+    await site.cluster.alter("orders", SIZE)
+    assert await site.once() == []
+
+
 @pytest.mark.parametrize("away", ["at first", "half-way"])
 async def test_one_that_follows_notes_what_it_took_away_when_an_outage_is_over(
     site: Site, monkeypatch: pytest.MonkeyPatch, away: str
@@ -129,6 +157,20 @@ async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site:
     assert await site.once() == [f"changed {ORDERS}: max.message.bytes 9 -> (the cluster's) (no policy any more)"]
     await site.cluster.alter("orders", SIZE)
     assert await site.once() == []
+
+
+async def test_what_a_default_told_in_a_pass_that_was_broken_off_is_uncovered_by_the_next(site: Site) -> None:
+    for name in ("a", "orders"):
+        await site.make(name)
+    site.with_defaults(maxMessageSize=9)
+    allow = site.refuse("a", ClusterUnavailable("no answer"))
+    with pytest.raises(ClusterUnavailable):
+        await site.once()
+    allow()
+    assert await site.own("orders") == SIZE
+    site.with_defaults()
+    await site.once()
+    assert await site.own("orders") == {}
 
 
 async def test_a_default_that_was_changed_twice_is_known_until_it_is_taken_away(site: Site) -> None:

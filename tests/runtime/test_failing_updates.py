@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, running, turns
-from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, PolicyUnmet, TooLarge
+from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Failed, LogFull, SettingProblem
 from topicfold.model.records import NamespaceRecord, TopicRecord
@@ -183,3 +183,24 @@ async def test_only_those_who_wait_in_a_partition_that_is_given_up_are_told_so()
             await writes[0]
         node.log.release()
         assert (await writes[1]).changed
+
+
+async def test_an_append_that_the_log_cannot_take_just_now_is_made_in_a_moment(orders: Node) -> None:
+    def turn_away(partition: int, value: bytes, failed: Failed) -> None:
+        orders.log.fate = orders.log.take
+        raise Overloaded("10,000 appends are waiting")
+
+    orders.log.fate = turn_away
+    assert (await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())).changed
+
+
+async def test_an_event_larger_than_the_log_takes_is_refused_and_the_next_is_written(orders: Node) -> None:
+    def refuse(partition: int, value: bytes, failed: Failed) -> None:
+        orders.log.fate = orders.log.take
+        raise TooLarge("above the topic's limit")
+
+    orders.log.fate = refuse
+    with pytest.raises(TooLarge):
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked())
+    assert (await orders.writing.set_labels(ORDERS, {"team": "ops"}, orders.asked())).changed
+    assert orders.labels() == {"team": "ops"}
