@@ -273,6 +273,27 @@ async def test_what_was_set_by_hand_since_the_same_was_taken_back_stays(site: Si
         await site.reaches("orders", {**TEN_MINUTES_IN_KAFKA, "max.message.bytes": "9"})
 
 
+async def test_of_two_topics_that_stand_for_one_kafka_topic_the_first_counts_as_long_as_it_lives(site: Site) -> None:
+    async def make(name: str, size: int) -> None:
+        record = TopicRecord(kafka_name="shared")
+        await Writing(site.node.engine).create_topic(parse_topic(name), record, site.node.asked())
+        await site.set(name, "maxMessageSize", size)
+
+    await site.cluster.create("shared", 1)
+    await make("b", 9)
+    enforcer = site.enforcer()
+    assert len(await site.again(enforcer)) == 1
+    await make("a", 5)
+    skipped = (
+        f"skipped {ORDERS.replace('orders', 'a')}: the Kafka topic shared is that of {ORDERS.replace('orders', 'b')}"
+    )
+    assert await site.again(enforcer) == [skipped]
+    assert await site.own("shared") == {"max.message.bytes": "9"}
+    await Writing(site.node.engine).delete_topic(parse_topic("b"), site.node.asked())
+    await site.again(enforcer)
+    assert await site.own("shared") == {"max.message.bytes": "5"}
+
+
 async def test_a_kafka_topic_that_goes_while_it_is_looked_at_is_told_of_and_the_others_are_changed(site: Site) -> None:
     for name in ("gone", "orders"):
         await site.make(name)
@@ -314,7 +335,8 @@ async def test_what_it_set_in_a_topics_former_life_is_none_of_its_own_in_the_nex
         if ended == "topic":
             await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
         else:
-            await site.node.writing.delete_namespace("public/default", site.node.asked(), force=True)
+            await site.cluster.delete("orders")
+            await Writing(site.node.engine).delete_namespace("public/default", site.node.asked(), force=True)
             await site.node.writing.create_namespace("public/default", NamespaceRecord(), site.node.asked())
         await asyncio.sleep(0.03)
         await site.make("orders")
