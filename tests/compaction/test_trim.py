@@ -166,6 +166,13 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(on_sqlite: Settings, r
     assert not (root / NOTE).exists()
 
 
+def test_what_is_younger_than_the_grace_stays(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root)
+    before = bounds(on_sqlite)
+    plan = trimmed(on_sqlite, root, 3_600)
+    assert (plan.below, plan.records, bounds(on_sqlite)) == (None, 0, before)
+
+
 def test_what_is_left_counts_the_copies_of_the_header(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root)
     plan = trimmed(on_sqlite, root)
