@@ -119,13 +119,7 @@ class Engine:
             max_events=options.past_max_events,
         )
         self.examiner = Examiner(
-            log,
-            self.states,
-            self.reader,
-            self.readiness,
-            self.new_state,
-            self.snapshots.verified,
-            self.watches.fail,
+            log, self.reader, self.readiness, self.new_state, self.snapshots.verified, self.watches.fail
         )
         self.agreement = Agreement(
             log,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -64,7 +64,6 @@ class Examiner:
     def __init__(
         self,
         log: Log,
-        states: Mapping[int, PartitionState],
         reader: Reader,
         readiness: Readiness,
         new_state: NewState,
@@ -75,7 +74,6 @@ class Examiner:
         self.last: dict[int, tuple[Doubt, Finding]] = {}
         self.to_answer: set[int] = set()
         self._log = log
-        self._states = states
         self._reader = reader
         self._readiness = readiness
         self._new_state = new_state

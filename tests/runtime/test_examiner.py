@@ -1,0 +1,28 @@
+"""Who is examined, and when nobody is."""
+
+from __future__ import annotations
+
+from tests.runtime.nodes import Node
+from topicfold.errors import LogGap
+from topicfold.runtime.examiner import Doubt, Finding
+from topicfold.state.fold import PartitionState
+
+
+async def it_is(refolded: PartitionState) -> bool:
+    """Find the state to be as it should."""
+    return True
+
+
+async def test_what_is_doubted_while_the_partition_is_examined_is_not_examined(orders: Node) -> None:
+    doubt = Doubt(0, orders.engine.states[0].position, "a doubt", it_is)
+    for accuser in ("one", "another"):
+        orders.engine.examiner.examine(doubt._replace(accuser=accuser))
+    await orders.engine.examiner.idle()
+    assert orders.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
+
+
+async def test_a_partition_that_has_stopped_is_not_examined(orders: Node) -> None:
+    orders.engine.reader.stop(LogGap("records are missing"), 0)
+    orders.engine.examiner.examine(Doubt(0, orders.engine.states[0].position, "a doubt", it_is))
+    await orders.engine.examiner.idle()
+    assert not orders.engine.examiner.findings
