@@ -111,14 +111,14 @@ class Metrics:
         if upkeep:
             self._registry.register(_ClusterFigures(upkeep))
 
-    def request(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
-        """Count one answered request: by its route's pattern, never by its path."""
+    def request(self, scope: Mapping[str, Any], status: int, seconds: float, *, is_dry_run: bool = False) -> None:
+        """Count one answered request: by its route's pattern, never by its path. A dry run writes nothing."""
         key = (getattr(scope.get("route"), "path_format", "none"), status)
         child = self._children.get(key)
         if child is None:
             child = self._children[key] = self._requests.labels(key[0], str(status))
         child.inc()
-        if scope["method"] != "GET" and 200 <= status < 300:
+        if scope["method"] != "GET" and not is_dry_run and 200 <= status < 300:
             self._write_visible.observe(seconds)
 
     def text(self) -> bytes:

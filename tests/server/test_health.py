@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx2
 import pytest
 
@@ -96,6 +98,15 @@ async def test_an_old_state_makes_the_node_not_ready(orders: RestNode, monkeypat
     answer = await orders.send("GET", "/readyz")
     assert answer.status_code == 503
     assert "11 s old, more than 10 s" in answer.json()["reason"]
+
+
+async def test_a_dry_run_is_no_write_that_becomes_visible(orders: RestNode) -> None:
+    before = (await orders.send("GET", "/metrics")).text
+    answer = await orders.send("PATCH", f"{NATIVE}?dryRun=All", {"labels": {"team": "pay"}})
+    assert answer.status_code == 204
+    after = (await orders.send("GET", "/metrics")).text
+    counted = re.compile(r"^topicfold_write_visible_seconds_count .+", re.MULTILINE)
+    assert counted.findall(before) == counted.findall(after) != []
 
 
 async def test_metrics_count_requests_by_route_and_never_by_name(orders: RestNode) -> None:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError, Unauthenticated
 from topicfold.server.auth.audit import write_audit
-from topicfold.server.exchange import REQUEST_ID, Exchange
+from topicfold.server.exchange import REQUEST_ID, Exchange, is_dry_run
 from topicfold.server.loopback import host_of, is_loopback
 from topicfold.server.problems import problem_answer
 from topicfold.telemetry import Metrics
@@ -97,7 +97,8 @@ class Guard:
                 write_audit(scope, exchange, failure)
         if isinstance(failure, ClientDisconnect):
             return
-        self._metrics.request(scope, exchange.status, asyncio.get_running_loop().time() - started)
+        seconds = asyncio.get_running_loop().time() - started
+        self._metrics.request(scope, exchange.status, seconds, is_dry_run=is_dry_run(scope))
 
     async def _refuse(self, error: TopicfoldError | HTTPException, scope: Scope, exchange: Exchange) -> None:
         await problem_answer(error, scope, exchange.request_id)(scope, exchange.receive, exchange.send)
