@@ -23,7 +23,7 @@ from topicfold.model.events import Kind
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime import agreement
-from topicfold.runtime.agreement import Compared
+from topicfold.runtime.agreement import AgreementReport, Compared
 from topicfold.runtime.engine import EngineOptions
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import lay_out_in_slices
@@ -344,3 +344,19 @@ async def test_marks_are_hashed_to_what_the_state_says(node: Node) -> None:
     await lay_out_in_slices(state)
     assert state.mark().digest() == state.digest()
     assert statements_in(state.digest_records[-1].event, 0)[-1].digest == state.digest()
+
+
+def test_a_report_says_who_differed_how_often_and_what_came_last() -> None:
+    report = AgreementReport()
+    for position, (node, is_equal) in enumerate([("a", True), ("b", False), ("b", False), ("a", True)]):
+        report.add(Compared(position, node, is_equal, 0))
+    assert (report.compared, report.differences, report.last) == (4, {"b": 2}, Compared(3, "a", True, 0))
+
+
+def test_a_report_keeps_few_names_however_many_call_themselves_nodes() -> None:
+    report = AgreementReport()
+    for number in range(500):
+        report.add(Compared(number, f"node {number}", False, 0))
+    assert report.compared == 500
+    assert len(report.by_node) == len(report.differences) == 100
+    assert report.last == Compared(499, "node 499", False, 0)

@@ -21,6 +21,20 @@ async def test_what_is_doubted_while_the_partition_is_examined_is_not_examined(o
     assert orders.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
 
 
+async def test_a_defect_in_examining_stops_nothing_and_is_told(orders: Node) -> None:
+    async def fails(refolded: PartitionState) -> bool:
+        raise RuntimeError("a defect")
+
+    doubt = Doubt(0, orders.engine.states[0].position, "a doubt", fails, "another")
+    orders.engine.examiner.examine(doubt)
+    await orders.engine.examiner.idle()
+    assert orders.engine.examiner.last == {0: (doubt, Finding.NOT_EXAMINED)}
+    assert not orders.engine.reader.faults
+    orders.engine.examiner.examine(doubt._replace(is_mine=it_is))
+    await orders.engine.examiner.idle()
+    assert orders.engine.examiner.findings == {Finding.NOT_EXAMINED: 1, Finding.MEMORY_RIGHT: 1}
+
+
 async def test_a_partition_that_has_stopped_is_not_examined(orders: Node) -> None:
     orders.engine.reader.stop(LogGap("records are missing"), 0)
     orders.engine.examiner.examine(Doubt(0, orders.engine.states[0].position, "a doubt", it_is))
