@@ -18,7 +18,7 @@ from topicfold.compaction import verified
 from topicfold.compaction.trim import HEADER_EVERY, Plan, Trimming, trim
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import LogGap, LogUnavailable, SnapshotDamaged, TrimRefused, UnsafeLog, WrongSnapshot
-from topicfold.log.identity import identity_in, recognise_identity
+from topicfold.log.identity import identity_in, recognise_identity, restate_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.sqlite import SqliteLog
 from topicfold.model.events import CLIENT_RING, SERVER_RING
@@ -213,6 +213,27 @@ def test_without_two_commits_nothing_goes(on_sqlite: Settings, root: Path, batch
         trimmed(on_sqlite, root)
     assert "topicfold compact" in caught.value.hint
     assert set(bounds(on_sqlite)[0].values()) == {0}
+
+
+def test_a_log_whose_beginning_something_else_deleted_is_not_trimmed(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root)
+    second = read_commit(root, sequences(root)[1])
+    for partition, to in enumerate(second.to):
+        asyncio.run(_delete_but_a_header(on_sqlite, partition, to))
+    before = bounds(on_sqlite)
+    with pytest.raises(TrimRefused, match="holds 1, of 3 in all") as caught:
+        trimmed(on_sqlite, root)
+    assert "something else than trimming deleted it" in caught.value.hint
+    assert bounds(on_sqlite) == before
+
+
+async def _delete_but_a_header(settings: Settings, partition: int, offset: int) -> None:
+    log = await open_log(settings)
+    try:
+        await restate_identity(log, await recognise_identity(log), partition)
+        await log.delete_before(partition, offset)
+    finally:
+        await log.close()
 
 
 @pytest.mark.parametrize("place", [0, 1])

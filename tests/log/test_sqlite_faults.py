@@ -155,3 +155,37 @@ async def test_opening_does_not_wait_for_a_thread_that_broke(path: Path, monkeyp
 def out_of_memory(*_: object) -> None:
     """Stand for a method that fails as no error of SQLite's or ours."""
     raise MemoryError("no room")
+
+
+def test_of_an_append_that_fails_half_way_nothing_is_left_and_the_next_is_made(path: Path) -> None:
+    file = SqliteFile(path, partitions=1)
+    file._connection.limit(apsw.SQLITE_LIMIT_LENGTH, 1_000)
+    with pytest.raises(LogUnavailable):
+        file.append([(0, b"one"), (0, bytes(2_000))])
+    assert [entry.offset for entry in file.append([(0, b"another")])] == [0]
+    assert [entry.value for entry in file.read(0, 0, 10)] == [b"another"]
+    file.close()
+
+
+def test_a_file_that_another_process_makes_at_the_same_moment_is_the_others(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = SqliteFile._keep_write_ahead_log
+
+    def be_forestalled(file: SqliteFile) -> None:
+        monkeypatch.undo()
+        SqliteFile(path, partitions=5).close()
+        keep(file)
+
+    monkeypatch.setattr(SqliteFile, "_keep_write_ahead_log", be_forestalled)
+    file = SqliteFile(path, partitions=3)
+    assert file.partitions == 5
+    file.close()
+
+
+def test_of_many_records_so_many_are_deleted_at_once_as_are_told(path: Path) -> None:
+    file = SqliteFile(path, partitions=1)
+    file.append([(0, b"x")] * 5)
+    assert [file.delete_before(0, 4, 3), file.delete_before(0, 4, 3)] == [3, 4]
+    assert [entry.offset for entry in file.read(0, 0, 10)] == [4]
+    file.close()
