@@ -6,6 +6,7 @@ import asyncio
 import math
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.builders import empty_state
 from tests.runtime.nodes import WilfulLog
@@ -130,6 +131,25 @@ async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: Parti
     log.problems = (UNSAFE,)
     await freshness.check_settings()
     assert freshness.problems == ()
+
+
+async def test_a_problem_that_was_found_is_looked_at_again_sooner_than_that(
+    log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.freshness.PROBLEMS_EVERY_SECONDS", -1.0)
+    freshness = Freshness(log, {0: state}, {})
+    log.problems = (UNSAFE,)
+    await freshness.check_settings()
+    log.problems = ()
+    await freshness.check_settings()
+    assert freshness.problems == ()
+
+
+async def test_each_problem_is_told_once(freshness: Freshness, log: WilfulLog) -> None:
+    with capture_logs() as lines:
+        for log.problems in ((UNSAFE,), (UNSAFE,), (UNSAFE, WEAK), (UNSAFE, WEAK)):
+            await freshness.check_settings()
+    assert [line["setting"] for line in lines] == [UNSAFE.setting, WEAK.setting]
 
 
 async def test_settings_that_cannot_be_read_leave_what_was_known(freshness: Freshness, log: WilfulLog) -> None:
