@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from topicfold.server.auth.viewer import Viewer
 
 ANN = Viewer(frozenset({"ann", "team"}), frozenset({"acme/whole"}))
@@ -21,3 +25,19 @@ def test_equal_viewers_have_equal_marks_and_others_have_others() -> None:
     assert (same, hash(same), same.mark) == (ANN, hash(ANN), ANN.mark)
     assert len({each.mark for each in (ANN, *others)}) == 4
     assert ANN.mark.isalnum()
+
+
+MARKED = """
+from topicfold.server.auth.viewer import Viewer
+print(Viewer(frozenset(f"role-{n}" for n in range(12)), frozenset(f"a/{n}" for n in range(12))).mark)
+"""
+
+
+def test_a_mark_is_the_same_in_every_process() -> None:
+    marks = {
+        subprocess.run(
+            [sys.executable, "-c", MARKED], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(marks) == 1
