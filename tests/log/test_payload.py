@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model.policy.strategies import stored_policies
+from topicfold.log.avro import read, schema_called, write
 from topicfold.log.payload import (
     decode_indexed,
     decode_namespace,
@@ -21,7 +22,7 @@ from topicfold.log.payload import (
 )
 from topicfold.model.events import AggregateKind
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.records import NamespaceRecord, Pending, Record, Step, TenantRecord, TopicRecord
+from topicfold.model.records import MAX_PARTITIONS, NamespaceRecord, Pending, Record, Step, TenantRecord, TopicRecord
 
 scopes = st.none() | stored_policies
 grants = st.dictionaries(st.text(max_size=5), st.lists(st.text(max_size=5), max_size=3).map(tuple), max_size=3)
@@ -83,6 +84,25 @@ def test_a_record_without_policies_has_the_bytes_it_had_before_there_were_any() 
     assert encode_record(topic).hex() == "06020a6b61666b610202700231000402610262087465616d0670617900"
     assert encode_record(NamespaceRecord({"p": "1"})).hex() == "020270023100"
     assert encode_record(TenantRecord(("r",), ("c",))).hex() == "0202720002026300"
+
+
+@pytest.mark.parametrize("field", ["labels", "properties", "grants"])
+def test_the_order_of_a_map_leaves_no_trace(field: str) -> None:
+    value: Any = ("a",) if field == "grants" else "a"
+    one, other = (dict.fromkeys(keys, value) for keys in ("xyz", "zyx"))
+    assert encode_record(TopicRecord(**{field: one})) == encode_record(TopicRecord(**{field: other}))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"partitions": -1}, {"partitions": MAX_PARTITIONS + 1}, {"pending": {"step": "dance", "kafkaId": ""}}]
+)
+def test_a_topic_that_there_cannot_be_is_not_read(wrong: dict[str, Any]) -> None:
+    schema = schema_called("topic-2")
+    fields = read(schema, encode_record(TopicRecord(pending=Pending(Step.MAKE))))
+    assert fields is not None
+    assert decode_topic(2, write(schema, fields)) is not None
+    payload = write(schema, fields | wrong)
+    assert decode_topic(2, payload) is decode_indexed(2, payload) is None
 
 
 def test_no_policies_and_none_left_are_told_apart() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -144,6 +145,30 @@ async def test_a_question_that_breaks_the_thread_is_answered_and_what_was_append
     with apsw.Connection(str(path)) as connection:
         assert connection.execute("SELECT count(*) FROM records").get == 1
     connection.close()
+
+
+async def test_a_question_that_breaks_the_thread_fails_no_append_that_it_took_together_with_it(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, failures = threading.Event(), list[TopicfoldError]()
+    waits = asyncio.create_task(log._worker.ask(lambda file: goes_on.wait(PATIENCE_SECONDS)))
+    await asyncio.sleep(0)
+    monkeypatch.setattr(SqliteFile, "read", out_of_memory)
+    log.append(0, b"x", failures.append)
+    breaks = asyncio.create_task(log.read(0, 0, 1))
+    await asyncio.sleep(0)
+    goes_on.set()
+    await waits
+    with pytest.raises(LogUnavailable, match="no room"):
+        await breaks
+    assert not failures
+
+
+async def test_a_log_that_is_closed_delivers_nothing_that_was_on_its_way(log: SqliteLog) -> None:
+    following = Following(log)
+    log.append(0, b"x", never)
+    await log.close()
+    assert not following.entries
 
 
 async def test_opening_does_not_wait_for_a_thread_that_broke(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
