@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import encode_event
-from topicfold.log.identity import establish_identity, header_value, identity_in, recognise_identity
+from topicfold.log.identity import (
+    establish_identity,
+    header_value,
+    identity_in,
+    recognise_identity,
+    restate_identity,
+)
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
@@ -87,3 +93,24 @@ async def test_of_a_log_that_nobody_has_begun_it_is_not_said_that_it_holds_recor
         await recognise_identity(MemoryLog(MemoryStore(partitions=3)))
     assert "records" not in caught.value.reason
     assert "Start a server" in caught.value.hint
+
+
+async def test_a_copy_of_the_header_is_found_behind_what_others_append_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = MemoryLog(MemoryStore(1))
+    identity = await establish_identity(log, b"L" * 16)
+    append = log.append
+
+    def append_behind_others(partition: int, value: bytes, failed: Failed) -> None:
+        for each in (b"one", b"another"):
+            append(partition, each, failed)
+        append(partition, value, failed)
+
+    monkeypatch.setattr(log, "append", append_behind_others)
+    [found] = await log.read(0, await restate_identity(log, identity, 0), 1)
+    assert identity_in(found.value) == identity
+
+
+def test_a_header_of_no_partitions_is_none() -> None:
+    assert identity_in(header_value(LogIdentity(b"L" * 16, 0, HASH_NAME))) is None
