@@ -73,6 +73,13 @@ async def test_a_linearizable_barrier_is_a_record_and_one_serves_all_who_wait(no
     assert 1 <= len(appended) <= 2
 
 
+async def test_a_linearizable_barrier_never_goes_by_a_record_that_was_appended_before(node: Node) -> None:
+    with node.events() as appended:
+        for _ in range(3):
+            await node.engine.barriers.wait_linearizable([0], node.asked().deadline)
+    assert [event.kind for event in appended] == [Kind.BARRIER] * 3
+
+
 async def test_a_barrier_record_changes_no_digest(node: Node) -> None:
     before = node.digests()
     await node.engine.barriers.wait_linearizable([0], node.asked().deadline)

@@ -15,6 +15,7 @@ from tests.compaction.logs import random_values
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
 from topicfold.log.memory import MemoryStore
+from topicfold.log.port import Entry
 from topicfold.runtime import slices, window
 from topicfold.runtime.window import Seen
 from topicfold.snapshot.commits import MANIFESTS
@@ -170,3 +171,18 @@ async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it
         assert node.engine.watches.is_too_old({PARTITION: 100})
         await node.engine.window_refill.reach({PARTITION: 135})
         assert not node.engine.watches.is_too_old({PARTITION: 135})
+
+
+async def test_of_what_can_be_folded_again_only_in_part_nothing_is_taken(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        read = WilfulLog.read
+
+        async def read_little(self: WilfulLog, partition: int, offset: int, limit: int) -> list[Entry]:
+            return [] if offset > 110 else await read(self, partition, offset, min(limit, 5))
+
+        monkeypatch.setattr(WilfulLog, "read", read_little)
+        await node.engine.window_refill.reach({PARTITION: 100})
+        assert node.engine.watches.is_too_old({PARTITION: 100})
