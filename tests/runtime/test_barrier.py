@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.runtime.nodes import Node, turns
+from tests.runtime.nodes import Node, running, turns
 from topicfold.errors import LogUnavailable, PositionTimeout
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Kind
@@ -130,9 +130,10 @@ async def test_a_barrier_record_that_cannot_be_appended_leaves_nothing_behind(no
     assert node.engine.tracker._events == {}
 
 
-async def test_a_partition_that_cannot_be_reached_fails_only_those_who_wait_for_it(node: Node) -> None:
-    node.log.silent = {5}
-    deadline = asyncio.get_running_loop().time() + 1
-    await node.engine.barriers.wait([0, 4], deadline)
-    with pytest.raises(LogUnavailable, match="partition 5 of the log cannot be reached"):
-        await node.engine.barriers.wait([4, 5], deadline)
+async def test_a_partition_that_cannot_be_reached_fails_only_those_who_wait_for_it() -> None:
+    async with running(MemoryStore(partitions=8)) as node:
+        node.log.silent = {5}
+        deadline = asyncio.get_running_loop().time() + 1
+        await node.engine.barriers.wait([0, 4], deadline)
+        with pytest.raises(LogUnavailable, match="partition 5 of the log cannot be reached"):
+            await node.engine.barriers.wait([4, 5], deadline)
