@@ -118,6 +118,17 @@ def test_an_export_makes_topics_before_those_whose_shadows_they_are(run: Run, cl
     assert client.get_policy("orders", "shadowTopics") == shadows["shadowTopics"]
 
 
+def test_topics_whose_shadows_have_shadows_themselves_are_made_at_once(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "policies.yaml"
+    shadows = {"a": "b", "b": "c", "c": "d"}
+    entries = [f"{{name: {name}, policies: {{local: {{shadowTopics: [{each}]}}}}}}" for name, each in shadows.items()]
+    file.write_text(f"topics: [{', '.join(entries)}, {{name: d}}]")
+    assert run("policies", "apply", "-f", str(file)).code == 0
+    assert client.get_policy("a", "shadowTopics") == ["b"]
+
+
 def test_a_shadow_that_no_file_makes_is_missed_in_a_dry_run_and_in_earnest(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "policies.yaml"
     file.write_text("topics: [{name: b}, {name: a, policies: {local: {shadowTopics: [b, nosuch]}}}]")

@@ -43,10 +43,7 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
     Raises:
         Wait, AnswerLost: the server cannot be reached, or not write.
     """
-    made = _made(steps)
-    waits = {step.topic: not made.isdisjoint(map(_full_name, _shadows(step))) for step in steps}
-    for later in (False, True):
-        some = [step for step in steps if waits[step.topic] is later]
+    for some in _in_order(steps):
         yield from each_at_once("apply", lambda step: _apply(client, step, reason), some)
 
 
@@ -78,6 +75,18 @@ def _call(step: Step, reason: str) -> Call[Topic] | Call[Written]:
 
 def _made(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset(step.topic for step in steps if step.etag is None)
+
+
+def _in_order(steps: Iterable[Step]) -> Iterator[Sequence[Step]]:
+    """Yield steps that can be done at once, each after those that make its shadow topics; at last what is in a ring."""
+    left = list(steps)
+    shadows = {step.topic: frozenset(map(_full_name, _shadows(step))) for step in left}
+    while left:
+        made = _made(left)
+        some = [step for step in left if made.isdisjoint(shadows[step.topic])] or left
+        yield some
+        done = {step.topic for step in some}
+        left = [step for step in left if step.topic not in done]
 
 
 def _shadows(step: Step) -> Sequence[str]:
