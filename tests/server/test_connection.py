@@ -179,6 +179,21 @@ async def test_of_a_head_that_is_too_large_little_is_kept(port: int, more: bytes
         writer.transport.abort()
 
 
+@pytest.mark.parametrize("last", [1, 2, 3])
+async def test_the_end_of_a_head_that_is_too_large_is_seen_though_it_comes_byte_by_byte(port: int, last: int) -> None:
+    start = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: "
+    kept = connection.MAX_KEPT_BYTES - len(start) - 4 + last
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(start + b"b" * kept + b"\r\n\r\n"[:-last])
+        for number in range(last):
+            await asyncio.sleep(0.1)
+            writer.write(b"\r\n\r\n"[number - last :][:1])
+        assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 5)).split()[1] == b"413"
+    finally:
+        writer.transport.abort()
+
+
 async def test_empty_lines_without_an_end_close_the_connection(port: int) -> None:
     assert await is_cut(port, b"\r\n" * 500_000)
 

@@ -75,7 +75,12 @@ class Connection(HttpToolsProtocol):
             self._pass_over(data)
         else:
             super().data_received(data)
-            if self._head_timer is not None and self._fruitless_bytes > MAX_KEPT_BYTES:
+            # The end of a head may have begun before what is shorter than it.
+            if (
+                self._head_timer is not None
+                and self._fruitless_bytes > MAX_KEPT_BYTES
+                and len(data) >= len(_END_OF_HEAD)
+            ):
                 self._begin_to_pass_over(data)
 
     def on_message_begin(self) -> None:
