@@ -24,6 +24,8 @@ T = TypeVar("T")
 class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
     """Performs calls over connections of its own. Threads may share one, and so may a process that is forked."""
 
+    _process: int
+
     def __enter__(self) -> Self:
         return self
 
@@ -69,7 +71,9 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
     def _connected(self) -> httpx2.Client:
         """Return what sends: another one in a process that was forked, where answers to the parent would arrive too."""
         if self._process != os.getpid():
-            self._http = self._connect(self._options, self._transport)
+            # Until there is another one, no thread of this process may take it that there is: each makes its own.
+            self._http = httpx2.Client(**self._options, transport=self._transport)
+            self._process = os.getpid()
         return self._http
 
     def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
