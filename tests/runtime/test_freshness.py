@@ -99,6 +99,16 @@ async def test_a_partition_that_cannot_be_reached_takes_no_writes_while_others_d
     assert freshness.refuses_writes(1) is None
 
 
+async def test_no_partition_is_apart_from_others_in_a_log_that_cannot_be_reached_at_all(log: WilfulLog) -> None:
+    freshness = Freshness(log, {0: empty_state(), 1: empty_state()}, {})
+    freshness.on_ends({0: 0}, ago(0))
+    freshness.on_unavailable(LogUnavailable("gone"))
+    assert not freshness.silent
+    refusal = freshness.refuses_writes(1)
+    assert isinstance(refusal, LogUnavailable)
+    assert refusal.reason == "the log cannot be reached; the change is not applied"
+
+
 BOTH = "cleanup.policy is compact, it must be delete; retention.ms is 604800000, it must be -1"
 REPAIRS = f"{COMPACTED.repair}; {UNSAFE.repair}"
 

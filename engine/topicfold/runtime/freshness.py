@@ -90,6 +90,7 @@ class Freshness:
         if self.is_reachable:
             _log.warning("log_unavailable", reason=error.reason)
         self.is_reachable = False
+        self.silent = frozenset()
 
     def refuses_writes(self, partition: int) -> Wait | None:
         """Return why nothing may be appended to `partition` now, None where all is well."""
