@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import httpx2
@@ -41,6 +43,21 @@ def test_a_file_that_an_empty_variable_names_is_the_usual_one_which_need_not_be_
 ) -> None:
     monkeypatch.setenv("TOPICFOLD_CONFIG", "")
     assert bare_run("config", "view", "-o", "name").code == 0
+
+
+def test_the_usual_file_need_not_be_there_where_nobody_may_look_and_one_that_is_seen_is_never_passed_over(
+    bare_run: Run, config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, **_: object) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    assert bare_run("config", "view", "-o", "name").code == 0
+    config_file.touch()
+    assert f"{config_file}: cannot be read" in bare_run("config", "view").err
+    config_file.unlink()
+    monkeypatch.setenv("TOPICFOLD_CONFIG", str(config_file))
+    assert f"{config_file}: cannot be read" in bare_run("config", "view").err
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,9 @@ def _read(file: Path, is_required: bool) -> dict[str, Any]:
             raise BadSetting(f"{file}: there is no such file", hint="TOPICFOLD_CONFIG names it.") from error
         return {}
     except (OSError, UnicodeDecodeError) as error:
+        # A service may have a home that it cannot look into: systemd's ProtectHome= closes all.
+        if isinstance(error, PermissionError) and not is_required and not os.path.exists(file):
+            return {}
         raise BadSetting(f"{file}: cannot be read: {error}") from error
     # Only here: reading no file must not cost the import.
     import tomllib
