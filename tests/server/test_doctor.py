@@ -14,7 +14,7 @@ from tests.runtime.agreeing import flip_payload, foreign_record, look
 from tests.server.rest import RestNode, problem_in, rest_node
 from tests.snapshot.making import refused_at
 from tests.snapshot.test_commits import COMMIT
-from topicfold.errors import OperatorNeeded
+from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.runtime import agreement
@@ -113,13 +113,13 @@ async def test_memory_that_is_wrong_makes_the_node_not_ready_with_the_offset(spo
 async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) -> None:
     engine = orders.node.engine
     engine.freshness.problems = (SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter"),)
-    engine.freshness.is_reachable = False
+    engine.freshness.on_unavailable(LogUnavailable("the log cannot be reached: no broker answers"))
     engine.freshness.silent = frozenset({1, 2})
     engine.reader.stop(OperatorNeeded("it broke"), 5)
     engine.states[PARTITION].topics["public/default"].undecodable.add(0)
     told = "\n".join(problems(await orders.get(DOCTOR)))
     engine.states[PARTITION].topics["public/default"].undecodable.clear()
-    assert "the log cannot be reached -> see whether topicfold.db is there" in told
+    assert "the log cannot be reached: no broker answers -> see whether topicfold.db is there" in told
     assert "each of partitions 1-2 of the log cannot be reached, while others can -> see whether the brokers" in told
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told

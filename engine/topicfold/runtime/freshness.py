@@ -46,6 +46,8 @@ class Freshness:
     def __init__(self, log: Log, states: Mapping[int, PartitionState], faults: Mapping[int, TopicfoldError]) -> None:
         self.problems: Sequence[SettingProblem] = ()
         self.is_reachable = True
+        self.why_unreachable = ""
+        """What the log said when it did not answer last."""
         self.silent: frozenset[int] = frozenset()
         """Partitions that cannot be reached while others can."""
         self._log = log
@@ -91,6 +93,7 @@ class Freshness:
             _log.warning("log_unavailable", reason=error.reason)
         self.is_reachable = False
         self.silent = frozenset()
+        self.why_unreachable = error.reason
 
     def refuses_writes(self, partition: int) -> Wait | None:
         """Return why nothing may be appended to `partition` now, None where all is well."""

@@ -122,9 +122,9 @@ class Doctor:
     def _problems(self) -> Iterator[DiagnosedProblem]:
         engine = self.node.engine
         if not engine.freshness.is_reachable:
-            yield _problem(
-                "the log cannot be reached", f"see whether {self._log_place()} is there and lets this node in"
-            )
+            what = "the log cannot be reached"
+            why = engine.freshness.why_unreachable.removeprefix(f"{what}: ")
+            yield _problem(f"{what}: {why}", f"see whether {self._log_place()} is there and lets this node in")
         if engine.freshness.silent:
             yield _problem(
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
