@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.builders import TOPIC, an_id, empty_state, namespace_delete, namespace_put, topic_delete, topic_put
 from tests.compaction.folding import Tables, index_of, placed, run_here
-from tests.state.histories import PARTITION, PARTITIONS, Log, logs
+from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch, rings
 from topicfold.compaction.batch import fold_batch
 from topicfold.compaction.folded import folded_at
@@ -140,6 +140,19 @@ def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice
     assert found is not None
     assert len(plans) == 2
     assert found.commit.digests[PARTITION] == replayed(log).digest().hex()
+
+
+def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_topics(tmp_path: Path) -> None:
+    name = NAMESPACES[1]
+    log: Log = [
+        namespace_put(1, name=name),
+        topic_put(2, an_id(1), name=f"persistent://{name}/a"),
+        namespace_delete(3, an_id(1), name=name),
+        namespace_put(1, an_id(3), name=name),
+    ]
+    commit = in_batches(log, [2], 0, tmp_path).commit
+    assert commit.digests[PARTITION] == replayed(log).digest().hex()
+    assert commit.counts["records"] == 0
 
 
 @given(logs, cuts, seeds)

@@ -111,7 +111,8 @@ def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batc
         _require_no_stop(stops)
         return None
     owners = _table(next(each.owners for each in results if each.owners))
-    folded = with_topics(with_owners(base.folded, owners), [each for result in results for each in result.namespaces])
+    turned = with_owners(base.folded, owners, {*results[0].ended})
+    folded = with_topics(turned, [each for result in results for each in result.namespaces])
     levels = results[0].levels
     folded = tuple(replace(each, position=to[n], level=levels[n]) for n, each in enumerate(folded))
     operated = _with_operations(folded, results)

@@ -6,13 +6,14 @@ Topics are not here but in the tables; a batch costs by what it changes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from topicfold.compaction.census import Place
 from topicfold.compaction.owners import OwnerRows
 from topicfold.compaction.plan import NamespaceDelta
 from topicfold.compaction.prior import owner_rows
@@ -91,8 +92,11 @@ def folded_at(root: Path, commit: Commit) -> Folded:
     )
 
 
-def with_owners(folded: Folded, changed: pa.Table) -> Folded:
-    """Return the state after these rows of tenants and namespaces; a namespace in another life has no topics yet."""
+def with_owners(folded: Folded, changed: pa.Table, ended: Collection[Place]) -> Folded:
+    """Return the state after these rows of tenants and namespaces; one of those that `ended` has no topics any more.
+
+    That another life has another id nothing ensures: whoever wrote the log may have used one again.
+    """
     tenants = [dict(each.tenants) for each in folded]
     namespaces = [dict(each.namespaces) for each in folded]
     sums = [dict(each.sums) for each in folded]
@@ -103,7 +107,7 @@ def with_owners(folded: Folded, changed: pa.Table) -> Folded:
         namespaces[partition][name] = aggregate
         before = sums[partition].pop(name, None)
         if aggregate.is_live:
-            is_same = before is not None and before.incarnation == aggregate.incarnation
+            is_same = (partition, name) not in ended
             sums[partition][name] = before if before and is_same else NamespaceSum(aggregate.incarnation)
     return tuple(
         replace(each, tenants=tenants[n], namespaces=namespaces[n], sums=sums[n]) for n, each in enumerate(folded)

@@ -59,10 +59,10 @@ class SliceResult:
 
     With `asked` nothing was written: the batch must be folded again with a census of these namespaces, and `counts` are
     the slice's part in it. `owners` are changed tenants and namespaces, as an Arrow stream of `topics`; all slices know
-    them, the first one says. `operations` are those of accepted events that the slice answers for, as many as fit
-    in the rings, topics' in the log's order and behind them owners': an array of `rings.OPERATIONS` as bytes. `passed`
-    are those before them, as `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition
-    ends.
+    them, the first one says. `ended` are the namespaces whose life from before the batch ended in it, which all know.
+    `operations` are those of accepted events that the slice answers for, as many as fit in the rings, topics' in the
+    log's order and behind them owners': an array of `rings.OPERATIONS` as bytes. `passed` are those before them, as
+    `rings.PASSED`. `stated` is what nodes say of where the slice's part of each partition ends.
     """
 
     seen: Mapping[int, Seen]
@@ -70,6 +70,7 @@ class SliceResult:
     levels: tuple[int, ...]
     asked: tuple[Place, ...] = ()
     counts: tuple[Count, ...] = ()
+    ended: tuple[Place, ...] = ()
     namespaces: tuple[NamespaceDelta, ...] = ()
     files: tuple[DataFile, ...] = ()
     owners: bytes = b""
@@ -96,6 +97,7 @@ class SliceResult:
             tuple(plain["levels"]),
             tuple((partition, namespace) for partition, namespace in plain["asked"]),
             tuple(Count(*each) for each in plain["counts"]),
+            tuple((partition, namespace) for partition, namespace in plain["ended"]),
             tuple(NamespaceDelta(*each) for each in plain["namespaces"]),
             tuple(DataFile(*each) for each in plain["files"]),
             owners,

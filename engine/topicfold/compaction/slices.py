@@ -76,6 +76,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
         seen,
         stops,
         levels,
+        ended=tuple((end.partition, end.namespace) for end in ends if end.life == 0),
         namespaces=tuple(_deltas(fold, candidates, changed, prior, is_final)),
         files=tuple(files),
         owners=_stream(topic_rows(_owner_rows(folds))) if number == 0 else b"",
