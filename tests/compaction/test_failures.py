@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -21,6 +22,7 @@ from tests.builders import empty_state
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.state.histories import PARTITION, PARTITIONS
+from topicfold.compaction import publishing
 from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.publishing import publish
@@ -28,7 +30,7 @@ from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import CLAIMS
-from topicfold.snapshot.commits import MANIFESTS, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, DataFile, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.unfinished import unfinished
@@ -196,6 +198,32 @@ def test_a_table_whose_delta_log_is_damaged_is_named(tmp_path: Path, table: str)
     (tmp_path / table / "_delta_log" / "00000000000000000001.json").unlink()
     with pytest.raises(SnapshotDamaged, match=f"{table}/_delta_log is damaged"):
         publish(tmp_path, replace(read_commit(tmp_path, sequences(tmp_path)[0]), sequence=99))
+
+
+def test_a_table_that_takes_no_change_is_named_and_not_tried_for_ever(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, IDENTITY)
+    first, second, *_ = batches(cuts=1)
+    job.take(run_here(first), slices=2)
+    DeltaTable(str(tmp_path / "topics")).alter.set_table_properties({"delta.appendOnly": "true"})
+    with pytest.raises(SnapshotDamaged, match=r"topics/_delta_log takes no change: .*append-only") as caught:
+        job.take(run_here(second), slices=2)
+    job.close()
+    assert "remove it" in caught.value.hint
+
+
+def test_a_row_of_commits_is_added_though_somebody_else_changes_the_table_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = publishing.write_rows
+
+    def disturbed(root: Path, table: str, label: str, added: pa.Table) -> DataFile:
+        if table == "commits" and label.endswith("2"):
+            DeltaTable(str(root / table)).alter.set_table_properties({"delta.logRetentionDuration": "interval 9 days"})
+        return write(root, table, label, added)
+
+    monkeypatch.setattr(publishing, "write_rows", disturbed)
+    three_commits(tmp_path)
+    assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3]
 
 
 def three_commits(root: Path) -> list[list[Placed]]:

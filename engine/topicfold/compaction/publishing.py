@@ -56,7 +56,8 @@ def publish(root: Path, newest: Commit) -> None:
     Where the Delta log of `commits` is gone, these are known by the growing tables: all before their newest were.
 
     Raises:
-        SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read.
+        SnapshotDamaged: one of these, the Delta log of a table, or a file that is to be written anew cannot be read; or
+            a table takes no change, for somebody gave it properties that forbid it.
     """
     grown = max(_transaction(root / table) for table in GROWING_TABLES)
     for each in reversed([*_back_to(root, newest, published_sequence(root) or max(grown - 1, 0))]):
@@ -127,7 +128,7 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
         new = [each for each in files if _name(each) not in active]
         if not new and not gone:
             return delta.version()
-        if _written(delta, table, commit, new, gone):
+        if _written(delta, root / table, commit, new, gone):
             return delta.version() + 1
 
 
@@ -173,9 +174,6 @@ def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
 
 def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
     """Add the row of `commit` to the table `commits`, if it is not there."""
-    delta = _opened(root, "commits")
-    if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
-        return
     row = {
         "sequence": commit.sequence,
         "time": datetime.fromtimestamp(commit.time_ms / 1000, UTC),
@@ -189,12 +187,23 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
         "counts": list(commit.counts.items()),
         "versions": list(versions.items()),
     }
-    file = write_rows(root, "commits", f"{commit.sequence:012}", pa.Table.from_pylist([row], COMMITS))
-    _written(delta, "commits", commit, [file], set())
+    rows = pa.Table.from_pylist([row], COMMITS)
+    file: DataFile | None = None
+    while True:
+        delta = _opened(root, "commits")
+        if (delta.transaction_version(APPLICATION) or 0) >= commit.sequence:
+            return
+        file = file or write_rows(root, "commits", f"{commit.sequence:012}", rows)
+        if _written(delta, root / "commits", commit, [file], set()):
+            return
 
 
-def _written(delta: DeltaTable, table: str, commit: Commit, new: Sequence[DataFile], gone: set[str]) -> bool:
-    """Return whether the next version of `delta` is now the one with these files; False if somebody else was first."""
+def _written(delta: DeltaTable, path: Path, commit: Commit, new: Sequence[DataFile], gone: set[str]) -> bool:
+    """Return whether the next version of `delta` is now the one with these files; False if somebody else was first.
+
+    Raises:
+        SnapshotDamaged: the table takes no change, whoever is first.
+    """
     actions: list[AddAction | RemoveAction] = [
         AddAction(_name(each), each.size, {}, commit.time_ms, True, json.dumps({"numRecords": each.rows}))
         for each in new
@@ -206,10 +215,12 @@ def _written(delta: DeltaTable, table: str, commit: Commit, new: Sequence[DataFi
     properties = CommitProperties(app_transactions=[Transaction(APPLICATION, commit.sequence)], max_commit_retries=0)
     try:
         delta.create_write_transaction(
-            actions, "append", Schema.from_arrow(SCHEMAS[table]), commit_properties=properties
+            actions, "append", Schema.from_arrow(SCHEMAS[path.name]), commit_properties=properties
         )
-    except CommitFailedError:
-        return False
+    except CommitFailedError as error:
+        if _delta(path).version() > delta.version():
+            return False
+        raise _unusable(path, "takes no change", error) from error
     return True
 
 
@@ -243,11 +254,16 @@ def _delta(path: Path) -> DeltaTable:
     try:
         return DeltaTable(str(path))
     except DeltaError as error:
-        reason = f"{path / '_delta_log'} is damaged: {str(error).splitlines()[0][:200]}"
-        other_way = "compact into a new directory" if path.name in GROWING_TABLES else "remove it: it is made anew"
-        raise SnapshotDamaged(
-            reason, hint=f"Restore it, or {other_way}. Nodes do not need it.", sequence=0, path=str(path)
-        ) from error
+        raise _unusable(path, "is damaged", error) from error
+
+
+def _unusable(path: Path, how: str, error: DeltaError) -> SnapshotDamaged:
+    """Return what is wrong with the Delta log of the table at `path`."""
+    reason = f"{path / '_delta_log'} {how}: {str(error).splitlines()[0][:200]}"
+    other_way = "compact into a new directory" if path.name in GROWING_TABLES else "remove it: it is made anew"
+    return SnapshotDamaged(
+        reason, hint=f"Restore it, or {other_way}. Nodes do not need it.", sequence=0, path=str(path)
+    )
 
 
 def _active(delta: DeltaTable) -> set[str]:
