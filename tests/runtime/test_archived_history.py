@@ -182,7 +182,7 @@ async def test_a_time_that_no_calendar_holds_is_none_there_too(store: MemoryStor
         trim(store, before=len(store.entries[0]) - 1)
         assert wire(await history(node)) == before
         archive = node.engine.snapshots.archive
-        assert archive.position_at(0, 1) == 0
+        assert archive.position_at(0, 1, 10**6) == 0
         assert time_text(archive.first_time_ms(0))[:2] == "20"
 
 

@@ -17,10 +17,10 @@ from tests.builders import empty_state, fold
 from tests.compaction.folding import Tables, placed
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
 from topicfold.errors import Overloaded, Resync
-from topicfold.log.codec import encode_event
+from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
-from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, partition_of
+from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
 from topicfold.runtime.past import Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.state.fold import PartitionState
@@ -162,6 +162,21 @@ async def test_a_partition_that_rests_keeps_no_other_from_its_own_newest_commit(
     found = await past.namespaces(places, asyncio.get_running_loop().time() + SECONDS)
     assert topics_in(found) == folded(log, 11)
     await past.close()
+
+
+@pytest.mark.parametrize(("stood_back", "floor"), [(2, 7), (6, 7), (8, 10), (9, 7)])
+async def test_a_clock_that_stood_back_once_moves_no_time_of_before_the_trim(
+    tmp_path: Path, stood_back: int, floor: int
+) -> None:
+    times = [(at + 1) * 10 for at in range(10)]
+    times[stood_back] = 1
+    log = [
+        event._replace(audit=encode_audit(AuditTrail((), time_ms, -1)))
+        for event, time_ms in zip(some_log(), times, strict=False)
+    ]
+    compacted(log, tmp_path, [4])
+    past = past_of(TrimmedLog(log, floor=floor), tmp_path)
+    assert [await past.position_at(PARTITION, time_ms) for time_ms in (5, 10, 55)] == [0, 1, 5]
 
 
 async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:

@@ -93,7 +93,7 @@ class Past:
             return position if position > start else 0
         try:
             if archive is not None and len(await self._snapshots.ask(archive.ends)):
-                return await self._snapshots.ask(archive.position_at, partition, time_ms)
+                return await self._snapshots.ask(archive.position_at, partition, time_ms, start)
             why = ""
         except OperatorNeeded as error:
             why = f"; {error.reason}"

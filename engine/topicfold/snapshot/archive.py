@@ -39,6 +39,7 @@ from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_paths
 from topicfold.snapshot.loading import require_own
 from topicfold.snapshot.tables import HISTORY, KINDS
+from topicfold.snapshot.topic_rows import Numbers
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
 
 _TABLE = "history"
@@ -95,16 +96,24 @@ class Archive:
         newest = next(self._commits(), None)
         return () if newest is None else newest.to
 
-    def position_at(self, partition: int, time_ms: int) -> int:
-        """Return the position after the newest event that was written at `time_ms` or before, 0 for none.
+    def position_at(self, partition: int, time_ms: int, below: int) -> int:
+        """Return the position that parts what was written at `time_ms` or before from what was written later.
+
+        After the newest event of the former, of those below the offset `below`; 0 for none. Where clocks of nodes
+        differ, the first position with the fewest events on the wrong side: a clock that once stood far back moves it
+        nowhere.
 
         Raises:
             SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
+
+        Cost: reads two columns; what is in memory grows with how often clocks step over `time_ms`.
         """
-        highest = -1
-        for rows in self._rows(["offset"], (pc.field("partition") == partition) & _says_time(time_ms)):
-            highest = max(highest, pc.max(rows["offset"]).as_py())
-        return highest + 1
+        wanted = (pc.field("partition") == partition) & (pc.field("offset") < below) & _says_time(LAST_TIME_MS)
+        runs = [np.zeros((2, 0), np.int64), *(_runs(rows, time_ms) for rows in self._rows(["offset", "time"], wanted))]
+        ends, surplus = np.concatenate(runs, axis=1)
+        order = np.argsort(ends)
+        surplus = np.append(0, np.cumsum(surplus[order]))
+        return int(np.append(0, ends[order] + 1)[surplus.argmax()])
 
     def first_time_ms(self, partition: int) -> int | None:
         """Return when the first event of a partition was written; None for none.
@@ -235,6 +244,18 @@ def _says_time(up_to_ms: int) -> pc.Expression:
     """Return what holds for events that say a time up to that one; as `AuditTrail.says_time` has it."""
     first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, up_to_ms))
     return (pc.field("time") > first) & (pc.field("time") <= last)
+
+
+def _runs(rows: pa.Table, time_ms: int) -> Numbers:
+    """Return where each run of events ends that were all written up to `time_ms`, or all later, by offset.
+
+    And below these, how many events such a run has: counted downwards for those that were written later.
+    """
+    order = np.argsort(rows["offset"].to_numpy())
+    offsets = rows["offset"].to_numpy()[order]
+    sides = np.where(rows["time"].cast(pa.int64()).to_numpy()[order] <= time_ms * 1000, 1, -1)
+    last = np.flatnonzero(np.append(sides[1:] != sides[:-1], True))
+    return np.stack([offsets[last], sides[last] * np.diff(last, prepend=-1)])
 
 
 def _is(kind: AggregateKind) -> pc.Expression:
