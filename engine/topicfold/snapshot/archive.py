@@ -48,6 +48,8 @@ _FORMAT = pads.ParquetFileFormat(
 )
 _BATCH_ROWS = 65_536
 _FEW_ROWS = 64
+MAX_BYTES = 32 * 1024 * 1024
+"""Of records of one aggregate that are read at once."""
 _TOPIC_COLUMNS = ["name", "offset", "event_id", "deletes", "payload_schema", "payload", "operations"]
 
 
@@ -154,17 +156,18 @@ class Archive:
     def events_of(self, kind: AggregateKind, name: str, partition: int, up_to: int, most: int) -> list[ArchivedEvent]:
         """Return the last `most` events of an aggregate up to the offset `up_to`, the newest first.
 
+        Fewer where their records come to more than `MAX_BYTES`, but one at least.
+
         Raises:
             SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
-        found: dict[int, ArchivedEvent] = {}
+        found = HISTORY.empty_table()
         for rows in self._rows(HISTORY.names, wanted & (pc.field("name") == name)):
-            # No calendar of Python's holds what a record may say.
-            rows = rows.set_column(HISTORY.get_field_index("time"), "time", rows["time"].cast(pa.int64()))
-            found |= {row["offset"]: _event(kind, row) for row in rows.to_pylist()}
-            found = {offset: found[offset] for offset in sorted(found, reverse=True)[:most]}
-        return list(found.values())
+            found = _last(pa.concat_tables([found, rows]), most)
+        # No calendar of Python's holds what a record may say.
+        found = found.set_column(HISTORY.get_field_index("time"), "time", found["time"].cast(pa.int64()))
+        return [_event(kind, row) for row in found.to_pylist()]
 
     def _life(self, wanted: pc.Expression) -> tuple[int, bytes] | None:
         """Return where the life of a namespace began that these events of it end in, and its id; None for none."""
@@ -244,6 +247,14 @@ def _says_time(up_to_ms: int) -> pc.Expression:
     """Return what holds for events that say a time up to that one; as `AuditTrail.says_time` has it."""
     first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, up_to_ms))
     return (pc.field("time") > first) & (pc.field("time") <= last)
+
+
+def _last(rows: pa.Table, most: int) -> pa.Table:
+    """Return the last of `rows`, each once and the newest first: `most` of them, or what `MAX_BYTES` have room for."""
+    _, firsts = np.unique(-rows["offset"].to_numpy(), return_index=True)
+    sizes = np.cumsum(pc.binary_length(rows["payload"]).to_numpy()[firsts])
+    count = min(most, max(1, int(np.searchsorted(sizes, MAX_BYTES, side="right"))))
+    return rows.take(pa.array(firsts[:count]))
 
 
 def _runs(rows: pa.Table, time_ms: int) -> Numbers:
