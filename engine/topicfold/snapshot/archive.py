@@ -118,14 +118,17 @@ class Archive:
         return int(np.append(0, ends[order] + 1)[surplus.argmax()])
 
     def first_time_ms(self, partition: int) -> int | None:
-        """Return when the first event of a partition was written; None for none.
+        """Return when the first event of a partition that says so was written; None for none.
 
         Raises:
             SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         wanted = (pc.field("partition") == partition) & _says_time(LAST_TIME_MS)
-        times = [pc.min(rows["time"]).cast(pa.int64()).as_py() for rows in self._rows(["time"], wanted)]
-        return min(times) // 1000 if times else None
+        firsts = []
+        for rows in self._rows(["offset", "time"], wanted):
+            first = rows.slice(int(rows["offset"].to_numpy().argmin()), 1)
+            firsts.append((first["offset"][0].as_py(), first["time"].cast(pa.int64())[0].as_py()))
+        return min(firsts)[1] // 1000 if firsts else None
 
     def namespace_at(self, namespace: str, partition: int, position: int) -> ArchivedNamespace | None:
         """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
