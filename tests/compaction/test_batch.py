@@ -142,6 +142,24 @@ def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice
     assert found.commit.digests[PARTITION] == replayed(log).digest().hex()
 
 
+def test_topics_are_gone_with_their_namespace_until_they_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "_must_rewrite", lambda commit: commit is None)
+    name, topic = NAMESPACES[1], f"persistent://{NAMESPACES[1]}/a"
+    log: Log = [
+        namespace_put(1, name=name), topic_put(2, an_id(1), name=topic, labels={"team": "pay"}),
+        namespace_delete(3, an_id(1), name=name),
+        namespace_put(4, an_id(3), name=name), topic_put(5, an_id(4), name=topic),
+    ]  # fmt: skip
+    tables, found = Tables(tmp_path, PARTITIONS), []
+    for start, end in pairwise([0, 2, 3, 5]):
+        tables.take(placed(PARTITION, log[start:end], start))
+        found.append(([*tables.topics()], tables.commit.counts["records"]))
+        assert tables.commit.digests[PARTITION] == replayed(log[:end]).digest().hex()
+    assert found == [([topic], 1), ([], 0), ([topic], 1)]
+
+
 def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_topics(tmp_path: Path) -> None:
     name = NAMESPACES[1]
     log: Log = [
