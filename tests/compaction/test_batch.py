@@ -160,6 +160,33 @@ def test_topics_are_gone_with_their_namespace_until_they_come_again(
     assert found == [([topic], 1), ([], 0), ([topic], 1)]
 
 
+@pytest.mark.parametrize("cuts", [[0, 3, 9], [0, 9], [0, 3, 4, 7, 9], [*range(10)]])
+def test_each_life_of_a_namespace_takes_the_labels_of_its_own_topics_with_it(tmp_path: Path, cuts: list[int]) -> None:
+    name = NAMESPACES[1]
+    a, b = (f"persistent://{name}/{key}" for key in "ab")
+    log: Log = [
+        namespace_put(1, name=name),
+        topic_put(2, an_id(1), name=a, labels={"team": "pay"}), topic_put(3, an_id(1), name=b, labels={"tier": "gold"}),
+        namespace_delete(4, an_id(1), name=name),
+        namespace_put(5, an_id(4), name=name),
+        topic_put(6, an_id(5), name=a, labels={"team": "pay"}),
+        namespace_delete(7, an_id(5), name=name),
+        namespace_put(8, an_id(7), name=name),
+        topic_put(9, an_id(8), name=a, labels={"team": "ship"}),
+    ]  # fmt: skip
+    tables = Tables(tmp_path, PARTITIONS)
+    for start, end in pairwise(cuts):
+        tables.take(placed(PARTITION, log[start:end], start))
+    changes = {(row["offset"], row["topic"], row["value"], row["change"]) for row in tables.diffs()}
+    assert changes == {
+        (1, "a", "pay", "added"), (2, "b", "gold", "added"),
+        (3, "a", "pay", "removed"), (3, "b", "gold", "removed"),
+        (5, "a", "pay", "added"), (6, "a", "pay", "removed"), (8, "a", "ship", "added"),
+    }  # fmt: skip
+    assert len(tables.diffs()) == 7
+    assert tables.commit.digests[PARTITION] == replayed(log).digest().hex()
+
+
 def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_topics(tmp_path: Path) -> None:
     name = NAMESPACES[1]
     log: Log = [
