@@ -187,19 +187,20 @@ def test_each_life_of_a_namespace_takes_the_labels_of_its_own_topics_with_it(tmp
     assert tables.commit.digests[PARTITION] == replayed(log).digest().hex()
 
 
-def test_what_lies_in_another_partition_than_its_namespace_or_behind_an_unknown_level_counts_for_nothing(
+def test_what_lies_in_another_partition_or_behind_an_unknown_level_or_has_no_id_counts_for_nothing(
     tmp_path: Path,
 ) -> None:
     name, topic = NAMESPACES[1], f"persistent://{NAMESPACES[1]}/a"
     log: Log = [namespace_put(1, name=name), topic_put(2, an_id(1), name=topic, labels={"team": "pay"})]
+    log.append(topic_put(0, an_id(1), an_id(2), name=topic))
     level = namespace_put(3, name=name)._replace(kind=Kind.LEVEL, aggregate_kind=AggregateKind.NONE)
     behind = topic_put(4, an_id(1), an_id(2), name=topic, labels={"team": "ship"})
     elsewhere: Log = [namespace_put(1, name=name), None, topic_put(5, an_id(1), name=topic)]
     tables = Tables(tmp_path, PARTITIONS)
     found = tables.take([*placed(1 - PARTITION, elsewhere), *placed(PARTITION, [*log, level, behind])])
     assert found is not None
-    assert found.stops == {PARTITION: 2}
-    assert tables.commit.to == (3, 2)
+    assert found.stops == {PARTITION: 3}
+    assert tables.commit.to == (3, 3)
     empty = empty_state(1 - PARTITION, PARTITIONS)
     assert tables.commit.digests == (empty.digest().hex(), replayed(log).digest().hex())
     assert [row["event_id"] for row in tables.history()] == [an_id(1), an_id(2)]
