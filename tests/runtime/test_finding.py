@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from tests.runtime.nodes import Node, running, turns
+from topicfold.errors import Overloaded
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import TopicName, parse_topic, topic_of_key
 from topicfold.model.pattern import parse_pattern
@@ -158,6 +159,25 @@ async def test_what_changes_while_it_tries_counts_as_it_is_at_the_end(
     assert names(found_topics) in ([f"persistent://public/default/{local}" for local in "abcd"],
                                    [f"persistent://public/default/{local}" for local in "bcd"],
                                    [f"persistent://public/default/{local}" for local in "bcde"])  # fmt: skip
+
+
+async def test_a_finding_ends_with_its_time_and_the_next_goes_on_from_there(
+    several: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
+    for local in "abcd":
+        await make(several, local)
+    seeking, asked = Finding(several.engine), several.asked()._replace(deadline=0.0)
+    query = TopicQuery(regex=parse_regex("[a-c]"))
+    times = 0
+    while times < 10:
+        try:
+            found_topics = await seeking.find(NAMESPACES[:1], query, everyone, asked=asked)
+            break
+        except Overloaded:
+            times += 1
+    assert (found_topics.count, times >= 3) == (3, True)
 
 
 async def test_few_expressions_are_remembered(several: Node) -> None:

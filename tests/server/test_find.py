@@ -15,13 +15,14 @@ from starlette.requests import Request
 
 from tests.builders import topic_put
 from tests.runtime.nodes import turns
-from tests.server.rest import RestNode
+from tests.server.rest import RestNode, listening, rest_node
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision
+from topicfold.runtime.tried_names import Outcome
 from topicfold.server.find import FIND_PATH, MAX_PAGE
 from topicfold.wire.confirmation import query_text
 from topicfold.wire.resources import FoundTopics
@@ -400,3 +401,38 @@ async def test_a_document_that_is_no_selector_is_refused_with_where_it_is_wrong(
     refused = await rest.send("GET", f"{FIND_PATH}?labelSelector={quote(document)}")
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_selector")
     assert said in refused.json()["detail"]
+
+
+async def test_an_expression_is_tried_no_more_where_the_client_is_gone(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[object] = []
+    enough = 50_000
+
+    def try_long(*arguments: object) -> bool:
+        tries.append(arguments)
+        return len(tries) >= enough
+
+    monkeypatch.setattr(Outcome, "cover", try_long)
+    async with listening(orders) as port, asyncio.timeout(5):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET {FIND_PATH}?regex=a HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        while not tries:
+            await turns(1)
+        writer.transport.abort()
+        tried = 0
+        while len(tries) > tried:
+            tried = len(tries)
+            await turns(50)
+    assert len(tries) < enough
+
+
+async def test_an_expression_that_takes_too_long_is_503_and_says_when_to_come_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Outcome, "cover", lambda *arguments: False)
+    async with rest_node(store, request_timeout_seconds=0.1) as rest, asyncio.timeout(5):
+        for path in (FIND_PATH, "/api/v1/explain"):
+            answer = await rest.send("GET", f"{path}?regex=a")
+            assert (answer.status_code, answer.json()["code"]) == (503, "overloaded"), answer.text
+            assert "retry-after" in answer.headers

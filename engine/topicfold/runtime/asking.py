@@ -28,11 +28,17 @@ def sees_all(name: TopicName) -> bool:
     return True
 
 
+def never() -> bool:
+    """Return False: whoever asks waits for the answer."""
+    return False
+
+
 class Asked(NamedTuple):
     """A request's circumstances.
 
     `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
     clock. `minimum` None waits for nothing. `sees` tells which topics who asks may know of, beside the one asked about.
+    `is_given_up` tells whether nobody waits for the answer any more.
     """
 
     deadline: float
@@ -46,6 +52,7 @@ class Asked(NamedTuple):
     minimum: Revision | None = None
     consistency: Consistency = Consistency.LOCAL
     sees: Callable[[TopicName], bool] = sees_all
+    is_given_up: Callable[[], bool] = never
 
     @property
     def audit(self) -> Audit:

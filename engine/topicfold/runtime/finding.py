@@ -16,8 +16,10 @@ from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
 
+from topicfold.errors import Overloaded
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import Regex
+from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
 from topicfold.runtime.slices import Turns
@@ -71,11 +73,20 @@ class Finding:
         self._turns = Turns()
 
     async def find(
-        self, namespaces: Sequence[str], query: TopicQuery, listable: Listable, tables: Tables | None = None
+        self,
+        namespaces: Sequence[str],
+        query: TopicQuery,
+        listable: Listable,
+        tables: Tables | None = None,
+        asked: Asked | None = None,
     ) -> Found:
         """Return the topics that match and may be found; as of now, when it returns, or in these `tables` of a past.
 
-        Namespaces that are not there have none. Topics whose end is decided are not found.
+        Namespaces that are not there have none. Topics whose end is decided are not found. With `asked` it ends when
+        the time is over, or nobody waits for it any more; what was tried till then is kept for who asks the same again.
+
+        Raises:
+            Overloaded: it has ended so.
 
         Cost: set steps, in one turn those of one namespace and of those that change meanwhile; for an expression one
         try of each name that it was never tried on, and for a large set once 2 µs a topic of the namespace, in slices
@@ -87,6 +98,7 @@ class Finding:
         is_late = _lateness()
         for namespace in namespaces if len(namespaces) > 1 else ():
             while one.look(namespace, is_late) is None:
+                _go_on(asked)
                 await self._turns.next()
                 is_late = _lateness()
             if is_late():
@@ -97,6 +109,7 @@ class Finding:
             sections = [section for look in looks if look is not None for section in look]
             if None not in looks:
                 return Found(sorted(sections, key=_place), self._order_of)
+            _go_on(asked)
             await self._turns.next()
 
     def _order_of(self, table: TopicTable) -> NameOrder:
@@ -146,6 +159,23 @@ class _OneFinding:
         if made is None or made[0] is not table or made[1] != table.digest_sum:
             made = self._sets[namespace] = table, table.digest_sum, find(table, self.query)
         return made[2]
+
+
+def _go_on(asked: Asked | None) -> None:
+    """Return if whoever asked still waits for what is found.
+
+    Raises:
+        Overloaded: their time is over, or they are gone.
+    """
+    if asked is None:
+        return
+    if asked.is_given_up():
+        raise Overloaded("nobody waits any more for what is to be found")
+    if asyncio.get_running_loop().time() > asked.deadline:
+        raise Overloaded(
+            "finding these topics takes longer than a request may",
+            hint="Ask again: an expression is not tried twice on a name. A simpler one takes less.",
+        )
 
 
 def _lateness() -> Callable[[], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -18,6 +19,7 @@ from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
+from topicfold.server.stream import is_client_gone
 from topicfold.wire import headers as names
 
 _LISTING = Right(Permission.LIST_TOPICS, Scope.TOPIC)
@@ -46,7 +48,8 @@ def asked_to_read(request: Request, node: Node) -> Asked:
         consistency = Consistency.BARRIER
     else:
         consistency = Consistency.LOCAL
-    return Asked(_deadline(node), minimum=minimum, consistency=consistency)
+    is_given_up = partial(is_client_gone, request.scope)
+    return Asked(_deadline(node), minimum=minimum, consistency=consistency, is_given_up=is_given_up)
 
 
 def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:

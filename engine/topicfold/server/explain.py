@@ -12,6 +12,7 @@ from pyroaring import BitMap
 from starlette.requests import Request
 from starlette.responses import Response
 
+from topicfold.errors import Overloaded
 from topicfold.model.near_miss import (
     MAX_COMPARED,
     Explained,
@@ -121,18 +122,20 @@ class Explainer:
         Raises:
             InvalidRequest, InvalidSelector, InvalidPattern, InvalidRegex: the query is malformed.
             NamespaceNotFound: there is no such namespace.
+            Overloaded: an expression takes too long.
         """
         node = self.node
         wanted = wanted_in(request, query_of(request, NAMES), node)
         selector = wanted.query.selector
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
-        settled = await node.reading.settle(partitions, asked_to_read(request, node))
+        asked = asked_to_read(request, node)
+        settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:
             node.reading.namespace(namespace)
         listable = partial(node.listable, request)
-        await node.finding.find(wanted.namespaces, wanted.query, listable)
+        await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
         before = await self._looked_at(wanted, listable)
-        found = await node.finding.find(wanted.namespaces, wanted.query, listable)
+        found = await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(settled.revision), settled.age_seconds)
         # Nothing is awaited since the finding until all is counted, which prepared it: so this is of the same cut.
         borne = list(self._borne(wanted, listable, before).values())
@@ -231,5 +234,5 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how selectors are explained."""
     return (
         Operation("explainSelector", "GET", EXPLAIN_PATH, Explainer(node).explain, "Explain a selector",
-                  answer=ExplainedQuery, needs=LISTING, query=PARAMETERS, errors=QUERY_ERRORS),
+                  answer=ExplainedQuery, needs=LISTING, query=PARAMETERS, errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

@@ -63,7 +63,8 @@ class Finder:
             NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
             Resync: `continue` is of another log, or what was at `at` cannot be told any more.
             Forbidden: `at`, and who asks may not list all topics of a namespace.
-            Overloaded: too many long answers are on their way, or too much of the past is being made.
+            Overloaded: too many long answers are on their way, or too much of the past is being made, or an expression
+                takes too long.
         """
         node = self.node
         query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
@@ -81,7 +82,7 @@ class Finder:
         settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:
             node.reading.namespace(namespace)
-        found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request))
+        found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
         return await self._answered(FoundAnswer(wanted, found, cut, items, place), limit, node.engine.watches.cuts)
 

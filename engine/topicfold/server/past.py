@@ -75,7 +75,7 @@ async def found_then(
     }
     if not any(table is not None for table in seen.values()):
         raise await _absent(node, wanted, at)
-    found = await node.finding.find(wanted.namespaces, wanted.query, lambda namespace: None, seen.get)
+    found = await node.finding.find(wanted.namespaces, wanted.query, lambda namespace: None, seen.get, asked)
     return found, Cut(Revision(revision.incarnation, positions), 0.0)
 
 

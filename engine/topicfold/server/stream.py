@@ -25,6 +25,11 @@ class Line:
         self._is_lost = False
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the client is gone."""
+        return self._is_lost
+
+    @property
     def is_full(self) -> bool:
         """Whether 64 KiB wait for the client to read."""
         return self._flow.write_paused
@@ -65,6 +70,12 @@ def line_of(scope: Scope) -> Line:
     """Return the connection of a request."""
     line: Line = scope[_KEY]
     return line
+
+
+def is_client_gone(scope: Scope) -> bool:
+    """Return whether the client of a request is gone, as far as its connection tells."""
+    line: Line | None = scope.get(_KEY)
+    return line is not None and line.is_lost
 
 
 async def client_has_read(scope: Scope) -> None:
