@@ -19,7 +19,7 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
-from topicfold.runtime import finding, found, tried_names
+from topicfold.runtime import finding, found, look, tried_names
 from topicfold.runtime.finding import Finding
 from topicfold.runtime.found import Found
 from topicfold.state import name_order
@@ -221,7 +221,7 @@ async def test_a_namespace_is_gone_through_once_however_long_others_take(
         went.append(table)
         return find(table, query)
 
-    monkeypatch.setattr(finding, "find", noting)
+    monkeypatch.setattr(look, "find", noting)
     found_topics = await Finding(several.engine).find(NAMESPACES, TopicQuery(parse_selector("size>2")), everyone)
     assert (found_topics.count, len(went)) == (6, 3)
 

@@ -9,19 +9,23 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from pyroaring import BitMap
 
 from tests.runtime.nodes import Node, running, turns
 from tests.runtime.watching import Watching, quiet, tell
 from topicfold.errors import Forbidden, TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
-from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.model.query import TopicQuery
+from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord, frozen
 from topicfold.model.topic_hash import topic_list_hash
-from topicfold.runtime import slices, watch_pump, watches
+from topicfold.runtime import look, slices, tried_names, watch_pump, watches
 from topicfold.runtime.watch_group import Subject
 from topicfold.runtime.watch_pump import Pump
 from topicfold.runtime.watcher import Watcher
 from topicfold.server.frames import Frames
+from topicfold.state.finding import find, prepare
+from topicfold.state.topic_table import TopicTable
 
 SPREAD = ("public/a", "public/b", "public/e")
 """Namespaces of three partitions."""
@@ -415,3 +419,33 @@ async def test_a_defect_in_looking_at_rights_ends_only_that_watch(orders: Node) 
     await orders.label(k="v")
     await quiet(orders)
     assert len(sound.told()) == 2
+
+
+async def test_who_begins_to_watch_many_namespaces_has_each_gone_through_once(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for namespace in SPREAD:
+        await orders.writing.create_namespace(namespace, NamespaceRecord(), orders.asked())
+        for local in ("x", "y", "z"):
+            record = TopicRecord(labels=frozen({"size": "3"}))
+            await orders.writing.create_topic(parse_topic(f"{namespace}/{local}"), record, orders.asked())
+    went: list[TopicTable] = []
+    prepared: list[TopicTable] = []
+
+    def noting(table: TopicTable, query: TopicQuery) -> BitMap:
+        went.append(table)
+        return find(table, query)
+
+    def preparing(table: TopicTable, query: TopicQuery, is_late: look.IsLate) -> bool:
+        prepared.append(table)
+        return prepare(table, query, is_late)
+
+    monkeypatch.setattr(look, "find", noting)
+    monkeypatch.setattr(look, "prepare", preparing)
+    monkeypatch.setattr(watches, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(tried_names, "_BETWEEN_LOOKS", 1)
+    watching = Watching(orders, "size>2", *SPREAD, regex="[xy]")
+    while "BOOKMARK" not in watching.kinds():
+        await turns(1)
+    assert sorted(watching.kinds()) == ["ADDED"] * 6 + ["BOOKMARK"]
+    assert (len(went), len(prepared)) == (6, 3), "once for the topics, once for the hash of their names"

@@ -22,9 +22,10 @@ from topicfold.model.regex import Regex
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
+from topicfold.runtime.look import Look
 from topicfold.runtime.slices import Turns
 from topicfold.runtime.tried_names import Outcomes
-from topicfold.state.finding import find, prepare
+from topicfold.state.finding import prepare
 from topicfold.state.name_order import NameOrder
 from topicfold.state.topic_table import TopicTable
 
@@ -93,7 +94,7 @@ class Finding:
         of `SLICE_SECONDS`.
         """
         one = _OneFinding(
-            query, listable, tables or self._engine.watches.table, self._engine.watches.outcomes, self._known
+            Look(query), listable, tables or self._engine.watches.table, self._engine.watches.outcomes, self._known
         )
         is_late = _lateness()
         for namespace in namespaces if len(namespaces) > 1 else ():
@@ -118,47 +119,36 @@ class Finding:
 
 @dataclass(slots=True)
 class _OneFinding:
-    """One finding at work: what it asks, and what the sets came to of tables that it has looked at."""
+    """One finding at work: what it asks, and what it knows of the tables that it has looked at."""
 
-    query: TopicQuery
+    seen: Look
     listable: Listable
     tables: Tables
     outcomes: Outcomes
     known: MutableMapping[TopicTable, _Known]
-    _sets: dict[str, tuple[TopicTable, int, BitMap]] = field(default_factory=dict)
 
     def look(self, namespace: str, is_late: Callable[[], bool]) -> Sequence[Section] | None:
         """Return what is found in a namespace now, None where something is left to be made when it is late."""
-        table, query = self.tables(namespace), self.query
+        table, regex = self.tables(namespace), self.seen.query.regex
         if table is None:
             return ()
         known = self.known.get(table)
         if known is None:
             known = self.known[table] = _Known(NameOrder(table.keys))
-        if not prepare(table, query, is_late):
+        if not prepare(table, self.seen.query, is_late):
             return None
-        numbers, among = self._matching(namespace, table), self.listable(namespace)
+        numbers, among = self.seen.found(table), self.listable(namespace)
         if among is not None:
             numbers = numbers & among
-        if query.regex is not None:
-            known.keep(query.regex)
-            outcome = self.outcomes.of(table, query.regex)
-            if not outcome.cover(query.regex, numbers, table.keys, is_late):
+        if regex is not None:
+            known.keep(regex)
+            outcome = self.outcomes.of(table, regex)
+            if not outcome.cover(regex, numbers, table.keys, is_late):
                 return None
             numbers = numbers & outcome.matching
         if len(numbers) > MAX_SORTED and not known.is_in_order(is_late):
             return None
         return list(sections_of(namespace, table, numbers))
-
-    def _matching(self, namespace: str, table: TopicTable) -> BitMap:
-        """Return the topics of a table that match, the expression left to be tried.
-
-        They are not made again while the sum of the topics' hashes is the same, for then the table is, too.
-        """
-        made = self._sets.get(namespace)
-        if made is None or made[0] is not table or made[1] != table.digest_sum:
-            made = self._sets[namespace] = table, table.digest_sum, find(table, self.query)
-        return made[2]
 
 
 def _go_on(asked: Asked | None) -> None:

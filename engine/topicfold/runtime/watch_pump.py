@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from topicfold.errors import TopicfoldError
+from topicfold.runtime.look import Look
 from topicfold.runtime.slices import Slice, some_in_each_turn
 from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
 from topicfold.runtime.watch_groups import Groups
@@ -47,10 +48,10 @@ class Said(Protocol):
     def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
         """Return the cursor of `positions`."""
 
-    def try_names(self, subject: Subject) -> bool:
+    def try_names(self, subject: Subject, look: Look) -> bool:
         """Try the expression of `subject` on some names; return whether none is left."""
 
-    def hash_now(self, subject: Subject) -> str | None:
+    def hash_now(self, subject: Subject, look: Look) -> str | None:
         """Return the hash of the names that `subject` shows now, None where they are many or yet to be tried."""
 
 
@@ -216,19 +217,20 @@ class Pump:
             encoding = group.subject.encoding
             data = encoding.ping
             if group.has_moved(positions):
-                if group.names_hash is None and await self._try_names(group.subject, work):
+                look = Look(group.subject.query)
+                if group.names_hash is None and await self._try_names(group.subject, look, work):
                     is_still_now = all(self._states[each].position == positions[each] for each in group.partitions)
-                    group.names_hash = self._said.hash_now(group.subject) if is_still_now else None
+                    group.names_hash = self._said.hash_now(group.subject, look) if is_still_now else None
                 cursor = self._said.cursor(group.subject, {each: positions[each] for each in group.partitions})
                 data = encoding.bookmark(cursor, initial=False, names_hash=group.names_hash)
             group.add(Frame(number, positions, data, encoding.ping))
             self._dirty[group] = None
 
-    async def _try_names(self, subject: Subject, work: Slice) -> bool:
+    async def _try_names(self, subject: Subject, look: Look, work: Slice) -> bool:
         """Try an expression on new names for `MATCH_SECONDS`; return whether none is left."""
         loop = asyncio.get_running_loop()
         until = loop.time() + MATCH_SECONDS
-        while not (is_done := self._said.try_names(subject)) and loop.time() < until:
+        while not (is_done := self._said.try_names(subject, look)) and loop.time() < until:
             await work.rest()
         return is_done
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from topicfold.errors import TopicfoldError
 from topicfold.runtime.cut import NamespaceCut
+from topicfold.runtime.look import Look
 from topicfold.runtime.slices import SLICE_SECONDS
 from topicfold.runtime.watch_group import TOO_OLD, Frame, Group, Reset, Subject
 from topicfold.runtime.watch_ports import Sink
@@ -84,7 +85,7 @@ class Watcher:
                 self._reset = reset
             elif initial:
                 await self._start_state(known_hash)
-            elif await self._prepared():
+            elif await self._prepared(Look(self.subject.query)):
                 self._positions = self._now()
                 self._write_bookmark(initial=False)
             await self._follow()
@@ -223,16 +224,16 @@ class Watcher:
             await self._look_again()
         return not self._is_over
 
-    async def _prepared(self) -> bool:
+    async def _prepared(self, look: Look) -> bool:
         """Have made what it takes to find topics, a turn at a time; return whether to go on."""
         while await self._turn():
-            if self._watches.prepare(self.subject):
+            if self._watches.prepare(self.subject, look):
                 return True
         return False
 
-    async def _names_tried(self) -> bool:
+    async def _names_tried(self, look: Look) -> bool:
         """Have an expression tried on all names, a turn at a time; return whether to go on."""
-        while not self._watches.try_names(self.subject):
+        while not self._watches.try_names(self.subject, look):
             if not await self._turn():
                 return False
         return True
@@ -245,12 +246,14 @@ class Watcher:
 
     async def _start_state(self, known_hash: str | None = None) -> None:
         """Write all topics that match, from one cut, then the bookmark that ends them."""
-        if not await self._prepared() or not await self._names_tried():
+        look = Look(self.subject.query)
+        if not await self._prepared(look) or not await self._names_tried(look):
             return
         self._positions = self._now()
-        is_known = known_hash is not None and known_hash == self._watches.names_hash(self.subject)
+        is_known = known_hash is not None and known_hash == self._watches.names_hash(self.subject, look)
         namespaces = () if is_known else self.subject.namespaces
-        cuts = [cut for namespace in namespaces if (cut := self._cut(namespace))]
+        cuts = [cut for namespace in namespaces if (cut := self._cut(namespace, look))]
+        del look
         try:
             for cut in cuts:
                 await self._write_cut(cut)
@@ -263,11 +266,11 @@ class Watcher:
                 cut.close()
         self._write_bookmark(initial=True)
 
-    def _cut(self, namespace: str) -> NamespaceCut | None:
+    def _cut(self, namespace: str, look: Look) -> NamespaceCut | None:
         table = self._watches.table(namespace)
         if table is None:
             return None
-        return self._watches.cuts.open(namespace, table, self._watches.matching(self.subject, table))
+        return self._watches.cuts.open(namespace, table, self._watches.matching(self.subject, table, look))
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject
@@ -284,7 +287,8 @@ class Watcher:
     async def _catch_up(self) -> None:
         """Write what the window has after the positions; join the group once nothing is left there."""
         watches, loop = self._watches, asyncio.get_running_loop()
-        while await self._prepared():
+        look = Look(self.subject.query)
+        while await self._prepared(look):
             if watches.is_too_old(self._positions):
                 self._reset = TOO_OLD
                 return
@@ -317,7 +321,7 @@ class Watcher:
 
     def _write_bookmark(self, *, initial: bool) -> None:
         subject, positions = self.subject, self._positions
-        names_hash = self._watches.names_hash(subject) if positions == self._now() else None
+        names_hash = self._watches.names_hash(subject, Look(subject.query)) if positions == self._now() else None
         cursor = self._watches.cursor(subject, positions)
         self._said = positions.copy()
         self._write([subject.encoding.bookmark(cursor, initial=initial, names_hash=names_hash)])

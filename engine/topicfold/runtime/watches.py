@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from pyroaring import BitMap
@@ -24,6 +24,7 @@ from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.cut import Cuts
+from topicfold.runtime.look import IsLate, Look
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, Turns, some_in_each_turn
 from topicfold.runtime.tried_names import Outcomes
@@ -33,7 +34,6 @@ from topicfold.runtime.watch_pump import Pump
 from topicfold.runtime.watch_rest import Rest
 from topicfold.runtime.window import SIZE, Window
 from topicfold.state.change import Change, Outcome
-from topicfold.state.finding import find, prepare
 from topicfold.state.fold import PartitionState
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.topic_table import TopicTable
@@ -106,50 +106,54 @@ class Watches:
         mark = "" if subject.viewer is None else subject.viewer.mark
         return str(Cursor(token_of(self.identity.incarnation, positions), namespaces_mark(subject.namespaces), mark))
 
-    def prepare(self, subject: Subject) -> bool:
+    def prepare(self, subject: Subject, look: Look) -> bool:
         """Make some of what it takes to find the topics of `subject`; return whether nothing is left to be made.
 
         Names are not tried.
         """
         is_late = _lateness()
-        return all(prepare(table, subject.query, is_late) for table in self._tables(subject))
+        return all(look.prepare(table, is_late) for table in self._tables(subject))
 
-    def try_names(self, subject: Subject) -> bool:
-        """Try the expression of `subject` on some of the names that it may match; return whether none is left."""
-        query, is_late = subject.query, _lateness()
-        regex = query.regex
-        return regex is None or all(
-            self.outcomes.of(table, regex).cover(regex, find(table, query), table.keys, is_late)
-            for table in self._tables(subject)
-        )
+    def try_names(self, subject: Subject, look: Look) -> bool:
+        """Try the expression of `subject` on some of the names that it may match; return whether none is left.
 
-    def matching(self, subject: Subject, table: TopicTable) -> BitMap:
+        No more is gone through than there is time for, until each table was once.
+        """
+        is_late = _lateness()
+        for table in self._tables(subject) if subject.query.regex is not None else ():
+            is_new = not look.has_found(table)
+            if not self._cover(table, look, is_late) or (is_new and is_late()):
+                return False
+        return True
+
+    def matching(self, subject: Subject, table: TopicTable, look: Look) -> BitMap:
         """Return the topics of a table that match, of those whose names were tried: a set of its own."""
-        found, regex = find(table, subject.query), subject.query.regex
+        found, regex = look.found(table), subject.query.regex
         return BitMap(found) if regex is None else found & self.outcomes.of(table, regex).matching
 
-    def names_hash(self, subject: Subject) -> str | None:
+    def names_hash(self, subject: Subject, look: Look) -> str | None:
         """Return the hash of the names that `subject` shows now, None where they are more than `MAX_HASHED`.
 
         None, too, where an expression is still to be tried on more names than there is time for now.
         """
         group = self.groups.find(subject)
         if group is None or not self.pump.has_matched_all:
-            return self.hash_now(subject)
+            return self.hash_now(subject, look)
         if group.names_hash is None:
-            group.names_hash = self.hash_now(subject)
+            group.names_hash = self.hash_now(subject, look)
         return group.names_hash
 
-    def hash_now(self, subject: Subject) -> str | None:
+    def hash_now(self, subject: Subject, look: Look) -> str | None:
         """Return the same without looking whether it was made already."""
-        if not self.try_names(subject):
+        is_late = _lateness()
+        if not all(self._cover(table, look, is_late) for table in self._tables(subject)):
             return None
         names: list[str] = []
         for namespace in subject.namespaces:
             table = self.table(namespace)
             if table is None:
                 continue
-            numbers = self.matching(subject, table)
+            numbers = self.matching(subject, table, look)
             if not subject.may_see(namespace, NO_GRANTS):
                 numbers &= BitMap(table.grants)
                 if len(numbers) > _MAX_LOOKED_AT:
@@ -215,6 +219,10 @@ class Watches:
             async for watcher in some_in_each_turn(list(self.watchers)):
                 watcher.recheck()
 
+    def _cover(self, table: TopicTable, look: Look, is_late: IsLate) -> bool:
+        regex = look.query.regex
+        return regex is None or look.cover(table, self.outcomes.of(table, regex), is_late)
+
     def _tables(self, subject: Subject) -> Iterator[TopicTable]:
         return filter(None, map(self.table, subject.namespaces))
 
@@ -223,7 +231,7 @@ class Watches:
         return None if table is None else table.index
 
 
-def _lateness() -> Callable[[], bool]:
+def _lateness() -> IsLate:
     """Return what says whether a slice that begins now is used up."""
     loop = asyncio.get_running_loop()
     until = loop.time() + SLICE_SECONDS

@@ -1,0 +1,59 @@
+"""A look: one query at work in the tables of several namespaces, a slice at a time.
+
+Each table is gone through by itself first, and what it came to is kept: at the end only what has changed since is made
+again. Without that a look at many namespaces begins anew in each slice, and most of its work is for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pyroaring import BitMap
+
+from topicfold.model.query import TopicQuery
+from topicfold.runtime.tried_names import Outcome
+from topicfold.state.finding import find, prepare
+from topicfold.state.topic_table import TopicTable
+
+IsLate = Callable[[], bool]
+
+
+@dataclass(slots=True)
+class Look:
+    """What is known of `query`, the expression aside, in the tables that were looked at."""
+
+    query: TopicQuery
+    _prepared: set[TopicTable] = field(default_factory=set)
+    _sets: dict[TopicTable, tuple[int, BitMap]] = field(default_factory=dict)
+
+    def prepare(self, table: TopicTable, is_late: IsLate) -> bool:
+        """Make what `found` would have to make at once; return whether nothing is left of it, and it is not late.
+
+        What was made once is not looked at again.
+        """
+        if table in self._prepared:
+            return True
+        if not prepare(table, self.query, is_late):
+            return False
+        self._prepared.add(table)
+        return not is_late()
+
+    def found(self, table: TopicTable) -> BitMap:
+        """Return the topics of a table that match, as `find` has it.
+
+        They are not made again while the sum of the topics' hashes is the same, for then the table is, too.
+        """
+        made = self._sets.get(table)
+        if made is None or made[0] != table.digest_sum:
+            made = self._sets[table] = table.digest_sum, find(table, self.query)
+        return made[1]
+
+    def has_found(self, table: TopicTable) -> bool:
+        """Return whether a table was gone through."""
+        return table in self._sets
+
+    def cover(self, table: TopicTable, outcome: Outcome, is_late: IsLate) -> bool:
+        """Try the expression on names of `found` until it is late, and some at least; return whether none is left."""
+        regex = self.query.regex
+        return regex is None or outcome.cover(regex, self.found(table), table.keys, is_late)
