@@ -111,7 +111,7 @@ def calls_what_was_there_added(patch: Patch) -> None:
 
 
 def keeps_an_old_hash(patch: Patch) -> None:
-    patch.setattr(Watches, "names_hash", lambda self, subject: "00000000")
+    patch.setattr(Watches, "names_hash", lambda self, subject, look: "00000000")
 
 
 def does_not_wait_for_the_future(patch: Patch) -> None:
