@@ -131,11 +131,17 @@ def compact(
             if is_shown:
                 session.output.note(f"another job is at commit {sequence}: waiting for it")
 
+        def away(reason: str) -> None:
+            if reason:
+                session.output.warning(f"the log is away: {reason}. The job waits for it")
+            else:
+                session.output.note("the log is back")
+
         def stops() -> None:
             if is_shown:
                 session.output.note("ending as soon as Spark can; once more ends at once")
 
-        listener = Listener(commits=commits, begins=telling.begins, folds=telling.folds, waits=waits, stops=stops)
+        listener = Listener(commits, begins=telling.begins, folds=telling.folds, waits=waits, away=away, stops=stops)
         newest = run(settings, options, listener)
     if not has_new:
         session.output.note("no new commit was made")

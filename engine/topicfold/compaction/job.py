@@ -32,6 +32,7 @@ from topicfold.compaction.log_facts import (
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
+from topicfold.compaction.silence import EVERY_SECONDS, Silence
 from topicfold.compaction.sources import stream_of
 from topicfold.compaction.spans import SMALLER_HINT
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
@@ -99,13 +100,14 @@ class Listener:
 
     `begins` takes how many records lie beyond the snapshot, before Spark is started for them; `folds` is called once
     Spark is there; `commits` takes each batch that is committed; `waits` the number of a commit that another job is at,
-    once; `stops` is called when the first signal comes.
+    once; `away` why the log cannot be asked for more, then "" once it can; `stops` is called at the first signal.
     """
 
     commits: Callable[[Done, LogFacts], None]
     begins: Callable[[int], None] = _take_no_notice
     folds: Callable[[], None] = _take_no_notice
     waits: Callable[[int], None] = _take_no_notice
+    away: Callable[[str], None] = _take_no_notice
     stops: Callable[[], None] = _take_no_notice
 
 
@@ -243,7 +245,9 @@ class _Job:
                     # Spark asks a Python source for its end only once under availableNow: that is one batch.
                     query.processAllAvailable()
                     query.stop()
-                query.awaitTermination()
+                silence = Silence(lambda: asyncio.run(require_log(self._settings)), self._listener.away)
+                while not query.awaitTermination(EVERY_SECONDS):
+                    silence.check(query.status)
         except StreamingQueryException as error:
             if self._error is None:
                 ended = self._translated(error)
