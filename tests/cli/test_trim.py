@@ -115,12 +115,15 @@ class Compacting:
 
     def __init__(self, batches: int) -> None:
         self.batches = batches
+        self.away: list[str] = []
 
     def compact(self, settings: Any, options: Any, listener: Any) -> None:
         counts = dict.fromkeys(("topics", "namespaces", "tenants", "history"), 1)
         commit = SimpleNamespace(sequence=3, counts=counts, to=(5,), digests=("ab",))
         listener.begins(5 * self.batches)
         listener.folds()
+        for reason in self.away:
+            listener.away(reason)
         for _ in range(self.batches):
             seconds = {"batch": 1.0, "committing": 0.5}
             listener.commits(SimpleNamespace(commit=commit, events=5, accepted=4, differences=(), seconds=seconds),
@@ -161,6 +164,14 @@ def test_compacting_shows_on_a_terminal_what_there_is_to_fold_while_spark_starts
         for doing in ("starting Spark", "folding")
     )
     assert ("0/10" in starting, "0:00:00" in starting, "0/10" in folding) == (True, True, True)
+
+
+def test_compacting_says_that_the_log_is_away_and_that_it_is_back(bare_run: Run, compacting: Compacting) -> None:
+    compacting.away = ["no broker answers", ""]
+    done = bare_run("compact", *WHERE)
+    assert "warning: the log is away: no broker answers. The job waits for it\nthe log is back\n" in done.err
+    done = bare_run("compact", *WHERE, "--quiet")
+    assert done.err == "warning: the log is away: no broker answers. The job waits for it\n"
 
 
 def test_compacting_goes_on_where_nothing_may_be_trimmed_and_fails_only_for_another_digest(

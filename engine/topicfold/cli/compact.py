@@ -141,7 +141,9 @@ def compact(
             if is_shown:
                 session.output.note("ending as soon as Spark can; once more ends at once")
 
-        listener = Listener(commits, begins=telling.begins, folds=telling.folds, waits=waits, away=away, stops=stops)
+        listener = Listener(
+            commits=commits, begins=telling.begins, folds=telling.folds, waits=waits, away=away, stops=stops
+        )
         newest = run(settings, options, listener)
     if not has_new:
         session.output.note("no new commit was made")
