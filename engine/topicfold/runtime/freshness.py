@@ -71,12 +71,8 @@ class Freshness:
         if not self.is_reachable:
             _log.info("log_reachable")
         self.is_reachable = True
-        silent = self._states.keys() - ends.keys()
-        if silent and silent != self.silent:
-            _log.warning("log_partitions_unavailable", partitions=sorted(silent))
-        elif self.silent and not silent:
-            _log.info("log_reachable")
-        self.silent = frozenset(silent)
+        if self.silent or len(ends) < len(self._states):
+            self._note_silent(frozenset(self._states.keys() - ends.keys()))
         for partition, end in ends.items():
             self.age_seconds(partition)
             if partition in self._faults:
@@ -86,6 +82,13 @@ class Freshness:
                 self._awaited.pop(partition, None)
             elif partition not in self._awaited:
                 self._awaited[partition] = (end, asked)
+
+    def _note_silent(self, silent: frozenset[int]) -> None:
+        if silent and silent != self.silent:
+            _log.warning("log_partitions_unavailable", partitions=sorted(silent))
+        elif not silent:
+            _log.info("log_reachable")
+        self.silent = silent
 
     def on_unavailable(self, error: TopicfoldError) -> None:
         """Note that the log did not answer."""
