@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from tests.brokers.process import KafkaProcess
-from tests.integration.consuming import PROTOCOLS, place_on, read_all, read_for, read_until
+from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
 from tests.integration.node import running
 from tests.prerequisites import needed
 from topicfold.client import LabelConsumer
@@ -90,16 +91,23 @@ def test_a_topic_made_anew_is_read_though_its_leaders_epochs_begin_anew_too(
         assert set(read_all(consumer, anew)) >= set(anew)
 
 
+@contextmanager
+def uncommitted(name: str, bootstrap: str, directory: Path) -> Iterator[tuple[Place, LabelConsumer]]:
+    """Give a place, and a consumer there by one of `PROTOCOLS` that commits nothing."""
+    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
+    with (
+        running(["--log", str(directory / "log.db")], directory) as (node,),
+        place_on(node.url, bootstrap) as place,
+        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
+    ):
+        yield place, consumer
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_nothing_was_committed(
     kafka_bootstrap: str, tmp_path: Path, name: str
 ) -> None:
-    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
-    with (
-        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
-        place_on(node.url, kafka_bootstrap) as place,
-        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
-    ):
+    with uncommitted(name, kafka_bootstrap, tmp_path) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay") + place.make("refunds", 5, team="pay"))
         place.topics.delete(place.kafka("orders"))
         place.topics.make(place.kafka("orders"))
@@ -111,12 +119,7 @@ def test_other_topics_are_read_on_where_they_were_though_one_is_made_anew_and_no
 def test_what_nothing_was_committed_of_is_read_on_where_it_was_though_kafkas_client_got_stuck(
     kafka_bootstrap: str, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conf = {**PROTOCOLS[name], "enable.auto.commit": False}
-    with (
-        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
-        place_on(node.url, kafka_bootstrap) as place,
-        LabelConsumer(place.topics.conf(**conf), "team=pay", client=place.client) as consumer,
-    ):
+    with uncommitted(name, kafka_bootstrap, tmp_path) as (place, consumer):
         read_all(consumer, place.make("orders", 5, team="pay"))
         answers = [True]
         monkeypatch.setattr(AssignmentCheck, "is_stuck", lambda *_: bool(answers and answers.pop()))

@@ -23,7 +23,7 @@ from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.found import MAX_SORTED, Found, Section, sections_of
 from topicfold.runtime.look import Look
-from topicfold.runtime.slices import Turns
+from topicfold.runtime.slices import IsLate, Turns, lateness
 from topicfold.runtime.tried_names import Outcomes
 from topicfold.state.finding import prepare
 from topicfold.state.name_order import NameOrder
@@ -56,7 +56,7 @@ class _Known:
         if len(self.expressions) > MAX_EXPRESSIONS:
             self.expressions.popitem(last=False)
 
-    def is_in_order(self, is_late: Callable[[], bool]) -> bool:
+    def is_in_order(self, is_late: IsLate) -> bool:
         """Put names in order until it is late, and some at least; return whether none is left."""
         while self.order.missing:
             self.order.catch_up(_STEP)
@@ -96,17 +96,17 @@ class Finding:
         one = _OneFinding(
             Look(query), listable, tables or self._engine.watches.table, self._engine.watches.outcomes, self._known
         )
-        is_late = _lateness()
+        is_late = lateness(SLICE_SECONDS)
         for namespace in namespaces if len(namespaces) > 1 else ():
             while one.look(namespace, is_late) is None:
                 _go_on(asked)
                 await self._turns.next()
-                is_late = _lateness()
+                is_late = lateness(SLICE_SECONDS)
             if is_late():
                 await self._turns.next()
-                is_late = _lateness()
+                is_late = lateness(SLICE_SECONDS)
         while True:
-            looks = [one.look(namespace, _lateness()) for namespace in namespaces]
+            looks = [one.look(namespace, lateness(SLICE_SECONDS)) for namespace in namespaces]
             sections = [section for look in looks if look is not None for section in look]
             if None not in looks:
                 return Found(sorted(sections, key=_place), self._order_of)
@@ -127,7 +127,7 @@ class _OneFinding:
     outcomes: Outcomes
     known: MutableMapping[TopicTable, _Known]
 
-    def look(self, namespace: str, is_late: Callable[[], bool]) -> Sequence[Section] | None:
+    def look(self, namespace: str, is_late: IsLate) -> Sequence[Section] | None:
         """Return what is found in a namespace now, None where something is left to be made when it is late."""
         table, regex = self.tables(namespace), self.seen.query.regex
         if table is None:
@@ -166,13 +166,6 @@ def _go_on(asked: Asked | None) -> None:
             "finding these topics takes longer than a request may",
             hint="Ask again: an expression is not tried twice on a name. A simpler one takes less.",
         )
-
-
-def _lateness() -> Callable[[], bool]:
-    """Return what says whether a slice that begins now is used up."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + SLICE_SECONDS
-    return lambda: loop.time() > until
 
 
 def _place(section: Section) -> str:

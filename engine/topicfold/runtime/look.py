@@ -6,17 +6,15 @@ again. Without that a look at many namespaces begins anew in each slice, and mos
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 
 from topicfold.model.query import TopicQuery
+from topicfold.runtime.slices import IsLate
 from topicfold.runtime.tried_names import Outcome
 from topicfold.state.finding import find, prepare
 from topicfold.state.topic_table import TopicTable
-
-IsLate = Callable[[], bool]
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 SLICE_SECONDS = 0.001
@@ -17,6 +17,14 @@ CHUNK = 256
 """So many topics are gone through before anybody looks whether a slice is used up."""
 
 T = TypeVar("T")
+IsLate = Callable[[], bool]
+
+
+def lateness(seconds: float) -> IsLate:
+    """Return what says whether a slice of so many seconds that begins now is used up."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    return lambda: loop.time() > until
 
 
 class Slice:

@@ -24,9 +24,9 @@ from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.cursors import Cursor, namespaces_mark
 from topicfold.runtime.cut import Cuts
-from topicfold.runtime.look import IsLate, Look
+from topicfold.runtime.look import Look
 from topicfold.runtime.revision import token_of
-from topicfold.runtime.slices import SLICE_SECONDS, Turns, some_in_each_turn
+from topicfold.runtime.slices import SLICE_SECONDS, IsLate, Turns, lateness, some_in_each_turn
 from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
@@ -111,7 +111,7 @@ class Watches:
 
         Names are not tried.
         """
-        is_late = _lateness()
+        is_late = lateness(SLICE_SECONDS)
         return all(look.prepare(table, is_late) for table in self._tables(subject))
 
     def try_names(self, subject: Subject, look: Look) -> bool:
@@ -119,7 +119,7 @@ class Watches:
 
         No more is gone through than there is time for, until each table was once.
         """
-        is_late = _lateness()
+        is_late = lateness(SLICE_SECONDS)
         for table in self._tables(subject) if subject.query.regex is not None else ():
             is_new = not look.has_found(table)
             if not self._cover(table, look, is_late) or (is_new and is_late()):
@@ -145,7 +145,7 @@ class Watches:
 
     def hash_now(self, subject: Subject, look: Look) -> str | None:
         """Return the same without looking whether it was made already."""
-        is_late = _lateness()
+        is_late = lateness(SLICE_SECONDS)
         if not all(self._cover(table, look, is_late) for table in self._tables(subject)):
             return None
         names: list[str] = []
@@ -229,10 +229,3 @@ class Watches:
     def _labels(self, namespace: str) -> LabelIndex | None:
         table = self.table(namespace)
         return None if table is None else table.index
-
-
-def _lateness() -> IsLate:
-    """Return what says whether a slice that begins now is used up."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + SLICE_SECONDS
-    return lambda: loop.time() > until

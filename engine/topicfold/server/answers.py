@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from topicfold.runtime.asking import Cut, Written
 from topicfold.runtime.revision import Revision
+from topicfold.runtime.slices import Slice
 from topicfold.wire import headers
 
 JSON_TYPE = "application/json"
@@ -40,6 +41,19 @@ def read_answer(value: Any, cut: Cut, etag: str = "") -> Response:
 def read_headers(cut: Cut, etag: str = "") -> dict[str, str]:
     """Return what an answer that was read at `cut` says of it; `etag` names the version of a record."""
     return {name.decode(): value.decode() for name, value in _read_at(cut, etag)}
+
+
+async def joined(parts: Iterable[bytes]) -> bytes:
+    """Return members of a list or an object of JSON, made as they are gone through: in slices, for there may be many.
+
+    Empty ones are left out.
+    """
+    work, written = Slice(), []
+    for part in parts:
+        if part:
+            written.append(part)
+        await work.rest()
+    return b",".join(written)
 
 
 def dry_answer(written: Written) -> Response:

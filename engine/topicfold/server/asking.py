@@ -48,8 +48,17 @@ def asked_to_read(request: Request, node: Node) -> Asked:
         consistency = Consistency.BARRIER
     else:
         consistency = Consistency.LOCAL
-    is_given_up = partial(is_client_gone, request.scope)
-    return Asked(_deadline(node), minimum=minimum, consistency=consistency, is_given_up=is_given_up)
+    return Asked(_deadline(node), minimum=minimum, consistency=consistency)
+
+
+def asked_to_find(request: Request, node: Node) -> Asked:
+    """Return the circumstances of a read that may take long: it is given up where the client is gone.
+
+    Raises:
+        InvalidRequest: a header is malformed.
+        Resync: the minimum position is one of another log.
+    """
+    return asked_to_read(request, node)._replace(is_given_up=partial(is_client_gone, request.scope))
 
 
 def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:

@@ -30,7 +30,7 @@ from topicfold.runtime.asking import Cut
 from topicfold.runtime.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
-from topicfold.server.asking import asked_to_read
+from topicfold.server.asking import asked_to_find
 from topicfold.server.find import LISTING, QUERY_ERRORS
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
@@ -128,7 +128,7 @@ class Explainer:
         wanted = wanted_in(request, query_of(request, NAMES), node)
         selector = wanted.query.selector
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
-        asked = asked_to_read(request, node)
+        asked = asked_to_find(request, node)
         settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:
             node.reading.namespace(namespace)

@@ -25,7 +25,7 @@ from topicfold.errors import (
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import Cuts
-from topicfold.server.asking import asked_to_read
+from topicfold.server.asking import asked_to_find
 from topicfold.server.found_answer import FoundAnswer
 from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import MAX_SECONDS
@@ -72,7 +72,7 @@ class Finder:
         limit = _limit(query)
         items = FoundItems(node, request, _as_records(query))
         place = _place(query, wanted, node)
-        asked = asked_to_read(request, node)
+        asked = asked_to_find(request, node)
         if (at := one(query, "at")) is not None:
             then = await found_then(request, node, wanted, at, place, asked)
             return await self._answered(FoundAnswer(wanted, *then, items, place), limit, Cuts())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -24,10 +24,9 @@ from topicfold.errors import (
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.dry_run import would_change
-from topicfold.runtime.history import Entry, read_history
+from topicfold.runtime.history import read_history
 from topicfold.runtime.rollback import restoring, roll_back, version_to_restore
-from topicfold.runtime.slices import Slice
-from topicfold.server.answers import dry_answer, read_answer, written_answer
+from topicfold.server.answers import dry_answer, joined, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
@@ -70,9 +69,10 @@ class Histories:
         since = await readable_since(node, request, name, asked.deadline)
         page = await read_history(node.engine, target, limit, before, asked.deadline, since)
         shows_grants = node.has(request, _ADMIN_OF_TOPIC, name)
+        items = (orjson.dumps(history_entry(entry, shows_grants=shows_grants)) for entry in page.entries)
         answer = {
             "name": str(name),
-            "items": await _written(page.entries, shows_grants=shows_grants),
+            "items": orjson.Fragment(b"[%b]" % await joined(items)),
             "before": page.before or None,
             "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
             "position": str(cut.revision),
@@ -95,15 +95,6 @@ class Histories:
             return dry_answer(await would_change(node.engine, name, updater, asked))
         written = await roll_back(node.engine, node.writing, name, version, asked, may_change_global=may_change_global)
         return written_answer(written)
-
-
-async def _written(entries: Iterable[Entry], *, shows_grants: bool) -> orjson.Fragment:
-    """Return changes as a list; records may be large, so it is made in slices."""
-    work, items = Slice(), []
-    for entry in entries:
-        items.append(orjson.dumps(history_entry(entry, shows_grants=shows_grants)))
-        await work.rest()
-    return orjson.Fragment(b"[%b]" % b",".join(items))
 
 
 def operations(node: Node) -> Sequence[Operation]:

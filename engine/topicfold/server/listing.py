@@ -23,10 +23,9 @@ from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
 from topicfold.runtime.listings import Chosen, InFlight
-from topicfold.runtime.slices import Slice
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import JSON_TYPE, read_headers
+from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
@@ -121,14 +120,9 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
 
 
 async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
-    """Return those of `names` that were chosen as JSON, made in slices."""
-    work = Slice()
-    parts: list[bytes] = []
-    for start in range(0, len(names), _CHUNK):
-        some = chosen.of(names[start : start + _CHUNK])
-        parts += [orjson.dumps(some)[1:-1]] if some else []
-        await work.rest()
-    return b"[%b]" % b",".join(parts)
+    """Return those of `names` that were chosen as JSON."""
+    chunks = (chosen.of(names[start : start + _CHUNK]) for start in range(0, len(names), _CHUNK))
+    return b"[%b]" % await joined(orjson.dumps(chunk)[1:-1] for chunk in chunks)
 
 
 class CountedAnswer(Response):

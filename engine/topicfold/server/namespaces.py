@@ -26,7 +26,7 @@ from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import JSON_TYPE, read_answer, read_headers, written_answer
+from topicfold.server.answers import JSON_TYPE, joined, read_answer, read_headers, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, CountedAnswer, answer_listing
@@ -121,12 +121,9 @@ async def _values_by_key(labels: Mapping[str, Sequence[str]]) -> bytes:
 
 
 async def _written(namespace: str, topic_grants: Iterable[tuple[str, Grants]]) -> orjson.Fragment:
-    """Return topics' grants as an object, by the topics' full names; there may be many, so it is made in slices."""
-    work, members = Slice(), []
-    for key, grants in topic_grants:
-        members.append(orjson.dumps({topic_of_key(namespace, key): shown_grants(grants)})[1:-1])
-        await work.rest()
-    return orjson.Fragment(b"{%b}" % b",".join(members))
+    """Return topics' grants as an object, by the topics' full names."""
+    members = (orjson.dumps({topic_of_key(namespace, key): shown_grants(each)})[1:-1] for key, each in topic_grants)
+    return orjson.Fragment(b"{%b}" % await joined(members))
 
 
 def operations(node: Node) -> Sequence[Operation]:
