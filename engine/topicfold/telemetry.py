@@ -23,6 +23,8 @@ from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.upkeep import Upkeep
+from topicfold.runtime.watch_group import RESET_CAUSES
+from topicfold.state.change import Outcome
 
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
@@ -127,7 +129,10 @@ class Metrics:
 
 
 class _EngineFigures(Collector):
-    """Reads the engine at the moment of the scrape. Cost: O(partitions + namespaces)."""
+    """Reads the engine at the moment of the scrape. Cost: O(partitions + namespaces).
+
+    What can be counted is there from the first scrape on, as 0: Prometheus sees no rise in what begins at 1.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -137,8 +142,8 @@ class _EngineFigures(Collector):
         events = CounterMetricFamily(
             "topicfold_events_applied", "Folded records, by what became of them.", labels=("outcome",)
         )
-        for outcome, count in engine.reader.counts.items():
-            events.add_metric((outcome.value,), count)
+        for outcome in Outcome:
+            events.add_metric((outcome.value,), engine.reader.counts[outcome])
         yield events
         lag = GaugeMetricFamily(
             "topicfold_apply_lag_seconds", "How old the folded state may be.", labels=("partition",)
@@ -161,6 +166,11 @@ class _EngineFigures(Collector):
             "How many partitions take no writes now: stopped, unreachable, or the log's settings are unsafe.",
             value=sum(engine.freshness.refuses_writes(partition) is not None for partition in engine.states),
         )
+        yield GaugeMetricFamily(
+            "topicfold_log_problems",
+            "What is wrong with the log's settings, its file or its disk; `topicfold doctor` names it.",
+            value=sum(not problem.is_advice for problem in engine.freshness.problems),
+        )
         yield GaugeMetricFamily("topicfold_index_topics", "Live topics.", value=topics)
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)
@@ -170,8 +180,8 @@ class _EngineFigures(Collector):
         yield GaugeMetricFamily("topicfold_watchers", "Watches that are open.", value=len(watches.watchers))
         yield CounterMetricFamily("topicfold_watch_events", "Frames sent to watchers.", value=watches.pump.delivered)
         resets = CounterMetricFamily("topicfold_watch_resets", "Watches that had to start anew.", labels=("reason",))
-        for cause, count in watches.resets.items():
-            resets.add_metric((cause,), count)
+        for cause in sorted(RESET_CAUSES):
+            resets.add_metric((cause,), watches.resets[cause])
         yield resets
 
 

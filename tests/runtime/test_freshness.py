@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
@@ -160,6 +161,15 @@ async def test_each_problem_is_told_once(freshness: Freshness, log: WilfulLog) -
         for log.problems in ((UNSAFE,), (UNSAFE,), (UNSAFE, WEAK), (UNSAFE, WEAK)):
             await freshness.check_settings()
     assert [line["setting"] for line in lines] == [UNSAFE.setting, WEAK.setting]
+
+
+async def test_the_end_of_a_problem_is_told_once(freshness: Freshness, log: WilfulLog) -> None:
+    worse = replace(UNSAFE, found="3600000")
+    with capture_logs() as lines:
+        for log.problems in ((UNSAFE, WEAK), (worse, WEAK), (WEAK,), (WEAK,)):
+            await freshness.check_settings()
+    ended = [(line["log_level"], line["setting"]) for line in lines if line["event"] == "log_setting_right"]
+    assert ended == [("info", UNSAFE.setting)]
 
 
 async def test_settings_that_cannot_be_read_leave_what_was_known(freshness: Freshness, log: WilfulLog) -> None:

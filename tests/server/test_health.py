@@ -118,3 +118,21 @@ async def test_metrics_count_requests_by_route_and_never_by_name(orders: RestNod
     assert 'topicfold_events_applied_total{outcome="accepted"} 4.0' in text
     assert "topicfold_write_visible_seconds_count 2.0" in text
     assert "orders" not in text
+
+
+async def test_whatever_is_counted_is_there_from_the_first_scrape_so_that_its_first_rise_is_seen(
+    orders: RestNode,
+) -> None:
+    lines = (await orders.send("GET", "/metrics")).text.splitlines()
+    for outcome in ("accepted", "rejected", "no_op", "garbage"):
+        assert any(line.startswith(f'topicfold_events_applied_total{{outcome="{outcome}"}} ') for line in lines)
+    for cause in ("too_old", "other_rights", "namespace_ended", "cut_off", "invalid_request", "resync"):
+        assert f'topicfold_watch_resets_total{{reason="{cause}"}} 0.0' in lines
+
+
+async def test_metrics_count_what_is_wrong_with_the_log_and_no_advice(orders: RestNode) -> None:
+    full = SettingProblem("disk", "full", "one with room", False, "make room")
+    few = SettingProblem("replication.factor", "1", "3", False, "have 3 brokers", is_advice=True)
+    for problems, told in (((), 0), ((few,), 0), ((full, few), 1)):
+        orders.node.engine.freshness.problems = problems
+        assert f"\ntopicfold_log_problems {told}.0\n" in (await orders.send("GET", "/metrics")).text

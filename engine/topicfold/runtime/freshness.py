@@ -127,10 +127,11 @@ class Freshness:
             _log.warning("settings_not_checked", reason=error.reason)
             return
         self._settings_checked = self._loop.time()
-        if problems != self.problems:
-            for problem in [each for each in problems if each not in self.problems]:
-                _log.warning(
-                    "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
-                    refuses_writes=problem.refuses_writes, repair=problem.repair,
-                )  # fmt: skip
+        for problem in [each for each in problems if each not in self.problems]:
+            _log.warning(
+                "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
+                refuses_writes=problem.refuses_writes, repair=problem.repair,
+            )  # fmt: skip
+        for setting in sorted({each.setting for each in self.problems} - {each.setting for each in problems}):
+            _log.info("log_setting_right", setting=setting)
         self.problems = problems

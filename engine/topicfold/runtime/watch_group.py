@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from topicfold.errors import TopicfoldError
+from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.model.names import local_of_key
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import Grants
@@ -27,8 +27,12 @@ def borne(delta: TopicDelta) -> Borne:
     return dict(delta.before.labels if delta.before else ()), dict(delta.after.labels if delta.after else ())
 
 
+RESET_CAUSES = frozenset({"too_old", "other_rights", "namespace_ended", "cut_off", InvalidRequest.code, Resync.code})
+"""All that the cause of a reset can be."""
+
+
 class Reset(NamedTuple):
-    """Why somebody must forget what they were sent; `cause` is one of a few words, `reason` a sentence."""
+    """Why somebody must forget what they were sent; `cause` is one of `RESET_CAUSES`, `reason` a sentence."""
 
     cause: str
     reason: str
