@@ -10,7 +10,7 @@ import structlog
 
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
-from topicfold.errors import ClusterUnavailable, OperatorNeeded
+from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -86,6 +86,23 @@ async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode, foll
         await upkeep.run_once()
     assert [line["event"] for line in lines] == ["cluster_unavailable", "cluster_reachable"]
     assert upkeep.report.is_reachable is True
+
+
+async def test_what_upkeep_waits_for_is_told_of_once_until_it_was_not_so(
+    node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reasons = ["it is away", "it is away", "it has stopped", "", "it has stopped"]
+
+    async def look(self: ClusterFollower) -> None:
+        if reason := reasons.pop(0):
+            raise LogUnavailable(reason)
+
+    monkeypatch.setattr(ClusterFollower, "look", look)
+    upkeep = upkeep_of(node, follows=True)
+    with structlog.testing.capture_logs() as lines:
+        while reasons:
+            await upkeep.run_once()
+    assert [line["reason"] for line in lines] == ["it is away", "it has stopped", "it has stopped"]
 
 
 @pytest.mark.parametrize("why", ["is_denied", "is_late"])

@@ -66,6 +66,8 @@ class Upkeep:
             ClusterFollower(engine, cluster, self.writing, kafka_topics.is_protected) if options.follows else None
         )
         self._is_reachable: bool | None = None
+        self._waits_for = ""
+        """Why the last round was not gone through with, where the log or a partition is to blame."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -101,12 +103,15 @@ class Upkeep:
                 await self._repair.run()
             if self._follower:
                 await self._follower.look()
+            self._waits_for = ""
         except ClusterUnavailable as error:
             if self._is_reachable is not False:
                 _log.warning("cluster_unavailable", reason=error.reason, hint=error.hint)
             self._is_reachable = False
         except TopicfoldError as error:
-            _log.warning("upkeep_waits", reason=error.reason)
+            if error.reason != self._waits_for:
+                _log.warning("upkeep_waits", reason=error.reason)
+            self._waits_for = error.reason
         except Exception:  # noqa: BLE001 -- a defect here must not end the upkeep, still less the node
             _log.exception("upkeep_failed")
 
