@@ -114,6 +114,22 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.wait(10) == 0
 
 
+def test_a_server_whose_announcement_cannot_be_written_serves_all_the_same(tmp_path: Path) -> None:
+    arguments = command(port=0, log_file=str(tmp_path / "log.db"))
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen(arguments, stdout=full, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stderr is not None
+        try:
+            url = json.loads(next(line for line in process.stderr if '"serving"' in line))["url"]
+            assert httpx2.get(f"{url}/livez").status_code == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+
+
 def test_a_quiet_server_says_nothing_of_what_goes_well(tmp_path: Path) -> None:
     [port] = free_ports(1)
     arguments = [*command(port=port, log_file=str(tmp_path / "log.db")), "quiet"]

@@ -280,13 +280,21 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     command = _command()
     if settings.has_authentication:
         at += " --token-file FILE"
-    sys.stdout.write(
+    _say(
         f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}Try, in another terminal:\n\n"
         f"  {command} topics create orders{at}\n"
         f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
         f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
     )
-    sys.stdout.flush()
+
+
+def _say(text: str) -> None:
+    """Write on stdout. Where that cannot be written, as on a disk that is full, nothing is from then on."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _url(scheme: str, host: str, port: int) -> str:
