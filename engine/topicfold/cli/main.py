@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import compact, consume, doctor, enforce, explain, history, serve, trim, version, watch
+from topicfold.cli import compact, consume, doctor, enforce, explain, history, renew, serve, trim, version, watch
 from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import SHARED_OPTIONS, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
@@ -124,6 +124,7 @@ def _new_app() -> typer.Typer:
     enforce.add_to(root)
     compact.add_to(root)
     trim.add_to(root)
+    renew.add_to(root)
     version.add_to(root)
     history.add_to(root)
     watch.add_to(root)

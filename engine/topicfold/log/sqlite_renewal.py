@@ -1,0 +1,78 @@
+"""Renewing a SQLite log: a copy that was restored becomes another log, which holds the same up to there.
+
+Whatever was told of the former one names its incarnation: positions, cursors, snapshots. On the copy they would mean
+other records once it has grown as far as they reach, and nothing would show that; of another log they are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+
+from topicfold.errors import LogUnavailable, WrongLog
+from topicfold.log.identity import header_value, identity_in
+from topicfold.log.port import LogIdentity
+from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite, translated
+
+_FIRST = "SELECT value FROM records WHERE partition = 0 ORDER BY offset"
+_REPLACE = "UPDATE records SET value = ? WHERE length(value) = ? AND value = ?"
+
+
+def renew(path: Path, incarnation: bytes) -> LogIdentity:
+    """Give the log in the file at `path`, which nobody else has open, `incarnation`; return who it is now.
+
+    All else in it stays as it is. Either all of that is on the disk, or nothing has changed.
+
+    Raises:
+        BadSetting: the SQLite library is too old.
+        WrongLog: there is no log of this format, or one that was trimmed: the snapshot that it needs names the old one.
+        LogUnavailable: a node has the file open, its disk is full or failing.
+
+    Cost: one look at the length of each record.
+    """
+    require_safe_sqlite(apsw.sqlite_lib_version())
+    if not path.is_file():
+        raise WrongLog(f"{path} is no file", hint="Name the file of a log.")
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+        try:
+            # Of a file that others have open, too, this lock cannot be had.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            with connection:
+                new = _renewed(connection, path, incarnation)
+            connection.execute("COMMIT")
+            return new
+        finally:
+            connection.close()
+    except (apsw.BusyError, apsw.LockedError):
+        raise LogUnavailable(f"{path} is in use by another process", hint="Stop all nodes on it first.") from None
+    except apsw.Error as error:
+        raise translated(error, path) from error
+
+
+def _renewed(connection: apsw.Connection, path: Path, incarnation: bytes) -> LogIdentity:
+    whose = connection.execute("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version")
+    if next(iter(whose)) != (APPLICATION_ID, FORMAT):
+        raise WrongLog(f"{path} is not a log of Topicfold of format {FORMAT}", hint="Name the file of a log.")
+    if connection.execute("SELECT max(start_offset) FROM partitions").get:
+        raise WrongLog(
+            f"{path} was trimmed: the snapshot that stands for its beginning is of the log as it is",
+            hint="Leave it as it is, and start all watches and clients anew.",
+        )
+    old = _identity(connection)
+    if old is None:
+        raise WrongLog(f"partition 0 of the log in {path} states no header", hint="Name the file of a log.")
+    new = replace(old, incarnation=incarnation)
+    former = header_value(old)
+    connection.execute(_REPLACE, (header_value(new), len(former), former))
+    return new
+
+
+def _identity(connection: apsw.Connection) -> LogIdentity | None:
+    for (value,) in connection.execute(_FIRST):
+        if identity := identity_in(value):
+            return identity
+    return None
