@@ -234,6 +234,9 @@ class Settings(BaseSettings):
     ready_timeout_seconds: float = Field(
         default=5.0, ge=0, le=MAX_WAIT_SECONDS, description="How long a request waits for its namespace."
     )
+    drain_seconds: float = Field(
+        default=0.0, ge=0, le=300, description="How long to go on, not ready, when told to stop: others send elsewhere."
+    )
     stale_after_seconds: float = Field(default=10.0, gt=0, description="Age of the state at which a node is not ready.")
 
     past_max_events: int = Field(

@@ -18,7 +18,7 @@ import pytest
 
 from tests.ports import free_ports
 from tests.server.auth.authority import LOOPBACK, Authority
-from tests.server.rest import RestNode
+from tests.server.rest import RestNode, problem_in
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server.run import _announce, listen, server_of
@@ -111,6 +111,38 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.stderr is not None
         assert '"stopped"' in process.stderr.read()
+        assert process.wait(10) == 0
+
+
+def await_ready(url: str) -> None:
+    while httpx2.get(f"{url}/readyz").status_code != 200:
+        pass
+
+
+def test_a_server_that_is_to_drain_goes_on_not_ready_until_it_is_told_again(tmp_path: Path) -> None:
+    with served(tmp_path / "log.db", drain_seconds=300) as (process, url):
+        await_ready(url)
+        process.send_signal(signal.SIGTERM)
+        while (answer := httpx2.get(f"{url}/readyz")).status_code == 200:
+            pass
+        assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
+        assert "is being stopped" in answer.json()["reason"]
+        report = httpx2.get(f"{url}/readyz?verbose").json()
+        assert (report["ready"], report["partitions"]["0"]["ready"]) == (False, False)
+        problems = httpx2.get(f"{url}/api/v1/doctor").json()["problems"]
+        assert [problem["what"] for problem in problems] == ["this node is being stopped"]
+        assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def test_a_server_has_drained_after_its_time(tmp_path: Path) -> None:
+    with served(tmp_path / "log.db", drain_seconds=0.2) as (process, url):
+        await_ready(url)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        lines = [json.loads(line) for line in process.stderr]
+        assert [line["seconds"] for line in lines if line["event"] == "draining"] == [0.2]
         assert process.wait(10) == 0
 
 

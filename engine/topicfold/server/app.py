@@ -51,10 +51,11 @@ from topicfold.telemetry import Metrics
 class Application(FastAPI):
     """FastAPI around our own routes, which are in `table`. `authenticator` None: nobody has to say who asks."""
 
-    def __init__(self, table: RouteTable, entry: ASGIApp, authenticator: Authenticator | None) -> None:
+    def __init__(self, table: RouteTable, entry: ASGIApp, authenticator: Authenticator | None, node: Node) -> None:
         super().__init__(title=TITLE, version=__version__, openapi_url=None)
         self.table = table
         self.authenticator = authenticator
+        self.node = node
         self._entry = entry
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -94,4 +95,4 @@ def create_app(
     authenticator = authenticator_of(settings)
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
     entry = Dispatch(table, Ownership.of(settings), door)
-    return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator)
+    return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator, node)

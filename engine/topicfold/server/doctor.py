@@ -20,7 +20,7 @@ from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.server.answers import JSON_TYPE
-from topicfold.server.health import reason_not_ready
+from topicfold.server.health import LEAVING, reason_not_ready
 from topicfold.server.node import Node
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.state.fold import PartitionState
@@ -145,6 +145,9 @@ class Doctor:
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
         """Yield why partitions are not ready, once for all that have the same reason."""
         engine = self.node.engine
+        if self.node.leaving.is_set():
+            yield _problem(LEAVING, "ask another node, or start it again")
+            return
         sharing: dict[tuple[str, str], list[int]] = {}
         for partition in engine.states:
             if reason := reason_not_ready(self.node, partition):

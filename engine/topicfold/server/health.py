@@ -22,6 +22,7 @@ from topicfold.state.change import Outcome
 from topicfold.telemetry import Metrics
 from topicfold.wire.resources import Readiness, Version
 
+LEAVING = "this node is being stopped"
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -110,6 +111,8 @@ class Health:
 
 def reason_not_ready(node: Node, partition: int) -> str:
     """Return why `partition` is not ready, "" where it is."""
+    if node.leaving.is_set():
+        return LEAVING
     engine = node.engine
     limit = node.settings.stale_after_seconds
     if not engine.readiness.is_ready(partition):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 from starlette.requests import Request
@@ -34,6 +35,8 @@ class Node:
     in_flight: InFlight
     upkeep: Upkeep | None = None
     """Its part in a Kafka cluster, None where it is told of none."""
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it is being stopped, and serves only until others have learnt that."""
 
     @classmethod
     def of(

@@ -28,13 +28,13 @@ from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
-from topicfold.runtime.watches import Watches
 from topicfold.server.app import create_app
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.loopback import is_loopback
+from topicfold.server.node import Node
 from topicfold.settings import Settings
 from topicfold.signals import handling
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
@@ -128,11 +128,12 @@ class Server(uvicorn.Server):
     `starts_anew`: it is stopped for another that takes its place at once, so whoever comes meanwhile may wait.
     """
 
-    def __init__(self, config: uvicorn.Config, watches: Watches, authenticator: Authenticator | None) -> None:
+    def __init__(self, config: uvicorn.Config, node: Node, authenticator: Authenticator | None) -> None:
         super().__init__(config)
-        self._watches = watches
+        self._node = node
         self._authenticator = authenticator
         self._listener: socket.socket | None = None
+        self._drained_at = math.inf
         self.starts_anew = False
 
     async def serve_on(self, listener: socket.socket) -> None:
@@ -148,17 +149,32 @@ class Server(uvicorn.Server):
             if fetching:
                 fetching.cancel()
 
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to stop now: told to, and drained since."""
+        return await super().on_tick(counter) and (self.starts_anew or self._has_drained())
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is asked, but end what goes on by itself."""
         if self._listener is not None and not self.starts_anew:
             self._listener.close()
-        await self._watches.close()
+        await self._node.engine.watches.close()
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and for good."""
+        """Stop, and for good; told once more, without waiting until all others know."""
         self.starts_anew = False
+        if self.should_exit:
+            self._drained_at = -math.inf
         super().handle_exit(sig, frame)
+
+    def _has_drained(self) -> bool:
+        """Return whether all others have had their time to learn from `/readyz` that nothing is to be sent here."""
+        now, seconds = asyncio.get_running_loop().time(), self._node.settings.drain_seconds
+        if seconds and not self._node.leaving.is_set():
+            self._node.leaving.set()
+            self._drained_at = min(self._drained_at, now + seconds)
+            _log.info("draining", seconds=seconds)
+        return not seconds or now >= self._drained_at
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -192,7 +208,7 @@ def server_of(
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=math.ceil(settings.request_timeout_seconds) + GRACE_SECONDS,
         ),
-        engine.watches,
+        app.node,
         app.authenticator,
     )
 
