@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -54,6 +55,17 @@ def test_lines_of_other_libraries_are_json_too() -> None:
     configure_logging(stream)
     logging.getLogger("uvicorn.error").warning("of %s", "theirs")
     assert json.loads(stream.getvalue())["event"] == "of theirs"
+
+
+def test_warnings_of_other_libraries_come_seldom_as_strangers_can_cause_them_and_errors_always() -> None:
+    stream = io.StringIO()
+    configure_logging(stream)
+    for _ in range(3):
+        logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+        logging.getLogger("uvicorn.error").error("broken")
+        structlog.get_logger("test").warning("ours")
+    events = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert Counter(events) == {"Invalid HTTP request received.": 1, "broken": 3, "ours": 3}
 
 
 def test_lines_on_a_terminal_are_text() -> None:

@@ -32,7 +32,8 @@ _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
     """Send all log lines from `level` on to `stream` (stderr by default): JSON, text on a terminal.
 
-    Those of other libraries too, from warnings on. Tracebacks are plain: variables of a frame hold tokens and labels.
+    Those of other libraries too, from warnings on; warnings seldom, for whatever is sent that is no HTTP causes one.
+    Tracebacks are plain: variables of a frame hold tokens and labels.
     A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left.
     """
     stream = stream or sys.stderr
@@ -57,6 +58,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
         )
     )
+    seldom = Seldom()
+    handler.addFilter(lambda record: record.levelno >= logging.ERROR or seldom.filter(record))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger(CLIENT_LOGGER).addFilter(Seldom())
 
