@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -205,3 +206,13 @@ async def test_a_note_that_cannot_be_written_holds_up_nothing(site: Site, monkey
     site.node.log.fate = site.node.log.lose
     assert len(await site.once()) == 1
     assert await site.own("orders") == SIZE
+
+
+async def test_a_note_on_a_log_that_was_put_back_from_a_copy_and_renewed_holds_as_before(site: Site) -> None:
+    engine = site.node.engine
+    partition = engine.partition("public/default")
+    kept = Notes(engine, "cluster:9092")
+    await kept.settle(frozenset(), engine.revision((partition,)))
+    before = kept.read().clean
+    engine.identity = replace(engine.identity, incarnation=b"r" * 16)
+    assert kept.read().clean == before != {}

@@ -25,7 +25,7 @@ from topicfold.model.records import Record, TenantRecord
 from topicfold.model.updates import Stored
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.runtime.revision import Revision, decode_revision
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -60,11 +60,11 @@ class Notes:
         owner = self._engine.states[self._engine.partition(ENFORCED)].current(AggregateKind.TENANT, ENFORCED)
         record = decode_tenant(owner.payload_schema, owner.payload) if owner.is_live else None
         pairs = [each.partition("=") for each in self._lines(record)]
-        identity = self._engine.identity
         clean: Mapping[int, int] = {}
         for name, _, value in pairs:
             if name == CLEAN:
-                clean = parse_revision(value, identity.incarnation, identity.partitions).positions
+                # It lies on this log; of one that was renewed it may name the former, which is the same up to here.
+                clean = decode_revision(value).positions
         return Noted(frozenset((name, value) for name, _, value in pairs if name != CLEAN), clean)
 
     async def add(self, sayings: Sayings) -> None:
