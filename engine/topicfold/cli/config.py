@@ -162,6 +162,7 @@ SERVER_SETTINGS = (
     "tls_client_ca_file",
     "request_timeout_seconds",
     "ready_timeout_seconds",
+    "drain_seconds",
     "stale_after_seconds",
     "past_max_events",
     "digest_within_seconds",

@@ -23,7 +23,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def renew(session: Session, log: LogFile) -> None:
-    """Make a log that was put back from a copy another log, which holds the same.
+    """Make a restored copy of a log another log.
+
+    It holds the same as before.
 
     Clients go on from positions and cursors that name the log. On a copy that has grown again as far as these reach,
     they would mean other changes, and what lies between would be missed without a word. Of a log that was renewed they
