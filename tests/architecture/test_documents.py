@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from topicfold import telemetry
 from topicfold.cli import main as entry
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +38,22 @@ def known() -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_flag_that_a_sentence_names_is_one(document: Path, known: set[str]) -> None:
     assert set(re.findall(r"`(--[a-z][a-z-]+)", document.read_text())) - known == set()
+
+
+def metrics(source: str) -> Iterator[str]:
+    """Yield the metrics that `source` makes as Prometheus shows them, `_total` and the names of labels with it."""
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args):
+        name, *others = call.args
+        if isinstance(name, ast.Constant) and str(name.value).startswith("topicfold_"):
+            given = [each for each in (*others, *(each.value for each in call.keywords)) if isinstance(each, ast.Tuple)]
+            labels = "".join(f"{{{','.join(ast.literal_eval(each))}}}" for each in given)
+            total = "_total" if "Counter" in ast.unparse(call.func) else ""
+            yield f"{str(name.value).removesuffix('_total')}{total}{labels}"
+
+
+def test_each_metric_is_documented_and_no_other() -> None:
+    documented = re.findall(r"^\| `(topicfold_[^`]+)`", (ROOT / "docs" / "health.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(metrics(Path(telemetry.__file__).read_text()))
 
 
 @pytest.mark.parametrize("unit", sorted((ROOT / "deploy").glob("*.service")), ids=lambda path: path.name)
