@@ -104,7 +104,7 @@ def document_with_names() -> OpenApiSchema:
 
 def _bounded(operation: Any) -> dict[str, str]:
     """Return what makes a stream end, which would else go on for a day."""
-    names = {each["name"] for each in operation.definition.raw.get("parameters", ())}
+    names = {each.get("name") for each in operation.definition.raw.get("parameters", ())}
     return {"timeoutSeconds": "1"} if "timeoutSeconds" in names else {}
 
 

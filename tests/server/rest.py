@@ -13,6 +13,7 @@ import orjson
 from uvicorn.server import ServerState
 
 from tests.runtime.nodes import Node, running
+from tests.server.documented import undocumented
 from topicfold.clock import wall_clock_ms
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime.window import SIZE
@@ -36,13 +37,19 @@ class RestNode:
     app: Application
 
     async def send(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
-        """Send one request; `headers` are written with `_` for `-`. A `bytes` body goes as it stands."""
+        """Send one request; `headers` are written with `_` for `-`. A `bytes` body goes as it stands.
+
+        The OpenAPI document must say all of the answer.
+        """
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         if content is not None:
             named.setdefault("content-type", "application/json")
         raw_headers = [(name.encode(), value.encode()) for name, value in named.items()]
-        return await self.client.request(method, path, content=content, headers=raw_headers)
+        answer = await self.client.request(method, path, content=content, headers=raw_headers)
+        missing = undocumented(self.app, method, answer)
+        assert not missing, missing
+        return answer
 
     async def get(self, path: str, **headers: str) -> Any:
         """Return the JSON of an answer that must be 200."""

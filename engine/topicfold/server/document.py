@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.bodies import MERGE_PATCH_TYPE
 from topicfold.server.ownership import may_redirect
+from topicfold.server.queries import AUTHORITATIVE
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
 from topicfold.wire import diagnosis, headers, history, resources
 from topicfold.wire.problems import status_of
@@ -34,6 +36,33 @@ _SHAPES = [
 ]
 _REF = "#/components/schemas/{model}"
 _UNDER_ROOT = ("/admin/", "/api/")
+_OF_BODIES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+_ALLOW = "Allow"
+
+_ASKED = {
+    headers.MIN_POSITION: "Answer from no earlier state: the `X-Log-Position` of an answer.",
+    headers.REQUEST_ID: "What this request is to be called in logs and problems; 1 to 128 visible ASCII characters.",
+    headers.CONSISTENCY: f"`{headers.LINEARIZABLE}`: append a barrier to the log and answer from behind it.",
+    headers.IDEMPOTENCY_KEY: f"Sent again, the change has one effect; up to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} "
+    "characters.",
+    headers.CHANGE_REASON: f"Why, for the history; percent-encoded UTF-8, up to {headers.MAX_CHANGE_REASON_LENGTH} "
+    "characters.",
+    headers.IF_MATCH: "Change only the version that has this ETag; else 412.",
+}
+_SAID = {
+    headers.REQUEST_ID: "What this request is called in logs and problems.",
+    headers.ETAG: "The version of the record that was read, or that the change made.",
+    headers.LOG_POSITION: "Where in the log the answer was read, or the change is; send it on as `X-Min-Position`.",
+    headers.LOG_AGE: "How old the answer may be, in seconds.",
+    headers.OPERATION_ID: "Names the change: `GET /api/v1/operations/{id}` says what became of it.",
+    headers.RETRY_AFTER: "Seconds after which to ask again.",
+    headers.AUTHENTICATE: "How to say who asks.",
+    headers.QUERY: "How the query was understood, as JSON.",
+    headers.PROPERTIES: "The properties that the listing went by, as JSON; where it goes by any.",
+    _ALLOW: "The methods that this path takes.",
+    "Cache-Control": "No copy is kept.",
+    "X-Accel-Buffering": "Tells a proxy to pass frames on as they come.",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +84,7 @@ def operations(described: Sequence[Operation]) -> Sequence[Operation]:
     """Return what can be asked about the API itself, of which `described` is all the rest."""
     return (
         Operation("openapi", "GET", "/openapi.json", Document(described).get, "Read the OpenAPI document",
-                  needs=Access.PUBLIC),
+                  answer={"type": "object"}, needs=Access.PUBLIC),
     )  # fmt: skip
 
 
@@ -72,10 +101,16 @@ def document_of(operations: Iterable[Operation]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": shapes["$defs"],
+            "headers": {name: _described(text) for name, text in _SAID.items()},
+            "parameters": {name: {"name": name, "in": "header"} | _described(text) for name, text in _ASKED.items()},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"bearer": []}, {}],
     }
+
+
+def _described(text: str) -> dict[str, Any]:
+    return {"description": text, "schema": {"type": "string"}}
 
 
 def _description(operation: Operation) -> dict[str, Any]:
@@ -102,48 +137,83 @@ def _permission(needs: Need) -> dict[str, str]:
 
 
 def _responses(operation: Operation) -> dict[str, dict[str, Any]]:
+    documented = _refusals(operation)
+    if may_redirect(operation):
+        documented["307"] = {
+            "description": "Another node answers for the namespace, where the settings say which.",
+            "headers": _headers(headers.REQUEST_ID)
+            | {"Location": {"required": True, "schema": {"type": "string", "format": "uri"}}},
+        }
+    answered = _headers(headers.REQUEST_ID, *_answer_headers(operation))
+    content = _content(operation)
+    success: dict[str, Any] = {"description": "The answer." if content else "Done.", "headers": answered}
+    if content:
+        success["content"] = content
+    documented[str(operation.status)] = success
+    for status, why in operation.empty.items():
+        empty = documented.setdefault(str(status), {"description": "", "headers": answered})
+        empty["description"] = f"{empty['description']} No body: {why}".strip()
+    if operation.unwell is not None:
+        documented[str(operation.unwell)]["content"] |= {JSON_TYPE: content[JSON_TYPE]}
+    return documented
+
+
+def _refusals(operation: Operation) -> dict[str, dict[str, Any]]:
+    """Return the problems that an operation may be answered with, by status."""
     under_admin = operation.path.startswith("/admin/")
     codes: dict[int, list[str]] = {}
     for error in operation.errors:
         status = status_of(error.__new__(error), under_admin)
         if error.code not in codes.setdefault(status, []):
             codes[status].append(error.code)
+    if operation.body is not None:
+        codes |= {each.value: [each.name.lower()] for each in _OF_BODIES}
     problem = {"application/problem+json": {"schema": _schema(Problem)}}
     documented: dict[str, dict[str, Any]] = {
-        str(status): {"description": ", ".join(found), "content": problem} for status, found in sorted(codes.items())
+        str(status): {"description": ", ".join(found), "headers": _refusal_headers(status), "content": problem}
+        for status, found in sorted(codes.items())
     }
-    if may_redirect(operation):
-        documented["307"] = {
-            "description": "Another node answers for the namespace, where the settings say which.",
-            "headers": {"Location": {"required": True, "schema": {"type": "string", "format": "uri"}}},
-        }
-    documented["default"] = {"description": "Any other error.", "content": problem}
-    success: dict[str, Any] = {"description": "Done." if operation.answer is None else "The answer."}
-    if operation.answer is not None:
-        success["content"] = {"application/json": {"schema": _schema(operation.answer)}}
-    elif operation.media_types:
-        success["content"] = {media_type: {"schema": {"type": "string"}} for media_type in operation.media_types}
-    if operation.path.startswith(_UNDER_ROOT):
-        success["headers"] = {name: {"schema": {"type": "string"}} for name in _answer_headers(operation)}
-    documented[str(operation.status)] = success
+    any_other = _headers(headers.REQUEST_ID, headers.RETRY_AFTER, headers.AUTHENTICATE, _ALLOW)
+    documented["default"] = {"description": "Any other error.", "headers": any_other, "content": dict(problem)}
     return documented
 
 
+def _content(operation: Operation) -> dict[str, Any]:
+    content = {media_type: {"schema": {"type": "string"}} for media_type in operation.media_types}
+    if operation.answer is None:
+        return content
+    return {JSON_TYPE: {"schema": _schema(operation.answer)}} | content
+
+
 def _answer_headers(operation: Operation) -> Sequence[str]:
-    if operation.method == "GET":
-        return (headers.LOG_POSITION, headers.LOG_AGE, headers.REQUEST_ID)
-    return (headers.ETAG, headers.LOG_POSITION, headers.OPERATION_ID, headers.REQUEST_ID)
+    if not operation.path.startswith(_UNDER_ROOT):
+        return ()
+    of_log = (headers.LOG_POSITION, headers.LOG_AGE) if operation.method == "GET" else (headers.LOG_POSITION,)
+    settles = () if operation.method == "GET" else (headers.OPERATION_ID,)
+    return (headers.ETAG, *of_log, *settles, *operation.headers)
+
+
+def _refusal_headers(status: int) -> dict[str, Any]:
+    also = {HTTPStatus.UNAUTHORIZED: (headers.AUTHENTICATE,), HTTPStatus.SERVICE_UNAVAILABLE: (headers.RETRY_AFTER,)}
+    return _headers(headers.REQUEST_ID, *also.get(HTTPStatus(status), ()))
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    """Return what answers say in headers; none has to be there."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
     parameters = [_path_parameter(name) for name in parameters_of(operation.path)]
-    for name, description in operation.query.items():
+    query = dict(operation.query)
+    if may_redirect(operation):
+        query[AUTHORITATIVE] = "`true`: answer here, whichever node owns the namespace."
+    for name, description in query.items():
         text = {"type": "string"}
         schema = {"type": "array", "items": text} if name.endswith("*") else text
         parameters.append({"name": name.rstrip("*"), "in": "query", "description": description, "schema": schema})
     if operation.path.startswith(_UNDER_ROOT):
-        for name in _request_headers(operation):
-            parameters.append({"name": name, "in": "header", "schema": {"type": "string"}})
+        parameters += [{"$ref": f"#/components/parameters/{name}"} for name in _request_headers(operation)]
     return parameters
 
 

@@ -234,5 +234,6 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how selectors are explained."""
     return (
         Operation("explainSelector", "GET", EXPLAIN_PATH, Explainer(node).explain, "Explain a selector",
-                  answer=ExplainedQuery, needs=LISTING, query=PARAMETERS, errors=(*QUERY_ERRORS, Overloaded)),
+                  answer=ExplainedQuery, needs=LISTING, query=PARAMETERS, headers=(names.QUERY,),
+                  errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

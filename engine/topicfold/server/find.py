@@ -35,6 +35,7 @@ from topicfold.server.past import AT_QUERY, found_then
 from topicfold.server.queries import Query, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
+from topicfold.wire import headers as names
 from topicfold.wire.resources import FoundTopics
 
 FIND_PATH = "/api/v1/topics"
@@ -155,5 +156,5 @@ def operations(node: Node) -> Sequence[Operation]:
                       "continue": "What the page before gave, to go on after it.",
                       "fields": "`record`: with policies, properties and whatever else a record holds.",
                   },
-                  errors=(*QUERY_ERRORS, Overloaded)),
+                  headers=(names.QUERY,), errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

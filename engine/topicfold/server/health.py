@@ -23,6 +23,7 @@ from topicfold.telemetry import Metrics
 from topicfold.wire.resources import Readiness, Version
 
 LEAVING = "this node is being stopped"
+_TEXT = "text/plain"
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -35,7 +36,7 @@ class Health:
 
     async def livez(self, request: Request) -> Response:
         """Answer as long as the loop runs."""
-        return Response(b"ok\n", media_type="text/plain")
+        return Response(b"ok\n", media_type=_TEXT)
 
     async def readyz(self, request: Request) -> Response:
         """Answer 200 where all partitions are folded up, go on, and are known to be fresh; with `verbose` why not.
@@ -51,11 +52,11 @@ class Health:
             return Response(orjson.dumps(report), 200 if is_ready else 503, media_type=JSON_TYPE)
         if not is_ready:
             raise NotReady(next(filter(None, reasons.values())), hint="GET /readyz?verbose tells more.")
-        return Response(b"ok\n", media_type="text/plain")
+        return Response(b"ok\n", media_type=_TEXT)
 
     async def root(self, request: Request) -> Response:
         """Tell a person with a browser where to look."""
-        return Response(_ROOT, media_type="text/plain")
+        return Response(_ROOT, media_type=_TEXT)
 
     async def version(self, request: Request) -> Response:
         """Answer which software and which log this is."""
@@ -146,16 +147,17 @@ def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
     """Return what monitoring asks."""
     health = Health(node, metrics)
     return (
-        Operation("root", "GET", "/", health.root, "Tell where to look", needs=Access.PUBLIC),
-        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives",
+        Operation("root", "GET", "/", health.root, "Tell where to look", media_types=(_TEXT,),
                   needs=Access.PUBLIC),
+        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives",
+                  media_types=(_TEXT,), needs=Access.PUBLIC),
         Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
-                  needs=Access.PUBLIC,
+                  media_types=(_TEXT,), unwell=503, needs=Access.PUBLIC,
                   query={"verbose": "Answer with the state of every partition.",
                          "digests": "With `verbose`: add each partition's digest, equal wherever positions are."},
                   errors=(NotReady,)),
         Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version,
                   needs=Access.PUBLIC),
         Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus",
-                  needs=Access.PUBLIC),
+                  media_types=(_TEXT,), needs=Access.PUBLIC),
     )  # fmt: skip

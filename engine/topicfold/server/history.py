@@ -11,12 +11,9 @@ from starlette.responses import Response
 
 from topicfold.errors import (
     InvalidLabels,
-    InvalidPolicy,
     InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
-    PoliciesDisabled,
-    PolicyUnmet,
     TopicNotFound,
     Undecodable,
     VersionNotFound,
@@ -34,7 +31,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import checked
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import POLICIES_REFUSED, READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.versions import readable_since, target_of
 from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
@@ -112,8 +109,8 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
                   "Give a topic back what one of its versions said", 204, body=Rollback,
                   query=DOMAIN_QUERY | DRY_QUERY,
-                  errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound, VersionNotFound, InvalidLabels,
-                          InvalidPolicy, PolicyUnmet, PoliciesDisabled, Undecodable),
+                  errors=(*WRITE_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, TopicNotFound, VersionNotFound,
+                          InvalidLabels, Undecodable),
                   needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),
     )  # fmt: skip
 

@@ -9,7 +9,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import Forbidden, InvalidPolicy, NamespaceNotFound, NotFound, PolicyUnmet, Undecodable
+from topicfold.errors import (
+    InvalidPolicy,
+    NamespaceNotFound,
+    NotFound,
+    PeerCluster,
+    PolicyUnmet,
+    Undecodable,
+    UnknownCluster,
+)
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.changes import (
     QUOTAS,
@@ -33,7 +41,7 @@ from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
-from topicfold.server.policy_answers import policy_answer
+from topicfold.server.policy_answers import empty_where_unset, policy_answer
 from topicfold.server.queries import flag, one, query_of
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
@@ -138,16 +146,19 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     applied = {"applied": "`true`: what the node says where the namespace does not."} if route.has_applied else {}
     yield Operation(
         f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
-        answer=schema_of(policy.kind), query=applied, errors=(*READ_ERRORS, NamespaceNotFound, Undecodable),
+        answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),
+        errors=(*READ_ERRORS, NamespaceNotFound, Undecodable),
         needs=_READING, policy=policy.topic.permission,
     )  # fmt: skip
     yield Operation(
         f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
         body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
-        errors=(*changing, InvalidPolicy, PolicyUnmet, Forbidden), needs=_CHANGING, policy=policy.topic.permission,
+        errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster), needs=_CHANGING,
+        policy=policy.topic.permission,
     )  # fmt: skip
     if route.has_delete:
         yield Operation(
             f"remove{noun}", "DELETE", f"{one_namespace}/{route.remove_path or route.path}", handlers.remove,
-            f"Remove {title}", 204, query=query, errors=changing, needs=_CHANGING, policy=policy.topic.permission,
+            f"Remove {title}", 204, query=query, errors=(*changing, NotFound), needs=_CHANGING,
+            policy=policy.topic.permission,
         )  # fmt: skip

@@ -107,9 +107,11 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("clearNamespaceProperties", "DELETE", f"{path}/properties", properties.clear,
                   "Remove all properties", 204, errors=changing, needs=_CHANGING),
         Operation("getNamespaceProperty", "GET", f"{path}/property/{{key}}", properties.get_one,
-                  "Read a property as plain text", errors=reading, needs=_READING),
+                  "Read a property as plain text", media_types=(_PLAIN,), empty={200: "There is none of that name."},
+                  errors=reading, needs=_READING),
         Operation("setNamespaceProperty", "PUT", f"{path}/property/{{key}}/{{value}}", properties.set_one,
                   "Set a property", 204, errors=changing, needs=_CHANGING),
         Operation("removeNamespaceProperty", "DELETE", f"{path}/property/{{key}}", properties.remove_one,
-                  "Remove a property", 204, errors=changing, needs=_CHANGING),
+                  "Remove a property, and read what it was as plain text", media_types=(_PLAIN,),
+                  empty={204: "There was none of that name."}, errors=changing, needs=_CHANGING),
     )  # fmt: skip

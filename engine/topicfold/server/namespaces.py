@@ -16,8 +16,10 @@ from topicfold.errors import (
     NotEmpty,
     NotFound,
     Overloaded,
+    PeerCluster,
     PolicyUnmet,
     TenantNotFound,
+    UnknownCluster,
 )
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access, Permission, Right, Scope
@@ -34,7 +36,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import flag, one, query_of
 from topicfold.server.records import namespace_in_body
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -140,15 +142,16 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=missing),
         Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
                   needs=_TENANT_ADMIN,
-                  errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet)),
+                  errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,
+                          UnknownCluster)),
         Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,
                   needs=_TENANT_ADMIN,
                   query={"force": "`true` ends its topics with it."},
-                  errors=(*WRITE_ERRORS, NamespaceNotFound, NotEmpty)),
+                  errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
                   "List a namespace's topics by domain", answer=_NAMES, needs=_LISTING,
                   query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL."} | LISTED,
-                  errors=LISTING_ERRORS),
+                  errors=(*LISTING_ERRORS, NotFound)),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
                   "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING,
                   errors=(*missing, Overloaded),

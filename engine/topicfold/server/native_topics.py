@@ -15,8 +15,6 @@ from topicfold.errors import (
     InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
-    PoliciesDisabled,
-    PolicyUnmet,
     TopicNotFound,
     Undecodable,
 )
@@ -36,7 +34,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.policy_requests import must_have_policies
 from topicfold.server.queries import flag, one, query_of
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, DRY_RUN, POLICIES_REFUSED, READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
@@ -175,11 +173,13 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=_MANAGING,
                   body=NewTopic,
                   query=domain | DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
-                  errors=(*WRITE_ERRORS, NamespaceNotFound, AlreadyExists, InvalidLabels)),
+                  empty=DRY_RUN,
+                  errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, AlreadyExists,
+                          InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic's record", 204,
                   body=TopicPatch, query=domain | DRY_QUERY, needs=_UPDATING,
-                  errors=(*WRITE_ERRORS, *missing, InvalidLabels, PolicyUnmet, PoliciesDisabled, Undecodable)),
+                  errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, Undecodable)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
                   needs=_MANAGING,
-                  errors=(*WRITE_ERRORS, NamespaceNotFound, TopicNotFound)),
+                  errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip

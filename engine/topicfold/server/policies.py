@@ -9,14 +9,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import (
-    Forbidden,
     InvalidPolicy,
     NamespaceNotFound,
     NotFound,
+    PeerCluster,
     PoliciesDisabled,
     PolicyUnmet,
     TopicNotFound,
     Undecodable,
+    UnknownCluster,
+    WrongKind,
 )
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.changes import QUOTAS, delete_policies
@@ -26,6 +28,7 @@ from topicfold.server.answers import unwritten_answer, written_answer
 from topicfold.server.asking import asked_to_write
 from topicfold.server.node import Node
 from topicfold.server.paths import topic_in
+from topicfold.server.policy_answers import empty_where_unset
 from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
 from topicfold.server.policy_requests import whole_topic
 from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, WRITE_ERRORS, Operation
@@ -40,7 +43,9 @@ _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
 _GLOBAL = {GLOBAL_QUERY: "`true`: the policies that hold on all clusters."}
 _APPLIED = {"applied": "`true`: where the topic says nothing, what its namespace or the node says."}
 _MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, Undecodable)
-_WRITE_ERRORS = (*WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, Forbidden)
+_WRITE_ERRORS = (
+    *WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster, WrongKind,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
     yield Operation(
         f"getTopic{name}", "GET", f"{_TOPIC}/{route.read_path or route.path}", handlers.get,
         f"Read a topic's {policy.title}", answer=schema_of(handlers.shown_kind),
-        query=scope | (_APPLIED if route.has_applied else {}),
+        query=scope | (_APPLIED if route.has_applied else {}), empty=empty_where_unset(route.unset, route.absent),
         errors=(*READ_ERRORS, *_MISSING), needs=_READING, policy=route.permission,
     )  # fmt: skip
     yield Operation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -10,6 +11,12 @@ from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER
 from topicfold.model.policy.values import Kind, Value, shown_value
 from topicfold.runtime.asking import Cut
 from topicfold.server.answers import read_answer, read_headers
+
+
+def empty_where_unset(*unset: Any) -> Mapping[int, str]:
+    """Return under which statuses `policy_answer` has no body, where `unset` are what it may be told."""
+    statuses = {NO_ANSWER: 204, EMPTY_ANSWER: 200}
+    return {status: "It is not set." for value, status in statuses.items() if any(each is value for each in unset)}
 
 
 def policy_answer(kind: Kind, value: Value, unset: Any, cut: Cut, etag: str) -> Response:

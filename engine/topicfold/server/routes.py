@@ -22,12 +22,20 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 READ_ERRORS: tuple[type[TopicfoldError], ...] = (
     errors.InvalidRequest, errors.InvalidName, errors.Unauthenticated, errors.Forbidden, errors.NotReady,
-    errors.PositionTimeout, errors.Resync,
+    errors.KeysUnavailable, errors.PositionTimeout, errors.Resync,
 )  # fmt: skip
 WRITE_ERRORS = (
     *READ_ERRORS, errors.TooLarge, errors.KeyReused, errors.PreconditionFailed, errors.LogUnavailable,
-    errors.OutcomeUnknown,
+    errors.Overloaded, errors.NewerSchema, errors.OutcomeUnknown,
 )  # fmt: skip
+CLUSTER_ERRORS = (errors.ClusterUnavailable, errors.ClusterRefused)
+"""Of what makes, grows or ends topics, which a Kafka cluster may have to do, too."""
+
+POLICIES_REFUSED = (
+    errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster, errors.PoliciesDisabled,
+)  # fmt: skip
+"""Of what sets policies of a topic beside other things."""
+DRY_RUN = {204: "A dry run: it would be done."}
 
 DOMAIN = "{domain:domain}"
 """The segment of a path that is a topic's domain."""
@@ -45,8 +53,10 @@ class Operation:
 
     `needs` is what a caller must have; it is checked before `handle` is called. `answer` is the shape of a 200 or 201
     (a class, or a JSON schema), None for no body. `query` describes the parameters by name; those that end in `*` may
-    be repeated. `aliases` are further spellings of the path. `media_types` are those of an answer that
-    is not JSON. `policy` is Pulsar's name, for a refusal, of the policy that a path under `/admin/v2` is about.
+    be repeated. `aliases` are further spellings of the path. `media_types` are those of an answer that is not JSON.
+    `empty` says by status when an answer has no body; `status` may be among them. `unwell` is the status of an error
+    under which `answer` may come, too. `headers` are those that few other answers have. `policy` is Pulsar's name, for
+    a refusal, of the policy that a path under `/admin/v2` is about.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -64,6 +74,9 @@ class Operation:
     errors: Sequence[type[TopicfoldError]] = ()
     aliases: Sequence[str] = ()
     media_types: Sequence[str] = ()
+    empty: Mapping[int, str] = field(default_factory=dict)
+    unwell: int | None = None
+    headers: Sequence[str] = ()
     needs: Need = field(kw_only=True)
     policy: str = field(default="", kw_only=True)
 

@@ -17,7 +17,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.records import tenant_in_body
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
 from topicfold.wire.resources import TenantInfo
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -89,5 +89,5 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*missing, PolicyUnmet)),
         Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
                   needs=Access.SUPERUSER,
-                  query={"force": "`true` ends its namespaces with it."}, errors=(*missing, NotEmpty)),
+                  query={"force": "`true` ends its namespaces with it."}, errors=(*missing, *CLUSTER_ERRORS, NotEmpty)),
     )  # fmt: skip

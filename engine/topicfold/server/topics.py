@@ -32,7 +32,8 @@ from topicfold.server.node import Node
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
 from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, query_of
 from topicfold.server.records import partitions_in, properties_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.wire import headers
 from topicfold.wire.resources import PartitionMetadata
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -169,8 +170,8 @@ def operations(node: Node) -> Sequence[Operation]:
     all_of = "/admin/v2/{domain:domain}/{tenant}/{namespace}"
     one = f"{all_of}/{{topic}}"
     force = {"force": "Taken and of no effect: nothing is connected to a topic here."}
-    creating = (*WRITE_ERRORS, NamespaceNotFound, AlreadyExists)
-    ending = (*WRITE_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind)
+    creating = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, AlreadyExists)
+    ending = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind)
     return (
         Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
                   query={"checkAllowAutoCreation": "`true`: a topic that is not there counts as a plain one."},
@@ -180,7 +181,8 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, errors=creating),
         Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,
                   needs=_MANAGING,
-                  body=_COUNT, errors=(*WRITE_ERRORS, NamespaceNotFound, WrongKind, FewerPartitions)),
+                  body=_COUNT, errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
+                                      FewerPartitions)),
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
                   "End a partitioned topic", 204, needs=_MANAGING, query=force, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
@@ -191,5 +193,5 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING, query=force,
                   errors=ending),
         Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=_NAMES, needs=_LISTING,
-                  query=LISTED | PROPERTIES, errors=LISTING_ERRORS),
+                  query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),
     )  # fmt: skip

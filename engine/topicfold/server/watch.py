@@ -289,6 +289,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
                   needs=Right(Permission.WATCH, RightScope.NAMESPACE), media_types=(SSE_TYPE, names.NDJSON_TYPE),
+                  headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
                   query=PARAMETERS | {
                       "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",
                       "initial": "`false`: without the topics that match now. With `since` there are none.",
