@@ -335,7 +335,7 @@ class KeysUnavailable(Wait):
 
 
 class Overloaded(Wait):
-    """A queue is full."""
+    """A queue is full, or too much is asked for at once."""
 
     code = "overloaded"
 
@@ -374,7 +374,7 @@ class OutcomeUnknown(TopicfoldError):
 
 
 class Resync(TopicfoldError):
-    """A position of another log, which `values` hold as `position`, or one that no longer exists."""
+    """A position of another log, or one that no longer exists; `values` hold the former as `position`."""
 
     code = "resync"
     default_hint = "Read again without a position and go on from the answer's."

@@ -17,6 +17,7 @@ from topicfold.cli import main as entry
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "README.md"]
+LINKED = [*DOCUMENTS, *(ROOT / each for each in ("engine/README.md", "tests/README.md")), *ROOT.glob("schemas/*.md")]
 # Of pulsar, spark-submit and scripts/bench.
 OTHERS = {"--expiry-time", "--archives", "--master", "--large"}
 
@@ -38,6 +39,33 @@ def known() -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_flag_that_a_sentence_names_is_one(document: Path, known: set[str]) -> None:
     assert set(re.findall(r"`(--[a-z][a-z-]+)", document.read_text())) - known == set()
+
+
+def anchors(text: str) -> set[str]:
+    """Return what a link into a document may name: its headings, as GitHub spells them, and places of its own."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings} | {
+        *re.findall(r'<a id="([^"]+)"', text)
+    }
+
+
+@pytest.mark.parametrize("document", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_link_leads_somewhere(document: Path) -> None:
+    for place, anchor in re.findall(r"\]\(([^):#]*)(?:#([^)]*))?\)", document.read_text()):
+        target = (document.parent / place).resolve() if place else document
+        assert target.exists(), place
+        assert not anchor or anchor in anchors(target.read_text()), f"{place}#{anchor}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_command_that_is_shown_is_one(document: Path) -> None:
+    groups = {name: get_command(import_module(module).app) for name, (module, _) in entry._GROUPS.items()}
+    names = {name: set(getattr(group, "commands", ())) for name, group in groups.items()}
+    alone = set(getattr(get_command(entry.app), "commands", ())) - set(names)
+    for command, below in re.findall(
+        r"topicfold ([a-z][A-Za-z-]*)(?: ([a-z][a-z-]*[a-z])(?![-\w…]))?", document.read_text()
+    ):
+        assert command in alone or (command in names and (not below or below in names[command])), (command, below)
 
 
 def metrics(source: str) -> Iterator[str]:
