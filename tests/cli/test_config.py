@@ -30,6 +30,12 @@ def test_flags_go_before_environment_before_file_before_defaults(
     assert value_and_origin(bare_run, "--timeout-seconds", "2") == {"value": 2.0, "origin": "flag"}
 
 
+def test_the_help_names_a_variable_for_every_setting_that_is_shown(bare_run: Run) -> None:
+    named = " ".join(bare_run("--help").out.split()).partition("Settings come from")[2].partition("then the file")[0]
+    shown = json.loads(bare_run("config", "view", "-o", "json").out)
+    assert [name for name in shown if f"_{name.upper()} " not in named.replace(",", " ")] == []
+
+
 def test_topicfold_config_names_another_file(bare_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.toml").write_text("timeout_seconds = 7")
     monkeypatch.setenv("TOPICFOLD_CONFIG", str(tmp_path / "mine.toml"))

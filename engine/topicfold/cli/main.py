@@ -55,8 +55,9 @@ First steps:
   topicfold topics set-custom-labels orders --labels team=pay,tier=gold
   topicfold topics list --custom-labels team:pay
 
-Settings come from flags, then TOPICFOLD_URL, _TOKEN, _OUTPUT, _COLOR, _TIMEOUT_SECONDS, _QUIET and _PROGRESS, then the
-file topicfold/config.toml in the XDG configuration directory (or the one TOPICFOLD_CONFIG names), then defaults.
+Settings come from flags, then TOPICFOLD_URL, _TOKEN, _TOKEN_FILE, _TLS_CA_FILE, _CLIENT_CERT_FILE, _CLIENT_KEY_FILE,
+_OUTPUT, _COLOR, _TIMEOUT_SECONDS, _QUIET and _PROGRESS, then the file topicfold/config.toml in the XDG configuration
+directory (or the one TOPICFOLD_CONFIG names), then defaults.
 'topicfold config view --show-origin' shows them.
 """
 
