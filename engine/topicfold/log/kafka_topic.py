@@ -19,7 +19,6 @@ from confluent_kafka.cimpl import NewTopic
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.log.kafka_errors import error_in, unanswered
 from topicfold.log.kafka_settings import (
-    REPLICAS,
     SAFE_MESSAGE_BYTES,
     new_topic,
     too_few_in_sync,
@@ -79,7 +78,7 @@ class KafkaTopics:
         """
         try:
             # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
-            self._admin.list_topics(topic.name, _ANSWER_SECONDS)
+            brokers = self._count_brokers(topic.name)
             described = self._describe(topic.name)
         except KafkaException as error:
             raise unanswered(error_in(error)) from error
@@ -88,7 +87,6 @@ class KafkaTopics:
         replicas = min(len(partition.replicas) for partition in described.partitions)
         try:
             configuration = self._configuration(topic.name)
-            brokers = self._count_brokers() if replicas < REPLICAS else replicas
             in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
             problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
             return problems + too_few_in_sync(configuration, in_sync, replicas)
@@ -136,12 +134,24 @@ class KafkaTopics:
                 return None
             raise
 
-    def _count_brokers(self) -> int:
-        return len(self._admin.describe_cluster(request_timeout=_ANSWER_SECONDS).result().nodes)
+    def _count_brokers(self, name: str) -> int:
+        """Return how many brokers are in service, by an answer about the topic called `name`.
+
+        librdkafka 2.16 ends the whole process where it asks for the cluster's description and none of them is: a broker
+        that shuts down, or was halted for longer than its session, answers so for a moment.
+
+        Raises:
+            LogUnavailable: none is.
+            KafkaException: Kafka did not answer.
+        """
+        brokers = self._admin.list_topics(name, _ANSWER_SECONDS).brokers
+        if not brokers:
+            raise LogUnavailable("the log cannot be reached: Kafka answers, but none of its brokers is in service")
+        return len(brokers)
 
     def _create(self, name: str, partitions: int) -> TopicDescription:
         """Make the topic, or find that somebody else just did; return it once every partition has a leader."""
-        replicas, configuration = new_topic(self._count_brokers())
+        replicas, configuration = new_topic(self._count_brokers(name))
         wanted = NewTopic(name, partitions, replicas, config=configuration)
         try:
             self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()
