@@ -52,8 +52,15 @@ class Talk:
         self._now = 0.0
         self._outcomes = iter(outcomes)
         rule = RetryRule(max_attempts=4)
+        self.refused: list[Answer] = []
         self._dialogue = conversation(
-            call, server=Server("http://h"), position="p7", timeout_seconds=seconds, rule=rule, clock=lambda: self._now
+            call,
+            server=Server("http://h"),
+            position="p7",
+            timeout_seconds=seconds,
+            rule=rule,
+            clock=lambda: self._now,
+            refused=self.refused.append,
         )
 
     def finish(self) -> Answer:

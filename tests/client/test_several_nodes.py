@@ -9,7 +9,7 @@ import pytest
 
 from tests.client.served import serving
 from topicfold.client import Client
-from topicfold.errors import KeyReused
+from topicfold.errors import AlreadyExists, KeyReused, TopicNotFound
 
 
 class EachToTheNext(httpx2.HTTPTransport):
@@ -34,6 +34,32 @@ def test_every_write_is_read_at_once_on_the_next_node_however_late_it_is() -> No
             client.set_labels("orders", {"n": str(number)})
             assert client.get_topic("orders").labels == {"n": str(number)}
             assert len(client.find_topics(labels={"n": str(number)}).topics) == 1
+
+
+def test_what_a_refusal_told_is_so_on_the_next_node_too() -> None:
+    with serving(*LATE) as urls, Client(urls[0], transport=EachToTheNext(urls)) as client, Client(urls[0]) as another:
+        for number in range(10):
+            another.create_topic(f"orders-{number}")
+            with pytest.raises(AlreadyExists):
+                client.create_topic(f"orders-{number}")
+            assert client.get_topic(f"orders-{number}").labels == {}
+
+
+def test_a_topic_that_was_seen_gone_does_not_come_back_on_the_next_node() -> None:
+    with serving(*LATE) as urls, Client(urls[0], transport=EachToTheNext(urls)) as client, Client(urls[0]) as another:
+        for number in range(10):
+            client.create_topic(f"orders-{number}")
+            another.delete_topic(f"orders-{number}")
+            seen = [has_topic(client, f"orders-{number}") for _ in range(6)]
+            assert seen == sorted(seen, reverse=True)
+
+
+def has_topic(client: Client, name: str) -> bool:
+    try:
+        client.get_topic(name)
+    except TopicNotFound:
+        return False
+    return True
 
 
 def test_without_that_a_late_node_answers_what_it_has() -> None:

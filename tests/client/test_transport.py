@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
-from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError
+from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError, TopicNotFound
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
 
@@ -84,6 +84,17 @@ def test_an_answer_without_a_position_leaves_the_last_one() -> None:
         for _ in range(3):
             client.list_tenants()
     assert tape.sent("X-Min-Position") == [None, "p1", "p1"]
+
+
+def test_a_refusals_position_is_kept_and_one_that_tells_no_age_is_one_all_the_same() -> None:
+    ages = iter(("3.000", "young"))
+    problem = {"code": "topic_not_found", "detail": "no"}
+    tape = Tape(lambda _: httpx2.Response(404, json=problem, headers={"X-Log-Position": "p1", "X-Log-Age": next(ages)}))
+    with tape.client() as client:
+        for _ in range(2):
+            with pytest.raises(TopicNotFound):
+                client.get_topic("orders")
+            assert (client.position, client.age_seconds) == ("p1", 3.0)
 
 
 def test_threads_that_share_a_client_read_what_each_other_wrote() -> None:

@@ -112,6 +112,19 @@ async def test_a_read_waits_for_the_position_it_names(nodes: list[RestNode]) -> 
     assert (await read)["labels"] == {"says": "a"}
 
 
+async def test_what_a_refusal_told_holds_from_its_position_on(nodes: list[RestNode]) -> None:
+    nodes[1].node.log.pause()
+    await nodes[0].done("PUT", ORDERS)
+    refused = await nodes[0].send("PUT", ORDERS)
+    assert refused.status_code == 409
+    assert "x-log-age" not in refused.headers
+    read = asyncio.create_task(nodes[1].get(NATIVE, x_min_position=refused.headers["x-log-position"]))
+    await asyncio.sleep(0.01)
+    assert not read.done()
+    nodes[1].node.log.resume()
+    assert (await read)["labels"] == {}
+
+
 async def test_the_position_of_a_change_covers_the_one_it_came_with(orders: RestNode) -> None:
     tenants = (await orders.send("GET", "/admin/v2/tenants")).headers["x-log-position"]
     written = await orders.done("POST", LABELS, say("a"), x_min_position=tenants)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from tests.server.rest import LABELS, NATIVE, RestNode
 from topicfold.errors import LogUnavailable
 
@@ -27,6 +29,19 @@ async def test_reads_go_on_and_their_age_grows(orders: RestNode) -> None:
         await asyncio.sleep(0.005)
     assert ages == sorted(ages)
     assert ages[0] < ages[-1]
+
+
+@pytest.mark.parametrize(
+    "path", [f"{NATIVE}-2", LABELS.replace("orders", "refunds"), "/admin/v2/namespaces/public/none"]
+)
+async def test_that_something_is_not_there_says_from_where_and_how_old_it_may_be(orders: RestNode, path: str) -> None:
+    read = await orders.send("GET", path)
+    assert read.status_code == 404
+    assert float(read.headers["x-log-age"]) < 60
+    cut(orders)
+    later = await orders.send("GET", path)
+    assert (later.status_code, later.headers["x-log-position"]) == (404, read.headers["x-log-position"])
+    assert float(later.headers["x-log-age"]) > 0
 
 
 async def test_a_change_is_503_at_once_and_not_applied(orders: RestNode) -> None:

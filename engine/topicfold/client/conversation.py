@@ -79,8 +79,9 @@ def conversation(
     timeout_seconds: float,
     rule: RetryRule,
     clock: Callable[[], float],
+    refused: Callable[[Answer], None],
 ) -> Conversation:
-    """Yield attempts and pauses; return the answer.
+    """Yield attempts and pauses; return the answer. `refused` is told each one that is none.
 
     Every `Attempt` is to be answered by sending an Answer or NoAnswer, every `Pause` by sending None. Who can send no
     more throws a RuntimeError.
@@ -107,6 +108,7 @@ def conversation(
                 error, wait_seconds = _refusal(call, server, outcome), retry_after_seconds(outcome)
                 if error is None:
                     return outcome
+                refused(outcome)
             case NoAnswer():
                 error, wait_seconds = _silence(call, server, outcome), 0.0
             case None:

@@ -10,7 +10,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar, Unpack
 from weakref import WeakSet
 
@@ -130,6 +130,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
                 timeout_seconds=self._timeout_seconds,
                 rule=self._retry,
                 clock=time.monotonic,
+                refused=self._remember_refusal,
             )
         except TopicfoldError as error:
             # Where an earlier attempt's outcome is unknown, the refusal is but the cause of what is raised.
@@ -139,17 +140,31 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             raise
         require_confirmed(call.confirms, answer, self.url)
         try:
-            result, age = call.read(answer), age_seconds(answer)
+            result = call.read(answer)
+            self._remember(answer)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UnexpectedAnswer(
                 f"{self.url} does not answer {call.method} {call.path} as Topicfold does",
                 url=self.url,
                 status=answer.status,
             ) from error
+        return result
+
+    def _remember(self, answer: Answer) -> None:
+        """Remember from where in the log an answer comes, if it says so, and how old it may be.
+
+        Raises:
+            ValueError: the age is no number.
+        """
+        age = age_seconds(answer)
         with self._remembering:
             self._position = covering(self._position, answer.headers.get(headers.LOG_POSITION.lower(), ""))
             self._age_seconds = self._age_seconds if age is None else age
-        return result
+
+    def _remember_refusal(self, answer: Answer) -> None:
+        """Remember the same of a refusal, which is one whatever else it says."""
+        with suppress(ValueError):
+            self._remember(answer)
 
     def _forget(self, position: object) -> None:
         """Forget what was remembered, if it is this position: of another log."""

@@ -94,5 +94,5 @@ def create_app(
     table = RouteTable((*described, *document.operations(described)))
     authenticator = authenticator_of(settings)
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
-    entry = Dispatch(table, Ownership.of(settings), door)
+    entry = Dispatch(table, node.engine, Ownership.of(settings), door)
     return Application(table, Guard(entry, settings.served_hosts, metrics), authenticator, node)

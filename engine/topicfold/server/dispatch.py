@@ -8,8 +8,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from topicfold.runtime.engine import Engine
 from topicfold.server.auth.door import Door, note_admission
 from topicfold.server.ownership import Ownership
+from topicfold.server.refused_at import BY_STATE, note_refusal
 from topicfold.server.routing import RouteTable
 
 
@@ -19,8 +21,9 @@ class Dispatch:
     `ownership` None: this node answers for everything. `door` None: whoever comes this far may do everything.
     """
 
-    def __init__(self, table: RouteTable, ownership: Ownership | None, door: Door | None) -> None:
+    def __init__(self, table: RouteTable, engine: Engine, ownership: Ownership | None, door: Door | None) -> None:
         self._table = table
+        self._engine = engine
         self._ownership = ownership
         self._door = door
 
@@ -45,5 +48,9 @@ class Dispatch:
             note_admission(scope, partial(self._door.admit, operation, request))
         answer = None if self._ownership is None else self._ownership.redirect(request)
         if answer is None:
-            answer = await operation.handle(request)
+            try:
+                answer = await operation.handle(request)
+            except BY_STATE:
+                note_refusal(request, self._engine)
+                raise
         await answer(scope, receive, send)

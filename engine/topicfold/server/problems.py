@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from topicfold.errors import TopicfoldError, Unauthenticated, Wait
+from topicfold.server.refused_at import refused_at
 from topicfold.wire import headers
 from topicfold.wire.problems import NO_ROUTE, TYPE_PREFIX, problem_of
 
@@ -19,7 +20,7 @@ RETRY_AFTER_SECONDS = 1
 
 def problem_answer(error: TopicfoldError | HTTPException, scope: Scope, request_id: str) -> Response:
     """Return the answer that `error` is."""
-    extra: dict[str, str] = {}
+    extra: dict[str, str] = dict(refused_at(scope))
     if isinstance(error, HTTPException):
         document = _protocol_problem(error, request_id)
         extra.update(error.headers or {})
