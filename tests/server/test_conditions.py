@@ -129,6 +129,8 @@ async def test_the_position_of_a_change_covers_the_one_it_came_with(orders: Rest
     tenants = (await orders.send("GET", "/admin/v2/tenants")).headers["x-log-position"]
     written = await orders.done("POST", LABELS, say("a"), x_min_position=tenants)
     assert len(written.headers["x-log-position"]) == len(tenants)
+    refused = await orders.send("PUT", ORDERS, x_min_position=tenants)
+    assert (refused.status_code, refused.headers["x-log-position"]) == (409, written.headers["x-log-position"])
 
 
 async def test_a_position_that_is_not_reached_in_time_is_504(orders: RestNode, store: MemoryStore) -> None:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Asked, Consistency
+from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
@@ -41,7 +42,7 @@ def asked_to_read(request: Request, node: Node) -> Asked:
         Resync: the minimum position is one of another log.
     """
     headers: Headers = request.scope[HEADERS_KEY]
-    minimum = None if _MIN_POSITION not in headers else _minimum(headers, node)
+    minimum = None if _MIN_POSITION not in headers else minimum_in(headers, node.engine)
     if _CONSISTENCY in headers and _is_linearizable(headers):
         consistency = Consistency.LINEARIZABLE
     elif minimum is None and request.scope["path"].startswith("/admin/"):
@@ -82,7 +83,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
         key=key,
         body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),
         if_match=_if_match(headers),
-        minimum=_minimum(headers, node),
+        minimum=minimum_in(headers, node.engine),
         sees=lambda name: node.has(request, _LISTING, name),
     )
 
@@ -91,11 +92,17 @@ def _deadline(node: Node) -> float:
     return asyncio.get_running_loop().time() + node.settings.request_timeout_seconds
 
 
-def _minimum(headers: Headers, node: Node) -> Revision | None:
+def minimum_in(headers: Headers, engine: Engine) -> Revision | None:
+    """Return the position that a request must be answered at or behind, None where it names none.
+
+    Raises:
+        InvalidRequest: it is malformed.
+        Resync: it is one of another log.
+    """
     raw = headers.get(_MIN_POSITION)
     if raw is None:
         return None
-    identity = node.engine.identity
+    identity = engine.identity
     return parse_revision(raw.decode("latin-1"), identity.incarnation, identity.partitions)
 
 

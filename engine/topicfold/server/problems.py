@@ -11,16 +11,17 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from topicfold.errors import TopicfoldError, Unauthenticated, Wait
-from topicfold.server.refused_at import refused_at
 from topicfold.wire import headers
 from topicfold.wire.problems import NO_ROUTE, TYPE_PREFIX, problem_of
 
 RETRY_AFTER_SECONDS = 1
+REFUSED_AT_KEY = "topicfold.refused_at"
+"""In a request's scope: headers of the answer, where it is known from where in the log its refusal comes."""
 
 
 def problem_answer(error: TopicfoldError | HTTPException, scope: Scope, request_id: str) -> Response:
     """Return the answer that `error` is."""
-    extra: dict[str, str] = dict(refused_at(scope))
+    extra: dict[str, str] = dict(scope.get(REFUSED_AT_KEY, {}))
     if isinstance(error, HTTPException):
         document = _protocol_problem(error, request_id)
         extra.update(error.headers or {})

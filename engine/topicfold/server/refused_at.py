@@ -5,44 +5,42 @@ What is refused was so at a position that this node has folded; where it is now 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from starlette.requests import Request
-from starlette.types import Scope
 
 from topicfold.errors import FewerPartitions, NotFound, Reread, WrongKind
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.engine import Engine
 from topicfold.server.answers import read_headers
+from topicfold.server.asking import minimum_in
+from topicfold.server.guard import HEADERS_KEY
 from topicfold.server.paths import namespace_in
+from topicfold.server.problems import REFUSED_AT_KEY
 from topicfold.wire import headers
 
 BY_STATE = (NotFound, WrongKind, FewerPartitions, Reread)
 """What is refused because of what there is, or is not."""
-
-_KEY = "topicfold.refused_at"
 
 
 def note_refusal(request: Request, engine: Engine) -> None:
     """Note for the answer to `request` how far that is folded which its path names.
 
     To be called before anything is awaited, once the refusal was found: the age is that of what was looked at.
+
+    Raises:
+        InvalidRequest, Resync: the request's own position is none of this log, and nobody had looked at it.
     """
     partitions = _partitions(request, engine)
     if not partitions:
         return
     age_seconds = max(map(engine.freshness.age_seconds, partitions))
-    said = read_headers(Cut(engine.revision(partitions), age_seconds))
+    revision = engine.revision(partitions).merged(minimum_in(request.scope[HEADERS_KEY], engine))
+    said = read_headers(Cut(revision, age_seconds))
     if request.method != "GET":
         # A change is refused by what was fresh, or by what the log has of it.
         del said[headers.LOG_AGE.lower()]
-    request.scope[_KEY] = said
-
-
-def refused_at(scope: Scope) -> Mapping[str, str]:
-    """Return the headers that say what was noted, if anything was."""
-    noted: Mapping[str, str] = scope.get(_KEY, {})
-    return noted
+    request.scope[REFUSED_AT_KEY] = said
 
 
 def _partitions(request: Request, engine: Engine) -> Collection[int]:
