@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from topicfold.runtime.engine import Engine
-from topicfold.server.auth.door import Door, note_admission
+from topicfold.server.auth.door import Door, forget_admission, note_admission
 from topicfold.server.ownership import Ownership
 from topicfold.server.refused_at import BY_STATE, note_refusal
 from topicfold.server.routing import RouteTable
@@ -46,11 +46,14 @@ class Dispatch:
             await self._door.admit(operation, request)
         if self._door is not None:
             note_admission(scope, partial(self._door.admit, operation, request))
-        answer = None if self._ownership is None else self._ownership.redirect(request)
-        if answer is None:
-            try:
-                answer = await operation.handle(request)
-            except BY_STATE:
-                note_refusal(request, self._engine)
-                raise
-        await answer(scope, receive, send)
+        try:
+            answer = None if self._ownership is None else self._ownership.redirect(request)
+            if answer is None:
+                try:
+                    answer = await operation.handle(request)
+                except BY_STATE:
+                    note_refusal(request, self._engine)
+                    raise
+            await answer(scope, receive, send)
+        finally:
+            forget_admission(scope)

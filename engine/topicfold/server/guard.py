@@ -95,7 +95,10 @@ class Guard:
         finally:
             if failure is not None or scope["method"] != "GET":
                 write_audit(scope, exchange, failure)
-        if isinstance(failure, ClientDisconnect):
+            is_left = isinstance(failure, ClientDisconnect)
+            # An error and this frame would hold each other, and the request's body, until they are collected: seldom.
+            failure = None
+        if is_left:
             return
         seconds = asyncio.get_running_loop().time() - started
         self._metrics.request(scope, exchange.status, seconds, is_dry_run=is_dry_run(scope))

@@ -66,8 +66,13 @@ class Door:
 
 
 def note_admission(scope: Scope, admission: Admission) -> None:
-    """Let an answer that goes on look again whether it may."""
+    """Let an answer that goes on look again whether it may, until that is forgotten."""
     scope[_KEY] = admission
+
+
+def forget_admission(scope: Scope) -> None:
+    """Let an answer that has ended go: request and admission hold each other, and with them a connection."""
+    scope.pop(_KEY, None)
 
 
 def admission_of(scope: Scope) -> Admission | None:
