@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import httpx2
 import pytest
 
-from tests.runtime.nodes import WilfulLog
+from tests.runtime.nodes import WilfulLog, turns
 from tests.server.rest import LABELS, NATIVE, RestNode, problem_in
 from topicfold import __version__
 from topicfold.errors import OperatorNeeded
 from topicfold.log.memory import MemoryStore
+from topicfold.log.payload import decode_indexed
 from topicfold.log.port import SettingProblem
+from topicfold.runtime import slices, topic_counts
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
+from topicfold.state.topic_table import TopicTable
 
 
 async def test_a_ready_node_says_so(orders: RestNode) -> None:
@@ -91,6 +95,23 @@ async def test_a_node_that_still_folds_is_not_ready_and_answers_nothing_as_if_it
             assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
         assert (await client.get("/livez")).status_code == 200
     await engine.stop()
+
+
+@pytest.mark.parametrize("path", ["/readyz?verbose", "/readyz?verbose&digests", "/metrics", "/api/v1/doctor"])
+async def test_others_have_their_turn_while_the_topics_of_many_namespaces_are_counted(
+    orders: RestNode, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = orders.node.engine.states[3]
+    many = {f"public/n{number}": TopicTable(decode_indexed) for number in range(100)}
+    monkeypatch.setattr(state, "topics", state.topics | many)
+    monkeypatch.setattr(topic_counts, "CHUNK", 1)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    taken, asking = 0, asyncio.create_task(orders.send("GET", path))
+    while not asking.done():
+        await turns(1)
+        taken += 1
+    assert asking.result().status_code == 200
+    assert taken > 100
 
 
 async def test_an_old_state_makes_the_node_not_ready(orders: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
+from topicfold.runtime.topic_counts import count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.health import LEAVING, reason_not_ready
 from topicfold.server.node import Node
@@ -50,7 +51,7 @@ class Doctor:
         """Answer how this node is, whether it is ready or not."""
         engine, settings = self.node.engine, self.node.settings
         partitions = [await self._partition(state) for state in engine.states.values()]
-        problems = [*self._problems()]
+        problems = [*self._problems({each.partition for each in partitions if each.undecodable_topics})]
         snapshot = None
         if settings.snapshot is not None:
             try:
@@ -80,10 +81,10 @@ class Doctor:
 
     async def _partition(self, state: PartitionState) -> PartitionDiagnosis:
         engine, partition = self.node.engine, state.partition
+        counts = await count_topics(state)
         await lay_out_in_slices(state)
         mark = state.mark()
         reason = reason_not_ready(self.node, partition)
-        tables = list(state.topics.values())
         report = engine.agreement.reports[partition]
         examined = engine.examiner.last.get(partition)
         return PartitionDiagnosis(
@@ -91,8 +92,8 @@ class Doctor:
             ready=not reason,
             reason=reason,
             position=mark.position,
-            topics=sum(map(len, tables)),
-            undecodable_topics=sum(len(table.undecodable) for table in tables),
+            topics=counts.live,
+            undecodable_topics=counts.undecodable,
             compared=_comparison(report),
             comparisons=report.compared,
             differences=dict(report.differences),
@@ -119,7 +120,8 @@ class Doctor:
             return SnapshotDiagnosis(path=str(root), sequence=sequence, age_seconds=age_seconds), wrong
         return SnapshotDiagnosis(path=str(root), sequence=None, age_seconds=None), wrong
 
-    def _problems(self) -> Iterator[DiagnosedProblem]:
+    def _problems(self, undecodable: Collection[int]) -> Iterator[DiagnosedProblem]:
+        """Yield what is wrong; in these partitions are topics that cannot be read."""
         engine = self.node.engine
         if not engine.freshness.is_reachable:
             what = "the log cannot be reached"
@@ -134,7 +136,8 @@ class Doctor:
         yield from self._not_ready()
         for partition, state in engine.states.items():
             yield from self._differences(partition)
-            yield from _undecodable(state)
+            if partition in undecodable:
+                yield from _undecodable(state)
         scrub = engine.scrubber.report
         if scrub is not None and scrub.found and not engine.reader.faults:
             what = f"the last look through memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"

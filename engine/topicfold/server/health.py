@@ -14,11 +14,14 @@ from topicfold import __version__
 from topicfold.errors import NotReady
 from topicfold.log.port import SettingProblem
 from topicfold.model.permissions import Access
+from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
+from topicfold.runtime.topic_counts import count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
 from topicfold.state.change import Outcome
+from topicfold.state.fold import PartitionState
 from topicfold.telemetry import Metrics
 from topicfold.wire.resources import Readiness, Version
 
@@ -48,7 +51,7 @@ class Health:
         is_ready = not any(reasons.values())
         query = query_of(request)
         if "verbose" in query:
-            report = self._report(reasons, with_digests="digests" in query)
+            report = await self._report(reasons, with_digests="digests" in query)
             return Response(orjson.dumps(report), 200 if is_ready else 503, media_type=JSON_TYPE)
         if not is_ready:
             raise NotReady(next(filter(None, reasons.values())), hint="GET /readyz?verbose tells more.")
@@ -65,22 +68,12 @@ class Health:
 
     async def prometheus(self, request: Request) -> Response:
         """Answer the metrics."""
-        return Response(self.metrics.text(), headers={"content-type": _METRICS_TYPE})
+        return Response(await self.metrics.text(), headers={"content-type": _METRICS_TYPE})
 
-    def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
+    async def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
         engine = self.node.engine
         partitions = {
-            str(partition): {
-                "ready": not reasons[partition],
-                "reason": reasons[partition],
-                "position": state.position,
-                "level": state.level,
-                "ageSeconds": round(engine.freshness.age_seconds(partition), 3),
-                "topics": sum(map(len, state.topics.values())),
-                "undecodableTopics": sum(len(table.undecodable) for table in state.topics.values()),
-                "endingTopics": sum(len(table.ending) for table in state.topics.values()),
-                **({"digest": state.digest().hex()} if with_digests else {}),
-            }
+            str(partition): await self._partition(state, reasons[partition], with_digest=with_digests)
             for partition, state in engine.states.items()
         }
         return {
@@ -94,6 +87,28 @@ class Health:
             "cluster": self._cluster(),
             "records": {outcome.value: engine.reader.counts[outcome] for outcome in Outcome},
             "partitions": partitions,
+        }
+
+    async def _partition(self, state: PartitionState, reason: str, *, with_digest: bool) -> dict[str, Any]:
+        """Return how a partition is, in slices: anybody may ask. A digest is that of the position beside it."""
+        counts = await count_topics(state)
+        position = state.position
+        digest: dict[str, str] = {}
+        if with_digest:
+            await lay_out_in_slices(state)
+            mark = state.mark()
+            position = mark.position
+            digest["digest"] = (await digest_in_slices(mark)).hex()
+        return {
+            "ready": not reason,
+            "reason": reason,
+            "position": position,
+            "level": state.level,
+            "ageSeconds": round(self.node.engine.freshness.age_seconds(state.partition), 3),
+            "topics": counts.live,
+            "undecodableTopics": counts.undecodable,
+            "endingTopics": counts.ending,
+            **digest,
         }
 
     def _cluster(self) -> dict[str, Any] | None:

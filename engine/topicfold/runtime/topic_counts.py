@@ -1,0 +1,32 @@
+"""Topic counts: how many topics partitions have. A partition may have a hundred thousand namespaces to add up."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from topicfold.runtime.slices import CHUNK, Slice
+from topicfold.state.fold import PartitionState
+
+
+class TopicCounts(NamedTuple):
+    """Topics of one partition: those that live, and of them those that cannot be read and whose end is decided."""
+
+    live: int
+    undecodable: int
+    ending: int
+
+
+async def count_topics(state: PartitionState) -> TopicCounts:
+    """Return how many topics `state` has, in slices: each namespace counts as it is when it is come to.
+
+    Cost: O(namespaces).
+    """
+    work = Slice()
+    live = undecodable = ending = 0
+    for passed, table in enumerate([*state.topics.values()], 1):
+        live += len(table)
+        undecodable += len(table.undecodable)
+        ending += len(table.ending)
+        if not passed % CHUNK:
+            await work.rest()
+    return TopicCounts(live, undecodable, ending)
