@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
 import socket
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.rest import RestNode, problem_in
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
+from topicfold.server import run
 from topicfold.server.run import _announce, listen, server_of
 from topicfold.settings import Settings
 
@@ -217,6 +220,28 @@ async def test_a_server_that_is_told_to_stop_does_so_though_another_was_to_take_
     server.starts_anew = True
     server.handle_exit(signal.SIGTERM, None)
     assert (server.should_exit, server.starts_anew) == (True, False)
+
+
+async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Engine:
+        def __init__(self) -> None:
+            self.part = self.__str__
+
+    engines: list[weakref.ref[Engine]] = []
+    left: list[Engine | None] = []
+
+    async def serve_once(*_: object) -> bool:
+        left.extend(engine() for engine in engines)
+        engines.append(weakref.ref(Engine()))
+        return not left
+
+    monkeypatch.setattr(run, "_serve_once", serve_once)
+    gc.disable()
+    try:
+        await run._serve(Settings(port=0), is_quiet=True)
+    finally:
+        gc.enable()
+    assert left == [None]
 
 
 def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:

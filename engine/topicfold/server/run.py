@@ -221,6 +221,8 @@ async def _serve(settings: Settings, *, is_quiet: bool) -> None:
         while await _serve_once(settings, listener, announce, loading):
             _log.warning("starting_anew", snapshot=str(settings.snapshot))
             announce = _announce_nothing
+            # The engine before, with all that it has folded, is in rings, and all is collected next to never by itself.
+            gc.collect()
         _log.info("stopped")
 
 
