@@ -22,7 +22,7 @@ from topicfold.log.port import Entry
 from topicfold.model.events import Kind
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime import agreement
+from topicfold.runtime import agreement, examiner
 from topicfold.runtime.agreement import AgreementReport, Compared
 from topicfold.runtime.engine import EngineOptions
 from topicfold.runtime.examiner import Finding
@@ -270,6 +270,17 @@ async def test_a_node_that_accuses_wrongly_is_examined_once_and_then_only_counte
     await look(node)
     assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 2}
     assert node.engine.reader.faults == {}
+
+
+async def test_of_nodes_that_accused_wrongly_only_those_are_remembered_that_are_not_believed_yet(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examiner, "REEXAMINE_AFTER_SECONDS", 0.0)
+    for number in range(3):
+        node.log.store.append(0, foreign_record(len(node.log.store.entries[0]), bytes(16), f"liar-{number}"))
+        await look(node)
+    assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 3}
+    assert [accuser for _, accuser in node.engine.examiner.disbelieved] == ["liar-2"]
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0", b"\0\0", b"\0\0x", b"\0\1" + bytes(24), b"\0\0" + bytes(72)])

@@ -58,7 +58,8 @@ class Doubt(NamedTuple):
 class Examiner:
     """At most one examination of a partition goes on at a time; what is doubted meanwhile is not examined.
 
-    `to_answer` are partitions that another node doubted wrongly, and does not know it yet.
+    `to_answer` are partitions that another node doubted wrongly, and does not know it yet. `disbelieved` says until
+    when no notice is taken of a node, by partition and name; whoever may write to the log may call themselves anything.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Examiner:
         self._base = base
         self._on_stop = on_stop
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._disbelieved: dict[tuple[int, str], float] = {}
+        self.disbelieved: dict[tuple[int, str], float] = {}
 
     def examine(self, doubt: Doubt) -> None:
         """Begin to find out about `doubt`.
@@ -89,7 +90,7 @@ class Examiner:
         """
         if doubt.partition in self._running or doubt.partition in self._reader.faults:
             return
-        if self._disbelieved.get((doubt.partition, doubt.accuser), -math.inf) > asyncio.get_running_loop().time():
+        if self.disbelieved.get((doubt.partition, doubt.accuser), -math.inf) > asyncio.get_running_loop().time():
             return
         task = self._running[doubt.partition] = asyncio.create_task(self._examine(doubt))
         task.add_done_callback(lambda _: self._running.pop(doubt.partition, None))
@@ -125,14 +126,19 @@ class Examiner:
             finding = Finding.MEMORY_RIGHT
             _log.warning("state_is_right", **told)
             if doubt.accuser:
-                until = asyncio.get_running_loop().time() + REEXAMINE_AFTER_SECONDS
-                self._disbelieved[doubt.partition, doubt.accuser] = until
+                self._disbelieve(doubt)
                 self.to_answer.add(doubt.partition)
         else:
             finding = Finding.MEMORY_WRONG
             self._stop(doubt)
         self.findings[finding] += 1
         self.last[doubt.partition] = doubt, finding
+
+    def _disbelieve(self, doubt: Doubt) -> None:
+        """Take no notice of who raised `doubt` for a while; forget those of whom notice is taken again."""
+        now = asyncio.get_running_loop().time()
+        self.disbelieved = {accuser: until for accuser, until in self.disbelieved.items() if until > now}
+        self.disbelieved[doubt.partition, doubt.accuser] = now + REEXAMINE_AFTER_SECONDS
 
     def _stop(self, doubt: Doubt) -> None:
         self._readiness.close(doubt.partition)
