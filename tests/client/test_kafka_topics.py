@@ -89,3 +89,10 @@ def test_a_topic_that_stays_missing_is_told_once() -> None:
 def test_a_topic_that_was_missing_for_a_moment_is_not_told() -> None:
     missing = MissingTopics()
     assert [missing.overdue(names, now) for names, now in (({"a"}, 0.0), ((), 1.0), ({"a"}, 2.5))] == [[], [], []]
+
+
+@pytest.mark.parametrize("meanwhile", [set[str](), {"b"}])
+def test_a_topic_that_is_missing_again_is_told_again(meanwhile: set[str]) -> None:
+    missing = MissingTopics()
+    asked = (({"a"}, 0.0), ({"a"}, 2.0), (meanwhile, 3.0), ({"a"}, 4.0), ({"a"}, 6.0))
+    assert [missing.overdue(names, now) for names, now in asked] == [[], ["a"], [], [], ["a"]]

@@ -84,7 +84,7 @@ class KafkaTopics:
 
 
 class MissingTopics:
-    """Since when topics are missing, so that each is told once."""
+    """Since when topics are missing, so that each is told once, and again only where it was there meanwhile."""
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
@@ -94,8 +94,9 @@ class MissingTopics:
         """Return those of `missing` that have been so for long and were not told yet, sorted."""
         if not missing:
             self._since.clear()
+            self._told.clear()
             return []
         self._since = {name: self._since.get(name, now) for name in missing}
         late = {name for name, since in self._since.items() if now >= since + _OVERDUE_SECONDS}
-        told, self._told = self._told, self._told | late
+        told, self._told = self._told, late
         return sorted(late - told)
