@@ -160,6 +160,11 @@ def test_a_reset_that_answers_who_begins_anew_is_not_told_beside_its_reason(
     assert play.frames[3] == Reset(reason)
 
 
+def test_a_reset_of_the_servers_is_told_in_a_watch_that_began_anew_before() -> None:
+    play = Play(problem(410, "gone"), [*START, line("RESET", reason="too far behind"), *START], since="c0")
+    assert names(play.run()) == ["reset", "a", "b", "complete", "reset", "a", "b", "complete"]
+
+
 def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
     with pytest.raises(Resync):
         Play(problem(410, "gone"), [*START]).run()
