@@ -97,6 +97,20 @@ async def test_two_nodes_that_write_one_topic_at_once_both_get_through(orders: N
         assert orders.digests() == other.digests()
 
 
+async def test_what_is_remembered_of_events_of_ours_is_bounded(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.updates.REMEMBERED_RECORDS", 5)
+    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 5)
+    monkeypatch.setattr("topicfold.runtime.updates.RETRY_AFTER_SECONDS", 0.0)
+    orders.log.fate = orders.log.lose_and_say_so
+    write = asyncio.create_task(orders.label(team="pay"))
+    while orders.log.tries < 15:
+        await turns()
+    orders.log.fate = orders.log.take
+    await write
+    updates = orders.engine.updates
+    assert max(len(updates._own), len(updates._written)) <= 5
+
+
 async def test_an_append_that_is_lost_is_tried_again(orders: Node) -> None:
     orders.log.fate = orders.log.lose_and_say_so
     write = asyncio.create_task(orders.label(team="pay"))
@@ -476,7 +490,7 @@ async def test_many_noes_that_wait_for_a_barrier_are_run_again_once_for_all_who_
 
 
 async def test_who_waits_no_more_makes_room_while_an_event_flies(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 2)
+    monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 5)
     orders.log.fate = orders.log.hold
     first = asyncio.create_task(orders.label(team="pay"))
     await turns()
