@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.log.following import PATIENCE_SECONDS, never
-from topicfold.errors import LogUnavailable, TooLarge, TopicfoldError
+from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log import kafka_appender
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_appender import KafkaAppender
@@ -42,7 +43,8 @@ class Producer:
     def __init__(self, _: object) -> None:
         self.reports: list[Report] = []
         self.due: list[tuple[Report, KafkaError | None, int | None]] = []
-        self.is_purged = self.is_broken = False
+        self.is_purged = self.is_broken = self.is_broken_for_good = False
+        self.room = 1_000
         self._is_due = threading.Event()
         self.made.append(self)
 
@@ -54,12 +56,20 @@ class Producer:
             raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
         self.reports.append(on_delivery)
 
+    def produce_batch(self, _topic: str, messages: list[dict[str, Any]], partition: int) -> None:
+        """Take as many as there is room for, and mark the others, as Kafka's client does."""
+        for message in messages[self.room :]:
+            message["_error"] = KafkaError(KafkaError._FATAL if self.is_broken else KafkaError._QUEUE_FULL)
+        self.reports += [message["callback"] for message in messages[: self.room]]
+
     def report(self, offset: int | None, error: KafkaError | None = None) -> None:
         """Have the oldest append reported."""
         self.due.append((self.reports.pop(0), error, offset))
         self._is_due.set()
 
     def poll(self, seconds: float) -> None:
+        if self.is_broken_for_good:
+            raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
         self._is_due.wait(min(seconds, 0.01))
         self._is_due.clear()
         while self.due:
@@ -144,6 +154,38 @@ async def test_what_waits_in_a_producer_that_broke_fails_though_that_is_reported
     assert replaced is not broken
     replaced.report(0)
     assert await world.next_told() == 0
+
+
+async def test_a_producer_that_polls_no_more_is_replaced_once_however_late_the_loop_hears_of_it(world: World) -> None:
+    broken = await world.append()
+    broken.is_broken_for_good = True
+    time.sleep(5 * kafka_appender._PAUSE_SECONDS)  # noqa: ASYNC251 -- the loop is to stand still meanwhile
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(Producer.made) == 1:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.01)
+    assert broken.is_purged
+    assert len(Producer.made) == 2
+
+
+async def test_no_more_appends_wait_than_are_allowed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_appender, "_MAX_WAITING", 3)
+    await world.append(2)
+    world.appender.append(0, b"third", never)
+    with pytest.raises(Overloaded):
+        world.appender.append(1, b"fourth", never)
+
+
+async def test_what_kafka_s_client_does_not_take_of_a_batch_fails(world: World) -> None:
+    producer = Producer.made[-1]
+    producer.room = 1
+    for value in (b"taken", b"refused", b"refused"):
+        world.appender.append(0, value, world.failures.put_nowait)
+    for _ in range(2):
+        assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    producer.report(5)
+    assert await world.next_told() == 5
+    assert world.failures.empty()
 
 
 async def test_closing_fails_what_waits_in_every_producer(world: World) -> None:
