@@ -165,6 +165,17 @@ def test_a_reset_of_the_servers_is_told_in_a_watch_that_began_anew_before() -> N
     assert names(play.run()) == ["reset", "a", "b", "complete", "reset", "a", "b", "complete"]
 
 
+def test_a_reset_within_the_start_state_of_a_watch_that_begins_anew_is_told() -> None:
+    play = Play(problem(410, "gone"), [added("a"), line("RESET", reason="too far behind"), *START[1:]], since="c0")
+    assert names(play.run()) == ["reset", "a", "reset", "b", "complete"]
+
+
+def test_who_goes_on_from_a_cursor_is_told_no_start_state_though_one_is_asked_for() -> None:
+    play = Play([CHANGES[0], CUT], [CHANGES[1]], since="c0")
+    assert names(play.run()) == ["t1", "t2"]
+    assert play.since == ["c0", "c1"]
+
+
 def test_no_cursor_and_yet_gone_is_an_error_rather_than_a_loop() -> None:
     with pytest.raises(Resync):
         Play(problem(410, "gone"), [*START]).run()
