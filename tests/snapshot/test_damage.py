@@ -17,7 +17,7 @@ from tests.compaction.folding import Tables, placed
 from topicfold.compaction import batch
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
 from topicfold.snapshot.commits import MANIFESTS, Commit, DataFile, put_commit
-from topicfold.snapshot.loading import Loaded, load
+from topicfold.snapshot.loading import Loaded, load, require_own
 from topicfold.state.fold import PartitionState
 
 FLIPS = int(os.environ.get("TOPICFOLD_TEST_FLIPS", "200"))
@@ -181,6 +181,11 @@ def test_a_snapshot_of_another_log_or_a_newer_version_is_refused(
     put_commit(snapshot.root, replace(snapshot.second, sequence=3, after=2, **fields))
     with pytest.raises(error):
         snapshot.load()
+
+
+def test_one_partition_at_a_newer_level_is_enough_to_refuse(snapshot: Snapshot) -> None:
+    with pytest.raises(LevelUnsupported, match="at level 2"):
+        require_own(replace(snapshot.second, partitions=2, levels=(2, 1)), bytes(16), 2)
 
 
 def test_the_newest_commit_at_or_below_a_position_is_chosen(snapshot: Snapshot) -> None:
