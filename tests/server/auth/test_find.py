@@ -38,6 +38,12 @@ async def test_an_explanation_knows_only_of_what_one_may_list(acme: RestNode) ->
     assert (await seen(acme, path, "boss"))["requirements"][0]["misses"][0]["near"] == ["tax"]
 
 
+async def test_an_explanation_knows_no_more_where_the_namespace_has_topics_of_the_system(acme: RestNode) -> None:
+    await done(acme, "PUT", "/admin/v2/persistent/acme/pay/__change_events")
+    answer = await seen(acme, "/api/v1/explain?namespace=acme/pay&labelSelector=team", "app")
+    assert (answer["topics"], answer["matched"]) == (1, 1)
+
+
 async def test_the_kafka_topic_is_told_to_whoever_may_list_the_topic(acme: RestNode) -> None:
     await done(acme, "PUT", "/api/v1/topics/acme/pay/legacy", {"kafkaName": "legacy"})
     await grant(acme, "persistent/acme/pay/legacy", "app", "list-topics")
