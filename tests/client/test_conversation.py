@@ -237,6 +237,13 @@ def test_an_unknown_outcome_is_not_forgotten_when_later_attempts_fail_otherwise(
     assert unknown.value.values["operation"] == "ab" * 16
 
 
+@pytest.mark.parametrize("outcomes", [[UNKNOWN, CUT, CUT, CUT], [CUT, UNKNOWN, CUT, CUT]])
+def test_of_unknown_outcomes_the_one_that_names_its_operation_is_told(outcomes: Sequence[Answer | NoAnswer]) -> None:
+    with pytest.raises(OutcomeUnknown) as unknown:
+        Talk(CHANGE, outcomes).finish()
+    assert unknown.value.values["operation"] == "ab" * 16
+
+
 @pytest.mark.parametrize(
     ("status", "code"),
     [
