@@ -170,3 +170,12 @@ def test_of_a_topics_rows_in_base_and_tail_the_newest_counts() -> None:
     log += [topic_put(60 + n, an_id(1), an_id(60 + n - 1) if n else an_id(2), name="persistent://acme/a/t0",
                       labels={"n": str(n)}) for n in range(4)]  # fmt: skip
     assert_same(loaded(log, (3, 4, 5, 6), rewritten=0), folded(log))
+
+
+def test_a_commit_that_goes_beyond_one_of_several_positions_is_passed_over(tmp_path: Path) -> None:
+    commit = snapshot_of(topics(TopicRecord()), tmp_path).commit
+    assert commit is not None
+    ends = dict(enumerate(commit.to))
+    for beyond, is_found in ((ends, True), ({**ends, PARTITION: ends[PARTITION] - 1}, False)):
+        found = load(tmp_path, bytes(16), PARTITIONS, new_state, only=tuple(ends), not_above=beyond)
+        assert (found is not None) == is_found
