@@ -231,17 +231,30 @@ def test_a_change_that_never_left_is_only_unreachable() -> None:
         Talk(CHANGE, [REFUSED] * 4).finish()
 
 
+@pytest.mark.parametrize("outcomes", [[UNKNOWN, CUT, CUT, CUT], [CUT, UNKNOWN, CUT, CUT]])
+def test_of_unknown_outcomes_the_one_that_names_its_operation_is_told(outcomes: Sequence[Answer | NoAnswer]) -> None:
+    with pytest.raises(OutcomeUnknown) as unknown:
+        Talk(CHANGE, outcomes).finish()
+    assert unknown.value.values["operation"] == "ab" * 16
+
+
 def test_an_unknown_outcome_is_not_forgotten_when_later_attempts_fail_otherwise() -> None:
     with pytest.raises(OutcomeUnknown) as unknown:
         Talk(CHANGE, [CUT, UNKNOWN, NOT_READY, REFUSED]).finish()
     assert unknown.value.values["operation"] == "ab" * 16
 
 
-@pytest.mark.parametrize("outcomes", [[UNKNOWN, CUT, CUT, CUT], [CUT, UNKNOWN, CUT, CUT]])
-def test_of_unknown_outcomes_the_one_that_names_its_operation_is_told(outcomes: Sequence[Answer | NoAnswer]) -> None:
-    with pytest.raises(OutcomeUnknown) as unknown:
-        Talk(CHANGE, outcomes).finish()
-    assert unknown.value.values["operation"] == "ab" * 16
+@pytest.mark.parametrize(
+    ("outcome", "error"), [(UNKNOWN, OutcomeUnknown), (CUT, AnswerLost), (NOT_READY, RuntimeError)]
+)
+def test_nor_when_nothing_more_can_be_sent(outcome: Answer | NoAnswer, error: type[Exception]) -> None:
+    dialogue = conversation(
+        CHANGE, server=Server("http://h"), position="", timeout_seconds=30.0, rule=RetryRule(), clock=lambda: 0.0
+    )
+    for heard in (None, outcome, None):
+        dialogue.send(heard)
+    with pytest.raises(error):
+        dialogue.throw(RuntimeError("closed"))
 
 
 @pytest.mark.parametrize(
