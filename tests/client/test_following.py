@@ -124,8 +124,10 @@ def test_frames_that_fail_at_once_leave_everything_as_it_was(following: Followin
     first = Told(added("a"), START)
     following.follow(first)
     following.take_changes()
+    refused = Told(added("z"), Forbidden("no"))
     with pytest.raises(Forbidden):
-        following.follow(Told(added("z"), Forbidden("no")))
+        following.follow(refused)
+    assert (refused.is_closed, first.is_closed) == (True, False)
     assert set(following.topics) == {"a"}
     first.queue.put(Deleted("c", topic("a")))
     assert changes(following) == [NetChange((), ("a",))]
@@ -157,6 +159,13 @@ def test_frames_that_begin_when_it_was_closed_are_closed_as_well() -> None:
         with pytest.raises(RuntimeError, match="closed"):
             change.result(10)
     assert frames.is_closed
+
+
+def test_closing_closes_what_is_followed() -> None:
+    following, told = Following(), Told(START)
+    following.follow(told)
+    following.close()
+    assert told.is_closed
 
 
 def test_frames_that_end_while_they_are_followed_are_told() -> None:
