@@ -7,7 +7,7 @@ import pytest
 from tests.server.rest import LABELS, ORDERS, RestNode, problem_in, raw, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.server.find import FIND_PATH
-from topicfold.server.guard import MAX_TOKEN_BYTES
+from topicfold.server.guard import MAX_HEADER_BYTES, MAX_TOKEN_BYTES
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,12 @@ async def test_the_longest_token_and_the_longest_position_fit_into_one_request()
         token = "Bearer " + "x" * MAX_TOKEN_BYTES
         answer = await rest.send("GET", FIND_PATH, x_min_position=position, authorization=token)
         assert answer.status_code == 200, answer.text
+
+
+async def test_headers_that_are_too_large_only_together_are_413(port: int) -> None:
+    head = b"".join(b"X-%d: %b\r\n" % (number, b"x" * 1_000) for number in range(MAX_HEADER_BYTES // 1_000 + 1))
+    answered = await raw(port, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % head)
+    assert problem_in(*answered) == (413, "too_large")
 
 
 async def test_headers_of_a_megabyte_are_413(port: int) -> None:
