@@ -34,6 +34,16 @@ def test_nothing_has_changed_before_the_start_state_is_complete() -> None:
     assert (live.is_complete, live.take_change()) == (True, NetChange(("a", "b"), ()))
 
 
+def test_what_came_and_what_went_is_told_once_and_nothing_is_kept_of_it() -> None:
+    live = held(added("a"), COMPLETE)
+    for change, frame in ((("a",), ()), Bookmark("c1")), (((), ("a",)), Deleted("c", topic("a"))):
+        live.apply(frame)
+        told = live.take_change()
+        assert told and told == NetChange(*change)  # noqa: PT018 -- that it is a change, and which
+        assert not live.take_change()
+        assert not live._touched
+
+
 def test_what_came_and_went_in_between_is_no_change() -> None:
     live = held(added("a"), COMPLETE)
     live.take_change()
