@@ -120,6 +120,24 @@ def test_what_is_followed_instead_changes_only_what_differs(following: Following
     assert first.is_closed
 
 
+class ToldLate(Told):
+    """Frames of which one more is on its way when they are closed."""
+
+    def close(self) -> None:
+        self.queue.put(added("late"))
+        super().close()
+
+
+def test_what_still_comes_of_frames_that_are_followed_no_more_counts_for_nothing(following: Following) -> None:
+    first = ToldLate(added("a"), START)
+    before = {*threading.enumerate()}
+    following.follow(first)
+    [reader] = {*threading.enumerate()} - before
+    following.follow(Told(added("b"), START))
+    reader.join(5)
+    assert set(following.topics) == {"b"}
+
+
 def test_frames_that_fail_at_once_leave_everything_as_it_was(following: Following) -> None:
     first = Told(added("a"), START)
     following.follow(first)
