@@ -97,3 +97,34 @@ def test_who_gives_way_waits_for_those_who_are_inside_and_for_nobody_who_comes_l
         each.join(10)
     with gate:
         assert gate.give_way(0)
+
+
+def test_who_gives_way_while_inside_waits_for_the_last_who_came_in() -> None:
+    gate, inside, may_leave = Gate(), threading.Event(), threading.Event()
+
+    def go_in() -> None:
+        with gate:
+            inside.set()
+            may_leave.wait(10)
+
+    with gate:
+        other = started(go_in)
+        assert inside.wait(10)
+        assert not gate.give_way(0.01)
+        may_leave.set()
+        assert gate.give_way(10)
+    other.join(10)
+
+
+def test_two_are_not_alone_at_the_same_time() -> None:
+    gate, second = Gate(), threading.Event()
+
+    def be_alone() -> None:
+        with gate.alone():
+            second.set()
+
+    with gate.alone():
+        other = started(be_alone)
+        assert not second.wait(0.05)
+    assert second.wait(10)
+    other.join(10)
