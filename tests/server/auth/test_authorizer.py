@@ -19,6 +19,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.runtime import slices
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
+from topicfold.server.auth.rights import Rights
 from topicfold.settings import Settings
 
 ADMIN = "/admin/v2"
@@ -115,6 +116,14 @@ async def test_one_namespace_denied_is_all_denied_and_not_said_which(acme: RestN
         answer = await acme.send("GET", f"/api/v1/topics?namespace={namespaces}", authorization=bearer("app"))
         assert answer.status_code == 403
         assert answer.json()["reason"] == "app lacks list-topics on at least one of the 2 namespaces asked for"
+
+
+async def test_one_of_several_roles_is_enough_to_know_of_a_namespace(acme: RestNode) -> None:
+    await grant(acme, "persistent/acme/pay/orders", "app", "consume")
+    rights = Rights(acme.node.engine)
+    for others in (("app", "stranger", "guest"), ("boss", "stranger", "guest")):
+        assert rights.touch_namespace(frozenset(others), "acme/pay")
+    assert not rights.touch_namespace(frozenset({"stranger", "guest"}), "acme/pay")
 
 
 async def test_tenants_and_namespaces_are_listed_to_those_with_some_right_in_them(acme: RestNode) -> None:
