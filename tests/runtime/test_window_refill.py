@@ -82,6 +82,7 @@ async def test_below_the_windows_size_nothing_is_folded_again(log: tuple[MemoryS
     async with running(store, snapshot=tables.root, window_size=30) as node:
         await node.engine.window_refill.reach({PARTITION: 100})
         assert node.engine.watches.is_too_old({PARTITION: 100})
+        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
         await node.engine.window_refill.reach({PARTITION: LENGTH - 20})
         assert not node.engine.watches.is_too_old({PARTITION: LENGTH - 20})
 
@@ -169,6 +170,7 @@ async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it
         monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
         await node.engine.window_refill.reach({PARTITION: 100})
         assert node.engine.watches.is_too_old({PARTITION: 100})
+        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
         await node.engine.window_refill.reach({PARTITION: 135})
         assert not node.engine.watches.is_too_old({PARTITION: 135})
 
@@ -186,3 +188,4 @@ async def test_of_what_can_be_folded_again_only_in_part_nothing_is_taken(
         monkeypatch.setattr(WilfulLog, "read", read_little)
         await node.engine.window_refill.reach({PARTITION: 100})
         assert node.engine.watches.is_too_old({PARTITION: 100})
+        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
