@@ -295,9 +295,12 @@ async def test_a_note_that_is_lost_has_more_folded_and_no_more_deleted(root: Pat
     await trimming.carry_out(await trimming.plan(2_000))
     before = store.starts[0]
     (root / NOTE).unlink()
-    plan = await trimming.plan(2_000)
+    told: list[str] = []
+    again = Trimming(MemoryLog(store), await recognise_identity(MemoryLog(store)), root, Settings(), told.append)
+    plan = await again.plan(2_000)
     assert [plan.newest.sequence, plan.second.sequence, plan.records] == [5, 4, 0]
     assert store.starts[0] == before
+    assert told[:2] == ["loading commit 2", f"folding partition 0 from {before} to {plan.second.to[0]}, for commit 4"]
 
 
 def test_the_snapshot_of_another_log_trims_nothing(on_sqlite: Settings, root: Path) -> None:
