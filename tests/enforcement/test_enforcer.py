@@ -699,3 +699,13 @@ async def test_a_partition_that_has_stopped_says_nothing_to_kafka(site: Site, mo
         await asyncio.sleep(0.05)
         assert await site.own("orders") == {"max.message.bytes": "6"}
     assert [each.line for each in site.reports[1:]] == [f"skipped {ORDERS}: partition 1 has stopped: a bit flipped"]
+
+
+async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:
+    enforcer, now = site.enforcer(), asyncio.get_running_loop().time
+    enforcer._look_again_at = now()
+    await enforcer._next()
+    assert enforcer._look_again_at > now()
+    enforcer._is_due.set()
+    await enforcer._next()
+    assert not enforcer._is_due.is_set()
