@@ -20,6 +20,7 @@ from topicfold.server.answers import JSON_TYPE
 from topicfold.server.bodies import MERGE_PATCH_TYPE
 from topicfold.server.ownership import may_redirect
 from topicfold.server.queries import AUTHORITATIVE
+from topicfold.server.refused_at import BY_STATE, PLACED
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
 from topicfold.wire import diagnosis, headers, history, resources
 from topicfold.wire.problems import status_of
@@ -162,17 +163,20 @@ def _refusals(operation: Operation) -> dict[str, dict[str, Any]]:
     """Return the problems that an operation may be answered with, by status."""
     under_admin = operation.path.startswith("/admin/")
     codes: dict[int, list[str]] = {}
+    by_state: set[int] = set()
     for error in operation.errors:
         status = status_of(error.__new__(error), under_admin)
         if error.code not in codes.setdefault(status, []):
             codes[status].append(error.code)
+        if issubclass(error, BY_STATE) and PLACED & {*parameters_of(operation.path)}:
+            by_state.add(status)
     if operation.body is not None:
         codes |= {each.value: [each.name.lower()] for each in _OF_BODIES}
     problem = {"application/problem+json": {"schema": _schema(Problem)}}
-    documented: dict[str, dict[str, Any]] = {
-        str(status): {"description": ", ".join(found), "headers": _refusal_headers(status), "content": problem}
-        for status, found in sorted(codes.items())
-    }
+    documented: dict[str, dict[str, Any]] = {}
+    for status, found in sorted(codes.items()):
+        said = _refusal_headers(status) | _headers(*(_log_headers(operation) if status in by_state else ()))
+        documented[str(status)] = {"description": ", ".join(found), "headers": said, "content": problem}
     any_other = _headers(headers.REQUEST_ID, headers.RETRY_AFTER, headers.AUTHENTICATE, _ALLOW)
     documented["default"] = {"description": "Any other error.", "headers": any_other, "content": dict(problem)}
     return documented
@@ -188,9 +192,12 @@ def _content(operation: Operation) -> dict[str, Any]:
 def _answer_headers(operation: Operation) -> Sequence[str]:
     if not operation.path.startswith(_UNDER_ROOT):
         return ()
-    of_log = (headers.LOG_POSITION, headers.LOG_AGE) if operation.method == "GET" else (headers.LOG_POSITION,)
     settles = () if operation.method == "GET" else (headers.OPERATION_ID,)
-    return (headers.ETAG, *of_log, *settles, *operation.headers)
+    return (headers.ETAG, *_log_headers(operation), *settles, *operation.headers)
+
+
+def _log_headers(operation: Operation) -> Sequence[str]:
+    return (headers.LOG_POSITION, headers.LOG_AGE) if operation.method == "GET" else (headers.LOG_POSITION,)
 
 
 def _refusal_headers(status: int) -> dict[str, Any]:

@@ -22,6 +22,9 @@ from topicfold.wire import headers
 BY_STATE = (NotFound, WrongKind, FewerPartitions, Reread)
 """What is refused because of what there is, or is not."""
 
+PLACED = frozenset({"namespace", "tenant"})
+"""Parameters of a path, one of which says where in the log that is."""
+
 
 def note_refusal(request: Request, engine: Engine) -> None:
     """Note for the answer to `request` how far that is folded which its path names.
