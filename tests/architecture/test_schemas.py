@@ -10,8 +10,8 @@ import pytest
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from topicfold.log.avro import schema_directory
-from topicfold.log.payload import PAYLOAD_SCHEMA
 from topicfold.log.payload_schema import policies_schema
+from topicfold.model.events import PAYLOAD_SCHEMA
 
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted(schema_directory().glob("*.avsc"))}
 FROZEN = {

@@ -12,8 +12,8 @@ from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold import errors
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
-from topicfold.log.payload import MAX_PAYLOAD_BYTES, PAYLOAD_SCHEMA
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.log.payload import MAX_PAYLOAD_BYTES
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord

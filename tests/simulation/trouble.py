@@ -10,8 +10,7 @@ from tests.simulation.history import History
 from tests.simulation.node import Node
 from tests.simulation.setup import Setup
 from topicfold.log.codec import decode_event, encode_event
-from topicfold.log.payload import PAYLOAD_SCHEMA
-from topicfold.model.events import GENESIS, AggregateKind, Event, Kind
+from topicfold.model.events import GENESIS, PAYLOAD_SCHEMA, AggregateKind, Event, Kind
 
 _NO_NAME = AggregateKind.NONE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.builders import an_id, empty_state, namespace_delete, namespace_put, 
 from tests.compaction.folding import Tables, index_of, placed
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.compaction import batch
+from topicfold.log import payload as payloads
 from topicfold.log.payload import encode_record, payload_schema_of
 from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
@@ -123,6 +125,48 @@ def topics(*records: TopicRecord, names: Sequence[str] = ()) -> Log:
         put = topic_put(n + 2, an_id(1), name=full)
         made.append(put._replace(payload=encode_record(record), payload_schema=payload_schema_of(record)))
     return made
+
+
+SEVERAL = topics(
+    TopicRecord(labels=frozen({"team": "pay"})),
+    TopicRecord(labels=frozen({"team": "pay"}), grants=frozen({"ann": ("consume",)})),
+    TopicRecord(partitions=4, labels=frozen({"team": "ops"}), pending=Pending(Step.MAKE, "")),
+    TopicRecord(kafka_name="elsewhere", labels=frozen({"a": "b"}), local=frozen({"maxProducerPerTopic": 3})),
+    TopicRecord(pending=Pending(Step.END, "")),
+)
+"""Topics that a version which knows of payload schema 1 alone can read, and some that it cannot."""
+
+
+@contextmanager
+def knowing_schemas_to(number: int) -> Iterator[None]:
+    """Have payloads of schemas above `number` be of a newer version."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("log.payload", "snapshot.topic_rows"):
+            patch.setattr(f"topicfold.{module}.PAYLOAD_SCHEMA", number)
+        payloads.decode_indexed.cache_clear()
+        yield
+    payloads.decode_indexed.cache_clear()
+
+
+@pytest.mark.parametrize("cut", [(), (3, 5)])
+def test_topics_that_an_older_job_could_not_read_are_read_by_a_node_that_can(cut: Sequence[int]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        with knowing_schemas_to(1):
+            snapshot_of(SEVERAL, Path(root), cut, rewritten=0)
+        found = load(Path(root), bytes(16), PARTITIONS, new_state)
+    assert found is not None
+    assert_same(found.states[PARTITION], folded(SEVERAL))
+
+
+def test_topics_that_a_newer_job_could_read_are_unreadable_where_they_cannot_be_read() -> None:
+    with tempfile.TemporaryDirectory() as root:
+        snapshot_of(SEVERAL, Path(root))
+        with knowing_schemas_to(1):
+            found = load(Path(root), bytes(16), PARTITIONS, new_state)
+            assert found is not None
+            assert_same(found.states[PARTITION], folded(SEVERAL))
+    (table,) = found.states[PARTITION].topics.values()
+    assert len(table.undecodable) == 4
 
 
 def test_what_only_some_topics_have_comes_with_them() -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeGuard
 
 from topicfold.log.avro import read, schema_called, write
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.values import frozen_value, plain_value
 from topicfold.model.records import (
@@ -29,9 +29,6 @@ from topicfold.model.records import (
     frozen,
 )
 from topicfold.state.topic_table import Indexed
-
-PAYLOAD_SCHEMA = 2
-"""The highest schema that this version writes payloads with; it reads this one and all before it."""
 
 MAX_PAYLOAD_BYTES = 256 * 1024
 

@@ -15,6 +15,9 @@ GENESIS = bytes(16)
 
 HASH_NAME = "sha256-be32"
 SUPPORTED_LEVEL = 1
+PAYLOAD_SCHEMA = 2
+"""The highest schema that this version writes payloads with; it reads this one and all before it."""
+
 CLIENT_RING = 65_536
 SERVER_RING = 16_384
 

@@ -80,7 +80,7 @@ class _InOrder:
         self._keys = _objects(rows.keys, chosen)
         self._payloads = _pieces(rows.payloads, rows.payload_ends, chosen)
         self._chosen, self._packed = chosen, rows.packed
-        self._is_live, self._is_unreadable = rows.is_live[chosen], rows.is_unreadable[chosen]
+        self._is_live = rows.is_live[chosen]
         self._is_system = are_system_topics(rows.keys)[chosen]
         self._is_special = rows.is_special[chosen]
         self._partition_counts = rows.partition_counts[chosen]
@@ -103,7 +103,6 @@ class _InOrder:
             "rows": packed,
             "payloads": self._payloads.part(part),
             "live": _bitmap(self._is_live[part]),
-            "undecodable": _bitmap(self._is_unreadable[part]),
             "system": _bitmap(self._is_system[part]),
             "partitions": _found(self._partition_counts[part], self._partition_counts[part] > 0),
             "kafka_names": dict(zip(numbers, self._kafka_names[named].tolist(), strict=True)),

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
 from topicfold.model.names import SYSTEM_MARKS, is_system_topic, local_of_key
 from topicfold.snapshot.tables import KINDS, TOPICS
 
@@ -58,8 +58,8 @@ class TopicRows:
     `packed` has what tables keep of every topic. Row n's payload lies in `payloads` from `payload_ends[n]` to
     `payload_ends[n + 1]`. Of labels, `counts` says how many each row has; keys and values are one row's after
     another's.
-    `is_unreadable`: its payload is not to be read. `is_special`: it has grants or a step in Kafka, which only the
-    payload spells out. `kafka_names` is null where the name follows from the topic's own.
+    `is_special`: its payload has to be looked into, for it has grants or a step in Kafka, or the job, an older or a
+    newer version, may have read it otherwise. `kafka_names` is null where the name follows from the topic's own.
     """
 
     chosen: Numbers
@@ -69,7 +69,6 @@ class TopicRows:
     keys: pa.LargeStringArray
     is_gone: Flags
     is_live: Flags
-    is_unreadable: Flags
     is_special: Flags
     payloads: memoryview
     payload_ends: Numbers
@@ -147,7 +146,7 @@ class _Gathered:
         self._packed = np.empty(most, PACKED)
         self._partitions, self._partition_counts = np.empty(most, np.int32), np.empty(most, np.int32)
         self._counts = np.empty(most, np.int64)
-        self._flags = {name: np.empty(most, bool) for name in ("gone", "live", "unreadable", "special")}
+        self._flags = {name: np.empty(most, bool) for name in ("gone", "live", "special")}
         self._payloads, self._payload_ends = np.empty(payload_bytes, np.uint8), np.zeros(most + 1, np.int64)
         self._texts: dict[str, list[pa.Array]] = {name: [] for name in ("namespace", "key", "kafka_name")}
         self._label_keys: list[pa.DictionaryArray] = []
@@ -166,8 +165,9 @@ class _Gathered:
             self._partition_counts[part] = _numbers(group["partitions"])
             for name in ("gone", "live"):
                 self._flags[name][part] = group[name].to_numpy()
-            self._flags["special"][part] = group["pending"].to_numpy() | group["grants"].is_valid().to_numpy()
-            self._flags["unreadable"][part] = group["labels"].is_null().to_numpy()
+            is_read_here = group["labels"].is_null().to_numpy() | (packed["payload_schema"] > PAYLOAD_SCHEMA)
+            has_more = group["pending"].to_numpy() | group["grants"].is_valid().to_numpy()
+            self._flags["special"][part] = has_more | is_read_here
             self._add_payloads(group["payload"])
             labels = [each for each in group["labels"].chunks if len(each)]
             self._counts[part] = np.concatenate([np.diff(each.offsets.to_numpy()) for each in labels])

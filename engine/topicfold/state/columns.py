@@ -20,8 +20,8 @@ class Columns(NamedTuple):
     """The topics of a table that is restored, whose `numbers` are their places here.
 
     `rows` holds of each, in `ROW`'s layout: version, ETag, payload schema, offset, hash; `labels` the numbers, of 4
-    bytes, of its pairs in `label_index`. Of the numbers in `decoded` the payload says more than is here; those in
-    `undecodable` are live, and cannot be read. `by_length` and `places` are what `NameIndex.restore` takes.
+    bytes, of its pairs in `label_index`. Of the numbers in `decoded` the payload says more than is here, or
+    something else. `by_length` and `places` are what `NameIndex.restore` takes.
     """
 
     keys: list[str]
@@ -30,7 +30,6 @@ class Columns(NamedTuple):
     payloads: Pieces
     labels: Pieces
     live: BitMap
-    undecodable: BitMap
     non_persistent: BitMap
     system: BitMap
     partitions: dict[int, int]

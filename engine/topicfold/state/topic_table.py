@@ -111,6 +111,8 @@ class TopicTable:
     def restore(self, columns: Columns) -> None:
         """Take the topics of a table that is empty, all at once. They are the table's own from now on.
 
+        What is indexed of `decoded` is read in their payloads, whatever the columns say of it.
+
         Cost: 0.1 µs a topic, as much as `put` for each of `decoded`, and what the indexes take.
         """
         self.keys += columns.keys
@@ -118,21 +120,14 @@ class TopicTable:
         self._rows = columns.rows
         self._payloads.restore(columns.payloads)
         self._labels.restore(columns.labels)
-        self.live, self.undecodable = columns.live, columns.undecodable
+        self.live = columns.live
         self.non_persistent, self.system = columns.non_persistent, columns.system
         self.partitions, self.kafka_names = columns.partitions, columns.kafka_names
         self.index = columns.label_index
         self.names.restore(columns.by_length, columns.places)
         self.digest_sum = columns.digest_sum
         for number in columns.decoded:
-            topic = self.row(number)
-            indexed = self.indexed(topic) or NOTHING
-            if indexed.grants:
-                self._grant(number, indexed.grants)
-            if indexed.pending:
-                self.pending.add(number)
-            if indexed.pending is Step.END:
-                self.ending.add(number)
+            self._index(number, self.row(number))
 
     def version(self, key: str) -> bytes:
         """Return the current version of the topic called `key`, GENESIS where there never was one."""
@@ -215,6 +210,29 @@ class TopicTable:
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(ROW.size))
+        indexed, labels = self._index(number, topic)
+        if topic.is_live and number not in self.live:
+            self.live.add(number)
+            self.names.add(number)
+        elif not topic.is_live and number in self.live:
+            self.live.discard(number)
+            self.names.discard(number)
+        start = number * ROW.size
+        old_hash = int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
+        new_hash = hash_of(AggregateKind.TOPIC, name, topic)
+        self.digest_sum = add_hashes(self.digest_sum, new_hash, old_hash)
+        ROW.pack_into(
+            self._rows, start, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema, topic.offset,
+            new_hash.to_bytes(16, "big"),
+        )  # fmt: skip
+        self._payloads[number] = topic.payload
+        if not topic.is_live or indexed.pending is Step.END:
+            return None
+        pairs = self.index.pairs(labels)
+        return TopicRow(pairs, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
+
+    def _index(self, number: int, topic: Aggregate) -> tuple[Indexed, bytes]:
+        """Have all but the names say of a topic what its payload says; return that, and the numbers of its pairs."""
         indexed = self.indexed(topic)
         if indexed is None:
             self.undecodable.add(number)
@@ -233,8 +251,7 @@ class TopicTable:
             self.pending.add(number)
         elif self.pending:
             self.pending.discard(number)
-        is_ending = indexed.pending is Step.END
-        if is_ending:
+        if indexed.pending is Step.END:
             self.ending.add(number)
         elif self.ending:
             self.ending.discard(number)
@@ -243,25 +260,7 @@ class TopicTable:
         labels = self._labels.of(number)
         if indexed.labels or labels:
             labels = self._labels[number] = self.index.replace(number, labels, indexed.labels)
-        if topic.is_live and number not in self.live:
-            self.live.add(number)
-            self.names.add(number)
-        elif not topic.is_live and number in self.live:
-            self.live.discard(number)
-            self.names.discard(number)
-        start = number * ROW.size
-        old_hash = int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
-        new_hash = hash_of(AggregateKind.TOPIC, name, topic)
-        self.digest_sum = add_hashes(self.digest_sum, new_hash, old_hash)
-        ROW.pack_into(
-            self._rows, start, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema, topic.offset,
-            new_hash.to_bytes(16, "big"),
-        )  # fmt: skip
-        self._payloads[number] = topic.payload
-        if not topic.is_live or is_ending:
-            return None
-        pairs = self.index.pairs(labels)
-        return TopicRow(pairs, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
+        return indexed, labels
 
     def _grant(self, number: int, grants: Grants) -> None:
         self.granted.replace(number, self.grants.get(number, NO_GRANTS), grants)
