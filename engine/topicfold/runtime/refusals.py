@@ -90,4 +90,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.FAILED:
             return InvalidRequest(reason or "refused before under this Idempotency-Key, for a reason not kept")
         case _:
-            return TopicfoldError(f"refused for a reason this version does not know ({verdict})")
+            return InvalidRequest(
+                f"refused by a newer node, for a reason that this version does not know ({verdict})",
+                hint="Upgrade this node, or ask an upgraded one.",
+            )
