@@ -341,7 +341,7 @@ class Overloaded(Wait):
 
 
 class NewerSchema(Wait):
-    """The record was written by a newer node and cannot be changed here."""
+    """The record was written by a newer node and can neither be read nor changed here."""
 
     code = "newer_schema"
     default_hint = "Upgrade this node, or send the request to an upgraded one."

@@ -9,9 +9,9 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, operation
 from topicfold.errors import NewerSchema, PolicyUnmet
-from topicfold.log.payload import MAX_PAYLOAD_BYTES, PAYLOAD_SCHEMA, decode_topic, encode_record
+from topicfold.log.payload import MAX_PAYLOAD_BYTES, decode_topic, encode_record
 from topicfold.model import updates
-from topicfold.model.events import AggregateKind, Audit, Verdict
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
 from topicfold.model.updates import Postponed, Updater

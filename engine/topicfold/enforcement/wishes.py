@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicfold.errors import NotFound, Undecodable
+from topicfold.errors import NewerSchema, NotFound, Undecodable
 from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.names import NON_PERSISTENT, TopicName, is_system_topic, recorded_topic, topic_of_key
 from topicfold.model.policy.kafka_settings import ENFORCED, Told, told_settings
@@ -62,7 +62,7 @@ class Wishes:
         try:
             policies = policies_of(self._engine, name)
             told = self._told(policies)
-        except Undecodable as error:
+        except (Undecodable, NewerSchema) as error:
             return Unmet(str(name), error.reason, may_change=True)
         except NotFound:
             return None

@@ -61,7 +61,7 @@ async def _tried(engine: Engine, name: TopicName, updater: Updater, asked: Asked
 
 def _outcome(engine: Engine, target: Target, updater: Updater, asked: Asked, *, replaces_whole: bool) -> Written:
     """Return what an update would come to on what is folded here."""
-    Reading(engine).namespace(target.namespace)
+    Reading(engine).require_namespace(target.namespace)
     update = Update(
         target,
         Operation(engine.options.new_id(), 0, False, bytes(8)),

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from topicfold.errors import NewerSchema, TopicfoldError, Undecodable, Wait
+from topicfold.errors import TopicfoldError, Undecodable, Wait
 from topicfold.log import payload as payloads
-from topicfold.model.events import AggregateKind, Audit, Operation, Verdict
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, Operation, Verdict
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
+from topicfold.runtime.unreadable import newer_schema
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.operations import Settled
 
@@ -172,8 +173,8 @@ def _one(
     update: Update, record: Record | None, etag: Etag, current: Aggregate, *, readable: bool, is_live: bool
 ) -> tuple[Verdict, Record | None]:
     """Return the verdict on one update and the record after it."""
-    if current.payload_schema > payloads.PAYLOAD_SCHEMA:
-        raise NewerSchema(f"{update.target.name} was written with payload schema {current.payload_schema}")
+    if current.payload_schema > PAYLOAD_SCHEMA:
+        raise newer_schema(update.target.name, current.payload_schema)
     if update.if_match and is_live and update.if_match not in ("*", str(etag)):
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, "")), record
     if not readable and not update.replaces_whole:

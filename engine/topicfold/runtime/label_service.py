@@ -140,7 +140,7 @@ class LabelService:
         name = parse_namespace(namespace)
         engine = self._engine
         await engine.readiness.wait([engine.partition(name)], engine.options.ready_timeout_seconds)
-        self._reading.namespace(name)
+        self._reading.require_namespace(name)
         return name
 
 

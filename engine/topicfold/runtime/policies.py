@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from topicfold.errors import Undecodable
 from topicfold.log.payload import decode_namespace
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, is_system_topic
@@ -23,6 +22,7 @@ from topicfold.model.policy.table import BY_NAME
 from topicfold.model.records import EMPTY, TopicRecord
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading, TopicView
+from topicfold.runtime.unreadable import unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TopicPolicies:
         """Return the policies of the topic's namespace.
 
         Raises:
-            Undecodable: its record cannot be read.
+            Undecodable, NewerSchema: its record cannot be read.
         """
         return namespace_policies(self.engine, self.name.namespace) if self.once is None else self.once
 
@@ -59,7 +59,7 @@ class TopicPolicies:
         """Return what each level says that is heard: a node may be told to pass over topics, or their filters.
 
         Raises:
-            Undecodable: the namespace's record cannot be read.
+            Undecodable, NewerSchema: the namespace's record cannot be read.
         """
         limits = self.limits
         levels: dict[Origin, Policies | None] = {}
@@ -74,7 +74,7 @@ class TopicPolicies:
         """Return what takes effect of every policy, by name, in the order of the table.
 
         Raises:
-            Undecodable: the namespace's record cannot be read.
+            Undecodable, NewerSchema: the namespace's record cannot be read.
         """
         return resolve_all(self.levels(), is_system_topic=is_system_topic(self.name.local))
 
@@ -84,7 +84,7 @@ def policies_of(engine: Engine, name: TopicName) -> TopicPolicies:
 
     Raises:
         NamespaceNotFound, TopicNotFound: it is not there.
-        Undecodable: its record cannot be read.
+        Undecodable, NewerSchema: its record cannot be read.
     """
     view = Reading(engine).topic(name)
     return TopicPolicies(engine, name, view.etag, readable(view))
@@ -94,10 +94,10 @@ def readable(view: TopicView) -> TopicRecord:
     """Return a topic's record.
 
     Raises:
-        Undecodable: it cannot be read.
+        Undecodable, NewerSchema: it cannot be read.
     """
     if view.record is None:
-        raise Undecodable(f"the record of {view.name} cannot be read", name=view.name)
+        raise unreadable(AggregateKind.TOPIC, view.name, view.payload_schema)
     return view.record
 
 
@@ -105,14 +105,14 @@ def namespace_policies(engine: Engine, name: str) -> Policies:
     """Return the policies of a namespace; one that is not live has none.
 
     Raises:
-        Undecodable: its record cannot be read.
+        Undecodable, NewerSchema: its record cannot be read.
     """
     owner = engine.states[engine.partition(name)].current(AggregateKind.NAMESPACE, name)
     if not owner.is_live:
         return EMPTY
     record = decode_namespace(owner.payload_schema, owner.payload)
     if record is None:
-        raise Undecodable(f"the record of namespace {name} cannot be read", name=name)
+        raise unreadable(AggregateKind.NAMESPACE, name, owner.payload_schema)
     return record.policies
 
 
@@ -120,7 +120,7 @@ def below_topics(engine: Engine, namespace: str) -> Policies:
     """Return the retention and the backlog quotas that hold where a topic says nothing, each quota by itself.
 
     Raises:
-        Undecodable: the namespace's record cannot be read.
+        Undecodable, NewerSchema: the namespace's record cannot be read.
     """
     limits = engine.options.limits
     said = namespace_policies(engine, namespace)

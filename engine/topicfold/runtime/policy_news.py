@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import structlog
 
-from topicfold.errors import NotReady, Undecodable
+from topicfold.errors import NewerSchema, NotReady, Undecodable
 from topicfold.log import payload as payloads
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import split_topic
@@ -24,6 +24,7 @@ from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listener_call import call_listener
+from topicfold.runtime.unreadable import unreadable
 
 _log = structlog.get_logger(__name__)
 
@@ -106,7 +107,7 @@ class Follower:
         """Return what there is now; None where it cannot be read: "no policies" would have defaults applied instead."""
         try:
             return NO_POLICIES if self.has_ended else scopes_of(self._engine, self.name)
-        except Undecodable as error:
+        except (Undecodable, NewerSchema) as error:
             _log.warning("policy_listener_not_told", name=self.name, reason=error.reason)
             return None
 
@@ -124,7 +125,7 @@ def scopes_of(engine: Engine, name: str) -> Scopes:
     """Return what the policies of a topic (by its full name) or of a namespace are now; none where it is gone.
 
     Raises:
-        Undecodable: the stored record cannot be read.
+        Undecodable, NewerSchema: the stored record cannot be read.
     """
     namespace = namespace_of(name)
     kind = AggregateKind.NAMESPACE if name == namespace else AggregateKind.TOPIC
@@ -140,7 +141,7 @@ def scopes_of(engine: Engine, name: str) -> Scopes:
         case TopicRecord(local=local, global_=global_):
             return {PolicyScope.LOCAL: local, PolicyScope.GLOBAL: global_}
         case _:
-            raise Undecodable(f"the record of {name} cannot be read", name=name)
+            raise unreadable(kind, name, current.payload_schema)
 
 
 def namespace_of(name: str) -> str:

@@ -63,7 +63,8 @@ class TopicPoliciesService:
         Raises:
             InvalidPolicy, InvalidRequest, PolicyUnmet, WrongKind: what it leaves may not be, by itself or beside what
                 there is; carries all violations.
-            TopicNotFound, NamespaceNotFound, Undecodable: there is no such topic, or its record cannot be read.
+            TopicNotFound, NamespaceNotFound: there is no such topic.
+            Undecodable, NewerSchema: its record cannot be read.
             Wait, OutcomeUnknown: as every write. Whatever `mutator` raises is raised again, and nothing is changed.
         """
         self._require_usable()
@@ -88,7 +89,7 @@ class TopicPoliciesService:
 
         Raises:
             NotReady: that took too long.
-            Undecodable: the stored record cannot be read.
+            Undecodable, NewerSchema: the stored record cannot be read.
         """
         self._require_usable()
         name = _whole(topic)
@@ -101,7 +102,7 @@ class TopicPoliciesService:
         """Take all policies off a topic; one that has none or is not there, nor its namespace, is as it should be.
 
         Raises:
-            Undecodable: the stored record cannot be read.
+            Undecodable, NewerSchema: the stored record cannot be read.
             Wait, OutcomeUnknown: as every write.
         """
         self._require_usable()

@@ -36,6 +36,7 @@ from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, Topic
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listed_labels import listed_labels
+from topicfold.runtime.unreadable import unreadable
 from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
 
@@ -49,11 +50,12 @@ Source: Kubernetes KEP-2340 (a consistent read from a cache waits as long).
 
 
 class TopicView(NamedTuple):
-    """A live topic. `record` is None where its stored record cannot be read."""
+    """A live topic. `record` is None where its stored record, of that schema, cannot be read."""
 
     name: str
     etag: str
     record: TopicRecord | None
+    payload_schema: int = 0
 
     @property
     def topic(self) -> TopicName:
@@ -129,7 +131,7 @@ class Reading:
         return found is not None and int(name.local.rpartition("-")[2]) < found[0].partitions.get(found[1], 0)
 
     def labels(self, name: TopicName) -> tuple[Mapping[str, str], str]:
-        """Return a live topic's labels and its ETag.
+        """Return a live topic's labels and its ETag; one whose record cannot be read bears none.
 
         Raises:
             NamespaceNotFound, TopicNotFound: it is not there.
@@ -159,14 +161,26 @@ class Reading:
         return await listed_labels(self._engine.watches.cuts, namespace, self._table(namespace), among)
 
     def namespace(self, name: str) -> tuple[NamespaceRecord, str]:
-        """Return a live namespace's record and ETag; an unreadable record counts as an empty one.
+        """Return a live namespace's record and ETag.
+
+        Raises:
+            NamespaceNotFound: it is not there.
+            Undecodable, NewerSchema: its record cannot be read.
+        """
+        self._table(name)
+        owner = self._engine.states[self._engine.partition(name)].namespaces[name]
+        record = payloads.decode_namespace(owner.payload_schema, owner.payload)
+        if record is None:
+            raise unreadable(AggregateKind.NAMESPACE, name, owner.payload_schema)
+        return record, str(owner.etag)
+
+    def require_namespace(self, name: str) -> None:
+        """Return if a namespace is live, whatever its record.
 
         Raises:
             NamespaceNotFound: it is not there.
         """
         self._table(name)
-        owner = self._engine.states[self._engine.partition(name)].namespaces[name]
-        return payloads.decode_namespace(owner.payload_schema, owner.payload) or NamespaceRecord(), str(owner.etag)
 
     def topic_grants(self, namespace: str) -> list[tuple[str, Grants]]:
         """Return the grants of a namespace's topics that have any, with the topics' keys, sorted.
@@ -196,12 +210,12 @@ class Reading:
 
         Raises:
             TenantNotFound: there is no such tenant.
+            Undecodable, NewerSchema: its record cannot be read.
         """
-        owner = self._engine.states[self._engine.partition(name)].current(AggregateKind.TENANT, name)
-        if not owner.is_live:
+        record, etag = self._tenant_record(name)
+        if record is None:
             self.namespaces(name)
-            return TenantRecord(), str(owner.etag)
-        return payloads.decode_tenant(owner.payload_schema, owner.payload) or TenantRecord(), str(owner.etag)
+        return record or TenantRecord(), etag
 
     def tenants(self) -> list[str]:
         """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
@@ -210,10 +224,13 @@ class Reading:
         return sorted(recorded | {name.partition("/")[0] for name in self.all_namespaces()})
 
     def clusters(self) -> tuple[Mapping[str, Addresses], str]:
-        """Return the registered clusters with their addresses, and the ETag of their record."""
-        owner = self._engine.states[self._engine.partition(CLUSTERS)].current(AggregateKind.TENANT, CLUSTERS)
-        record = payloads.decode_tenant(owner.payload_schema, owner.payload) if owner.is_live else None
-        return clusters_in(record or TenantRecord()), str(owner.etag)
+        """Return the registered clusters with their addresses, and the ETag of their record.
+
+        Raises:
+            Undecodable, NewerSchema: it cannot be read.
+        """
+        record, etag = self._tenant_record(CLUSTERS)
+        return clusters_in(record or TenantRecord()), etag
 
     def operation(self, partition: int, actor: str, handle: bytes) -> Settled | None:
         """Return what became of the operation that `actor` means by `handle`.
@@ -221,6 +238,14 @@ class Reading:
         None where it has not been seen within the ring's horizon, or is another actor's.
         """
         return self._engine.states[partition].operations.get(operation_of(actor, handle))
+
+    def _tenant_record(self, name: str) -> tuple[TenantRecord | None, str]:
+        """Return a tenant's record, None where it has none, and its ETag."""
+        owner = self._engine.states[self._engine.partition(name)].current(AggregateKind.TENANT, name)
+        record = payloads.decode_tenant(owner.payload_schema, owner.payload) if owner.is_live else None
+        if owner.is_live and record is None:
+            raise unreadable(AggregateKind.TENANT, name, owner.payload_schema)
+        return record, str(owner.etag)
 
     def _table(self, namespace: str) -> TopicTable:
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
@@ -264,4 +289,5 @@ def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
         topic_of_key(namespace, table.keys[number]),
         str(row.etag),
         payloads.recall_topic(row.payload_schema, row.payload),
+        row.payload_schema,
     )

@@ -35,7 +35,7 @@ class Bundles:
         name = namespace_in(request)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
         with said_of_absent_namespace(name):
-            self.node.reading.namespace(name)
+            self.node.reading.require_namespace(name)
         return read_answer(ONE_BUNDLE, cut)
 
     async def delete(self, request: Request) -> Response:

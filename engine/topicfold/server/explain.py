@@ -131,7 +131,7 @@ class Explainer:
         asked = asked_to_find(request, node)
         settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:
-            node.reading.namespace(namespace)
+            node.reading.require_namespace(namespace)
         listable = partial(node.listable, request)
         await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
         before = await self._looked_at(wanted, listable)

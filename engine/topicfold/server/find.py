@@ -82,7 +82,7 @@ class Finder:
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
         settled = await node.reading.settle(partitions, asked)
         for namespace in wanted.namespaces:
-            node.reading.namespace(namespace)
+            node.reading.require_namespace(namespace)
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
         return await self._answered(FoundAnswer(wanted, found, cut, items, place), limit, node.engine.watches.cuts)

@@ -126,7 +126,7 @@ def operations(node: Node) -> Sequence[Operation]:
     changing = (*WRITE_ERRORS, InvalidRequest, Undecodable)
     return (
         Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
-                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant),
+                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant, Undecodable),
                   needs=tenant),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
                   "Let a role do things in a tenant", 204, body=_ACTIONS, errors=(*changing, *no_tenant),
@@ -134,8 +134,8 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke_on_tenant,
                   "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
-                  "Read what roles may do in a namespace", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_namespace),
-                  needs=namespace),
+                  "Read what roles may do in a namespace", answer=_BY_ROLE,
+                  errors=(*READ_ERRORS, *no_namespace, Undecodable), needs=namespace),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
                   "Let a role do things in a namespace", 204, body=_ACTIONS, errors=(*changing, *no_namespace),
                   needs=namespace),

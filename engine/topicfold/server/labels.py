@@ -20,6 +20,7 @@ from topicfold.errors import (
 from topicfold.model.labels import too_many_together
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.runtime.policies import readable
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
@@ -41,11 +42,17 @@ class TopicLabels:
     node: Node
 
     async def get(self, request: Request) -> Response:
-        """Answer a topic's labels, `{}` where it has none."""
+        """Answer a topic's labels, `{}` where it has none.
+
+        Raises:
+            Undecodable, NewerSchema: its record cannot be read.
+        """
         name = whole_topic_in(request)
         node = self.node
         cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
         labels, etag = node.reading.labels(name)
+        if not labels:
+            readable(node.reading.topic(name))
         return read_answer(labels, cut, etag)
 
     async def set(self, request: Request) -> Response:
@@ -103,7 +110,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=_LABELS,
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
-                  errors=(*READ_ERRORS, *missing), aliases=aliases),
+                  errors=(*READ_ERRORS, *missing, Undecodable), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
                   needs=_UPDATING,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, Undecodable), aliases=aliases),

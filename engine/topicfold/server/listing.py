@@ -98,7 +98,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
     partitions = [node.engine.partition(namespace)]
     settled = await node.reading.settle(partitions, asked)
     with said_of_absent_namespace(namespace):
-        node.reading.namespace(namespace)
+        node.reading.require_namespace(namespace)
         chosen = await node.listings.choose(namespace, mode, properties)
 
         def choosable(namespace: str) -> BitMap:
@@ -109,7 +109,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
 
         query_for_all = listing_query(labels, with_system_topics=with_system_topics)
         found = await node.finding.find((namespace,), query_for_all, choosable)
-        node.reading.namespace(namespace)
+        node.reading.require_namespace(namespace)
     cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
     with node.in_flight.making(_BYTES_A_NAME * count_names(found)):
         body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))

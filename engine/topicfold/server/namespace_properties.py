@@ -97,7 +97,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a namespace's properties."""
     properties = NamespaceProperties(node)
     path = "/admin/v2/namespaces/{tenant}/{namespace}"
-    reading = (*READ_ERRORS, NamespaceNotFound)
+    reading = (*READ_ERRORS, NamespaceNotFound, Undecodable)
     changing = (*WRITE_ERRORS, NamespaceNotFound, Undecodable)
     return (
         Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,

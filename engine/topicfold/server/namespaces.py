@@ -19,6 +19,7 @@ from topicfold.errors import (
     PeerCluster,
     PolicyUnmet,
     TenantNotFound,
+    Undecodable,
     UnknownCluster,
 )
 from topicfold.model.names import topic_of_key
@@ -139,7 +140,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*READ_ERRORS, TenantNotFound)),
         Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
                   needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
-                  errors=missing),
+                  errors=(*missing, Undecodable)),
         Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
                   needs=_TENANT_ADMIN,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,

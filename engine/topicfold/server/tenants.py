@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
+from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound, Undecodable
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
@@ -80,7 +80,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
                   needs=Right(Permission.ADMIN, Scope.TENANT),
-                  errors=(*READ_ERRORS, TenantNotFound)),
+                  errors=(*READ_ERRORS, TenantNotFound, Undecodable)),
         Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
                   needs=Access.SUPERUSER,
                   errors=(*WRITE_ERRORS, AlreadyExists, PolicyUnmet)),

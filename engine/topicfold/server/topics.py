@@ -15,6 +15,7 @@ from topicfold.errors import (
     InvalidName,
     NamespaceNotFound,
     TopicNotFound,
+    Undecodable,
     WrongKind,
 )
 from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, partition_base
@@ -22,6 +23,7 @@ from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.listed_names import listed_names, listing_query
+from topicfold.runtime.policies import readable
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
@@ -68,7 +70,7 @@ class Topics:
         everything = listing_query(labels, with_system_topics=with_system_topics)
         found = await self.node.finding.find((namespace,), everything, partial(self.node.listable, request))
         with said_of_absent_namespace(namespace):
-            self.node.reading.namespace(namespace)
+            self.node.reading.require_namespace(namespace)
         return read_answer(await listed_names(found, domain_in(request), only_partitioned=True), cut)
 
     async def create(self, request: Request) -> Response:
@@ -118,7 +120,7 @@ class Topics:
             if not may_be_missing:
                 raise
             return read_answer(answer, cut)
-        record = view.record or TopicRecord()
+        record = readable(view)
         answer["partitions"] = record.partitions
         if record.properties and self.node.has(request, _READING, name):
             answer["properties"] = dict(record.properties)
@@ -176,7 +178,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
                   query={"checkAllowAutoCreation": "`true`: a topic that is not there counts as a plain one."},
                   needs=Right(Permission.LIST_TOPICS, Scope.TOPIC),
-                  answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound)),
+                  answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, Undecodable)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
                   "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, errors=creating),
         Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,

@@ -112,7 +112,7 @@ class Watching:
         if not all(live(each) is not None for each in namespaces):
             await reading.catch_up(partitions)
         for namespace in namespaces:
-            reading.namespace(namespace)
+            reading.require_namespace(namespace)
 
     async def reach(self, since: Revision, seconds: float) -> None:
         """Return once everything before `since` is folded; wait at most `seconds`, nor longer than requests may.

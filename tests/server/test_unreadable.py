@@ -1,0 +1,116 @@
+"""What is told of records that cannot be read: they are damaged, or a newer node wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.builders import NAMESPACE, TOPIC, namespace_put, tenant_put, topic_put
+from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode
+from topicfold.log.codec import encode_event
+from topicfold.log.memory import MemoryStore
+from topicfold.model.clusters import CLUSTERS
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Event
+
+Unreadable = Mapping[str, Any]
+
+DAMAGED, NEWER = {"payload": b"\xff"}, {"payload_schema": PAYLOAD_SCHEMA + 1}
+both_ways = pytest.mark.parametrize(
+    ("how", "told"), [(DAMAGED, (409, "undecodable")), (NEWER, (503, "newer_schema"))], ids=["damaged", "newer"]
+)
+
+OF_NAMESPACES = "/admin/v2/namespaces/public/default"
+OF_TENANTS = "/admin/v2/tenants/public"
+
+
+async def append(rest: RestNode, store: MemoryStore, partition: int, event: Event) -> None:
+    """Have `event` folded from that partition."""
+    store.append(partition, encode_event(event))
+    await rest.node.caught_up()
+
+
+async def with_topic(rest: RestNode, store: MemoryStore, how: Unreadable) -> RestNode:
+    """Return the node once it has folded a record of `orders` that it cannot read."""
+    state = rest.node.engine.states[3]
+    base = state.current(AggregateKind.TOPIC, TOPIC).version
+    await append(rest, store, 3, topic_put(7, state.namespaces[NAMESPACE].incarnation, base, **how))
+    return rest
+
+
+async def with_namespace(rest: RestNode, store: MemoryStore, how: Unreadable) -> RestNode:
+    """Return the node once it has folded such a record of the namespace."""
+    await append(rest, store, 3, namespace_put(7, rest.node.engine.states[3].namespaces[NAMESPACE].version, **how))
+    return rest
+
+
+async def with_tenant(rest: RestNode, store: MemoryStore, name: str, how: Unreadable) -> RestNode:
+    """Return the node once it has folded such a record of a tenant."""
+    partition = rest.node.engine.partition(name)
+    base = rest.node.engine.states[partition].current(AggregateKind.TENANT, name).version
+    await append(rest, store, partition, tenant_put(7, base, name=name, **how))
+    return rest
+
+
+@both_ways
+@pytest.mark.parametrize(
+    "path",
+    [LABELS, f"{ORDERS}/partitions", f"{ORDERS}/properties", f"{ORDERS}/retention", f"{ORDERS}/permissions",
+     f"{NATIVE}/effective"],
+)  # fmt: skip
+async def test_nothing_of_a_topic_counts_as_unset(
+    orders: RestNode, store: MemoryStore, path: str, how: Unreadable, told: tuple[int, str]
+) -> None:
+    assert await (await with_topic(orders, store, how)).problem("GET", path) == told
+
+
+@both_ways
+@pytest.mark.parametrize("path", ["", "/properties", "/property/team", "/retention", "/permissions"])
+async def test_nothing_of_a_namespace_counts_as_unset(
+    orders: RestNode, store: MemoryStore, path: str, how: Unreadable, told: tuple[int, str]
+) -> None:
+    rest = await with_namespace(orders, store, how)
+    assert await rest.problem("GET", OF_NAMESPACES + path) == told
+    assert await rest.get(f"{ORDERS}/custom-labels")
+
+
+@both_ways
+async def test_a_tenant_does_not_seem_to_have_no_roles(
+    rest: RestNode, store: MemoryStore, how: Unreadable, told: tuple[int, str]
+) -> None:
+    assert await (await with_tenant(rest, store, "public", how)).problem("GET", OF_TENANTS) == told
+    assert await rest.get("/admin/v2/tenants") == ["public"]
+
+
+@both_ways
+async def test_registered_clusters_do_not_seem_to_be_none(
+    rest: RestNode, store: MemoryStore, how: Unreadable, told: tuple[int, str]
+) -> None:
+    assert await (await with_tenant(rest, store, CLUSTERS, how)).problem("GET", "/admin/v2/clusters") == told
+
+
+@both_ways
+async def test_topics_are_found_and_listed_all_the_same(
+    orders: RestNode, store: MemoryStore, how: Unreadable, told: tuple[int, str]
+) -> None:
+    rest = await with_namespace(await with_topic(orders, store, how), store, how)
+    assert await rest.get("/admin/v2/persistent/public/default") == [TOPIC]
+    assert [each["name"] for each in (await rest.get("/api/v1/topics"))["items"]] == [TOPIC]
+
+
+async def test_nobody_is_told_to_delete_what_a_newer_node_wrote(orders: RestNode, store: MemoryStore) -> None:
+    answer = await (await with_topic(orders, store, NEWER)).send("GET", LABELS)
+    assert answer.json()["hint"] == "Upgrade this node, or send the request to an upgraded one."
+    assert f"schema {PAYLOAD_SCHEMA + 1}" in answer.json()["reason"]
+
+
+async def test_a_policy_that_hangs_on_a_newer_record_is_refused_for_now_and_its_key_is_free(
+    orders: RestNode, store: MemoryStore
+) -> None:
+    rest = await with_namespace(orders, store, NEWER)
+    body = {"retentionTimeInMinutes": 1, "retentionSizeInMB": 1}
+    retention = f"{ORDERS}/retention"
+    assert await rest.problem("POST", retention, body, idempotency_key="k") == (503, "newer_schema")
+    await append(rest, store, 3, namespace_put(8, rest.node.engine.states[3].namespaces[NAMESPACE].version))
+    await rest.done("POST", retention, body, idempotency_key="k")
