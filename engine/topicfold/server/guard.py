@@ -20,9 +20,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError, Unauthenticated
+from topicfold.loopback import host_of, is_loopback
 from topicfold.server.auth.audit import write_audit
 from topicfold.server.exchange import REQUEST_ID, Exchange, is_dry_run
-from topicfold.server.loopback import host_of, is_loopback
 from topicfold.server.problems import problem_answer
 from topicfold.telemetry import Metrics
 from topicfold.wire import headers as names

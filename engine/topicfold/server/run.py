@@ -25,6 +25,7 @@ import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
 from topicfold.log.port import Log
+from topicfold.loopback import is_loopback
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
@@ -33,7 +34,6 @@ from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
-from topicfold.server.loopback import is_loopback
 from topicfold.server.node import Node
 from topicfold.settings import Settings
 from topicfold.signals import handling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import httpx2
 import pytest
@@ -240,3 +241,29 @@ async def test_keys_are_read_over_http(store: MemoryStore) -> None:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/keys"
         async with rest_node(store, auth_jwks_url=url, superusers=("alice",)) as rest:
             assert await rest.get("/admin/v2/tenants", authorization=f"Bearer {OLD.token()}") == ["public"]
+
+
+async def test_no_proxy_is_asked_for_keys_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        writer.close()
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", 0) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert await fetch("http://issuer.invalid/keys") == b"evil"
+        with pytest.raises(httpx2.ConnectError):
+            await fetch("http://127.0.0.1:1/keys")
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[zz]:1", "ftp://127.0.0.1"])
+async def test_a_proxy_that_cannot_be_used_is_told_as_keys_that_cannot_be_had(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("all_proxy", proxy)
+    with capture_logs() as lines, pytest.raises(KeysUnavailable):
+        await FetchedKeys("https://issuer.invalid/keys").keys(None)
+    assert [line["event"] for line in lines] == ["keys_not_fetched"]

@@ -15,6 +15,7 @@ import httpx2
 import structlog
 
 from topicfold.errors import KeysUnavailable
+from topicfold.loopback import is_loopback
 from topicfold.server.auth.keys import VerificationKey, keys_in_set
 
 _log = structlog.get_logger(__name__)
@@ -57,14 +58,11 @@ async def fetch(url: str) -> bytes:
     """Return what is at `url`, without following it elsewhere.
 
     Raises:
-        HTTPError: it cannot be had in time, or is no 200.
-        ValueError: it is larger than `MAX_SET_BYTES`.
+        HTTPError: it cannot be had in time.
+        ValueError: it is no 200, or larger than `MAX_SET_BYTES`, or the environment's proxy cannot be used.
+        OSError: the environment's authorities cannot be read.
     """
-    async with (
-        asyncio.timeout(_FETCH_SECONDS),
-        httpx2.AsyncClient(timeout=_FETCH_SECONDS) as client,
-        client.stream("GET", url) as answer,
-    ):
+    async with asyncio.timeout(_FETCH_SECONDS), _client(url) as client, client.stream("GET", url) as answer:
         if answer.status_code != httpx2.codes.OK:
             raise ValueError(f"status {answer.status_code}")
         body = b""
@@ -73,6 +71,19 @@ async def fetch(url: str) -> bytes:
             if len(body) > MAX_SET_BYTES:
                 raise ValueError(f"larger than {MAX_SET_BYTES} bytes")
         return body
+
+
+def _client(url: str) -> httpx2.AsyncClient:
+    """Return what asks. This machine itself is asked through no proxy: by plain HTTP, that could name any key.
+
+    Raises:
+        ValueError: the environment's proxy cannot be used.
+        OSError: the environment's authorities cannot be read.
+    """
+    try:
+        return httpx2.AsyncClient(timeout=_FETCH_SECONDS, trust_env=not is_loopback(httpx2.URL(url).host))
+    except (ImportError, httpx2.InvalidURL) as error:
+        raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 
 
 class FetchedKeys:

@@ -10,13 +10,13 @@ import structlog
 
 from topicfold.clock import wall_clock_seconds
 from topicfold.errors import BadSetting
+from topicfold.loopback import is_loopback
 from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys, KeySet
 from topicfold.server.auth.keys import read_key_file
 from topicfold.server.auth.static_tokens import read_static_tokens
 from topicfold.server.auth.tokens import TokenVerifier
-from topicfold.server.loopback import is_loopback
 from topicfold.settings import Settings
 
 _log = structlog.get_logger(__name__)
