@@ -117,20 +117,20 @@ def test_a_server_that_answered_meanwhile_is_not_taken_to_speak_tls() -> None:
 def test_who_knows_no_such_route_is_not_taken_to_say_that_a_topic_is_missing(
     url: str, hint: str, body: dict[str, str] | None
 ) -> None:
-    found = refusal_of(Answer(404, {}, body), url, "GET /api/v1/topics")
+    found = refusal_of(Answer(404, {}, body), Server(url), "GET /api/v1/topics")
     assert isinstance(found, UnexpectedAnswer)
     assert found.reason == f"{url} does not know GET /api/v1/topics"
     assert re.search(hint, found.hint)
 
 
 def test_a_404_of_pulsar_says_what_is_missing() -> None:
-    found = refusal_of(Answer(404, {}, {"reason": "Topic not found"}), "http://h/x", "GET /admin/v2/persistent")
+    found = refusal_of(Answer(404, {}, {"reason": "Topic not found"}), Server("http://h/x"), "GET /admin/v2/persistent")
     assert (type(found), found.reason) == (NotFound, "Topic not found")
 
 
 @pytest.mark.parametrize("status", [400, 403, 405, 501, 503])
 def test_an_answer_that_gives_no_reason_is_told_with_who_gave_it_and_to_what(status: int) -> None:
-    found = refusal_of(Answer(status, {}, None), "http://h", "PUT /x")
+    found = refusal_of(Answer(status, {}, None), Server("http://h"), "PUT /x")
     assert found.reason == f"HTTP status {status} from http://h to PUT /x"
 
 

@@ -11,15 +11,15 @@ from typing import TypedDict
 import httpx2
 
 from topicfold import __version__
+from topicfold.client.environment import system_trust
 from topicfold.errors import BadSetting, InvalidRequest, TopicfoldError
+from topicfold.loopback import is_loopback
 from topicfold.pem import CERTIFICATE, require_current, require_pair, require_pem, tls_reason
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 _MAX_PORT = 65535
 _KEPT_CONNECTIONS = 20
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
 
 Token = str | Callable[[], str]
 """A token, or what returns the one that is valid now: called before each request, it must not wait."""
@@ -44,7 +44,7 @@ class HttpOptions(TypedDict):
     base_url: httpx2.URL
     headers: dict[str, str]
     auth: httpx2.Auth | None
-    verify: ssl.SSLContext | bool
+    verify: ssl.SSLContext
     trust_env: bool
     limits: httpx2.Limits
 
@@ -57,15 +57,13 @@ def http_options(url: str, identity: Identity) -> HttpOptions:
         BadSetting: a file cannot be read, or holds something else.
     """
     base_url = _base_url(url)
-    is_here = base_url.host in _LOOPBACK
-    is_plain = base_url.scheme == "http"
-    token, tls = identity.get("token"), _tls(identity)
+    is_here = is_loopback(base_url.host)
+    token = identity.get("token")
     return HttpOptions(
         base_url=base_url,
         headers={"Accept": "application/json", "User-Agent": f"topicfold/{__version__}"},
         auth=_Bearer(token) if token else None,
-        # To load all authorities takes longer than most commands. Who trusts none of them is as safe.
-        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls is True and is_here and is_plain else tls,
+        verify=_tls(identity) or _unnamed_trust(is_used=not is_here or base_url.scheme == "https"),
         # A proxy of the environment is never meant for this machine itself.
         trust_env=not is_here,
         # Each watch holds a connection; calls must not wait for theirs.
@@ -123,8 +121,19 @@ def _require_sendable(token: str) -> None:
         raise InvalidRequest("the token holds characters that no header can carry", hint=hint)
 
 
-def _tls(identity: Identity) -> ssl.SSLContext | bool:
-    """Return which servers are trusted, and what is shown to them; True is what the system trusts, and nothing.
+def _unnamed_trust(*, is_used: bool) -> ssl.SSLContext:
+    """Return what is trusted where nobody is named for it.
+
+    To load all authorities takes longer than most commands. Who trusts none of them is as safe.
+
+    Raises:
+        BadSetting: the environment names a file of authorities that cannot be used.
+    """
+    return system_trust() if is_used else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _tls(identity: Identity) -> ssl.SSLContext | None:
+    """Return which servers are trusted, and what is shown to them; None where nothing is said of either.
 
     Raises:
         BadSetting: a file cannot be read, or holds something else, or a certificate that has expired.
@@ -134,7 +143,7 @@ def _tls(identity: Identity) -> ssl.SSLContext | bool:
     if key_file is not None and cert_file is None:
         raise BadSetting("client_key_file needs client_cert_file, the certificate that it belongs to")
     if ca_file is None and cert_file is None:
-        return True
+        return None
     if ca_file is not None:
         require_pem("tls_ca_file", ca_file, CERTIFICATE)
     try:

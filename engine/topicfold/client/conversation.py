@@ -134,7 +134,7 @@ def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError 
     """Return the error that `answer` is, or None if it is none."""
     if answer.status < 300 or answer.status in call.accepts:
         return None
-    error = refusal_of(answer, server.url, f"{call.method} {call.path}")
+    error = refusal_of(answer, server, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.
     if call.is_change and type(error) is Wait and answer.status in (502, 504):
         return _silence(call, server, NoAnswer(error.reason, was_sent=True))
@@ -165,24 +165,29 @@ def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in sent.items())
 
 
-def refusal_of(answer: Answer, url: str, what: str) -> TopicfoldError:
+def refusal_of(answer: Answer, server: Server, what: str) -> TopicfoldError:
     """Return the error that `answer` is to `what` was asked: the server's, or that none of Topicfold's answers."""
     if not 400 <= answer.status < 600:
         return UnexpectedAnswer(
-            f"{url} answers {what} with status {answer.status}, as Topicfold never does", url=url, status=answer.status
+            f"{server.place} answers {what} with status {answer.status}, as Topicfold never does",
+            url=server.url,
+            status=answer.status,
         )
     problem = answer.body if isinstance(answer.body, Mapping) else {}
     if answer.status == HTTPStatus.NOT_FOUND and (not problem or problem.get("code") == NO_ROUTE):
-        return _unknown_there(url, what)
-    return error_of(problem or {"detail": f"HTTP status {answer.status} from {url} to {what}"}, answer.status)
+        return _unknown_there(server, what)
+    return error_of(problem or {"detail": f"HTTP status {answer.status} from {server.place} to {what}"}, answer.status)
 
 
-def _unknown_there(url: str, what: str) -> UnexpectedAnswer:
-    """Return the error that whoever listens at `url` has no such route, be it Topicfold or not."""
-    place = urlsplit(url)
+def _unknown_there(server: Server, what: str) -> UnexpectedAnswer:
+    """Return the error that whoever listens there has no such route, be it Topicfold or not."""
+    place = urlsplit(server.url)
     hint = f"The URL has a path, {place.path}, under which there is no Topicfold; try {place.scheme}://{place.netloc}"
     return UnexpectedAnswer(
-        f"{url} does not know {what}", hint=hint if place.path else None, url=url, status=HTTPStatus.NOT_FOUND
+        f"{server.place} does not know {what}",
+        hint=hint if place.path else None,
+        url=server.url,
+        status=HTTPStatus.NOT_FOUND,
     )
 
 

@@ -19,6 +19,7 @@ import httpx2
 from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
+from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
@@ -67,7 +68,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         Raises:
             InvalidRequest: `url` is not one of HTTP, `token` is none, or there is no time for a call, or no end to it.
             InvalidName: `namespace` is none.
-            BadSetting: a file cannot be read, or holds something else.
+            BadSetting: a file cannot be read, or holds something else, or the environment's proxy cannot be used.
         """
         if not 0 < timeout_seconds <= _MAX_TIMEOUT_SECONDS:
             raise InvalidRequest(
@@ -75,7 +76,6 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             )
         url = url if "://" in url else f"http://{url}"
         self.url = url.rstrip("/")
-        self._server = Server(self.url)
         self.namespace = parse_namespace(namespace)
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
@@ -85,6 +85,8 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._age_seconds: float | None = None
         self._open: WeakSet[Any] = WeakSet()
         self._options = http_options(url, identity)
+        is_through_proxies = transport is None and self._options["trust_env"]
+        self._server = Server(self.url, proxy=proxy_of(self._options["base_url"]) if is_through_proxies else "")
         self._transport: TransportT | None = transport
         self._http: HttpT = self._connect(self._options, transport)
 

@@ -9,6 +9,8 @@ from topicfold.client.errors import AnswerLost, ServerUnreachable
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
 
+PROXY_HINT = "The environment names the proxy. To ask the server itself, put its host into NO_PROXY."
+
 # OpenSSL's words.
 _NOT_TRUSTED = "certificate verify failed"
 _EXPIRED_THERE = f"{_NOT_TRUSTED}: certificate has expired"
@@ -32,22 +34,26 @@ class NoAnswer:
 
 @dataclass(slots=True)
 class Server:
-    """Whom a client asks, and whether it ever answered; the calls and watches of a client share one."""
+    """Whom a client asks, through which proxy, and whether it ever answered; a client's calls and watches share one."""
 
     url: str
     has_answered: bool = False
+    proxy: str = ""
+
+    @property
+    def place(self) -> str:
+        """The server, and the proxy, which may be the one that refused or was silent."""
+        return f"{self.url} through the proxy {self.proxy}" if self.proxy else self.url
 
     def unreachable(self, silence: NoAnswer) -> ServerUnreachable:
         """Return the error that there is no answer to what changes nothing."""
-        url = silence.url or self.url
-        return ServerUnreachable(f"no answer from {url}: {self._reason(silence)}", hint=self._hint(silence), url=url)
+        return ServerUnreachable(self._said(silence), hint=self._hint(silence), url=silence.url or self.url)
 
     def lost(self, silence: NoAnswer, idempotency_key: str) -> AnswerLost:
         """Return the error that there is no answer to a change."""
-        url = silence.url or self.url
         return AnswerLost(
-            f"no answer from {url}: {self._reason(silence)}; the change may or may not be applied",
-            url=url,
+            f"{self._said(silence)}; the change may or may not be applied",
+            url=silence.url or self.url,
             idempotency_key=idempotency_key,
             instead=self._url_of_tls(silence),
         )
@@ -62,8 +68,9 @@ class Server:
             return f"https:{self.url.removeprefix('http:')}"
         return ""
 
-    def _reason(self, silence: NoAnswer) -> str:
-        return silence.reason + (", as a server of https:// does" if self._url_of_tls(silence) else "")
+    def _said(self, silence: NoAnswer) -> str:
+        as_tls = ", as a server of https:// does" if self._url_of_tls(silence) else ""
+        return f"no answer from {silence.url or self.place}: {silence.reason}{as_tls}"
 
     def _hint(self, silence: NoAnswer) -> str | None:
         """Return what to do where TLS is amiss."""
@@ -80,4 +87,4 @@ class Server:
             return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
         if _NOT_TRUSTED in reason:
             return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
-        return None
+        return PROXY_HINT if self.proxy and not silence.url else None

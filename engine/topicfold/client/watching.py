@@ -147,7 +147,7 @@ class Watching:
                 self._check(answer)
                 self._tell_that_one_is_back()
             case Answer() as answer:
-                return _End(refusal_of(answer, self._server.url, WATCH_PATH), retry_after_seconds(answer))
+                return _End(refusal_of(answer, self._server, WATCH_PATH), retry_after_seconds(answer))
             case _:
                 raise TypeError("an Open is answered with an answer, or with there being none")
         lines = Lines(_MAX_LINE_BYTES)
