@@ -164,3 +164,20 @@ def test_the_token_goes_with_every_request(bare_run: Run, monkeypatch: pytest.Mo
 def test_an_output_format_of_the_file_holds_for_every_command(bare_run: Run, config_file: Path) -> None:
     config_file.write_text('output = "json"')
     assert json.loads(bare_run("config", "view").out)["output"] == "json"
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read_as_one_without(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text("timeout_seconds = 4\r\nquiet = true\r\n", encoding="utf-8-sig")
+    assert value_and_origin(bare_run) == {"value": 4.0, "origin": str(config_file)}
+
+
+def test_who_has_no_home_has_no_file_there(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError("uid not found")
+
+    for variable in ("HOME", "XDG_CONFIG_HOME", "TOPICFOLD_CONFIG"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert bare_run("config", "view", "-o", "name").code == 0
+    monkeypatch.setenv("TOPICFOLD_CONFIG", "~/mine.toml")
+    assert "~/mine.toml: there is no such file" in bare_run("config", "view").err

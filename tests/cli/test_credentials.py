@@ -39,6 +39,11 @@ def test_a_token_is_given_by_flag_or_in_a_file(run: Run, token_file: Path) -> No
     assert run("--token-file", str(token_file), "tenants", "list").code == 0
 
 
+def test_a_file_that_begins_with_a_byte_order_mark_holds_the_token_all_the_same(run: Run, token_file: Path) -> None:
+    token_file.write_text("s3cret\r\n", encoding="utf-8-sig")
+    assert run("--token-file", str(token_file), "tenants", "list").code == 0
+
+
 def test_a_token_is_given_by_variable(run: Run, token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPICFOLD_TOKEN", "s3cret")
     assert run("tenants", "list").code == 0

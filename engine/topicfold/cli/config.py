@@ -23,6 +23,8 @@ from typing import Any
 from topicfold.errors import BadSetting, InvalidRequest
 
 ENVIRONMENT_PREFIX = "TOPICFOLD_"
+_UTF_8 = "utf-8-sig"
+"""With the byte order mark that editors on Windows begin a file with, or without one."""
 FLAG = "flag"
 DEFAULT = "default"
 SERVER_TABLE = "server"
@@ -247,7 +249,7 @@ def token_of(config: Config) -> str | Callable[[], str]:
 
 def _token_in(file: Path) -> str:
     try:
-        token = file.expanduser().read_text(encoding="utf-8").strip()
+        token = _at_home(file).read_text(encoding=_UTF_8).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadSetting(f"token_file {file}: cannot be read: {error}") from None
     if not token:
@@ -319,14 +321,19 @@ def _told(name: str, raw: Any, origin: str) -> str:
 
 def _file_path(environment: Mapping[str, str]) -> Path:
     if named := environment.get("TOPICFOLD_CONFIG"):
-        return Path(named).expanduser()
+        return _at_home(named)
     home = environment.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(home).expanduser() / "topicfold" / "config.toml"
+    return _at_home(home) / "topicfold" / "config.toml"
+
+
+def _at_home(path: str | Path) -> Path:
+    """Return `path` with the home directory for its `~`, or as it is for who has none, say a container's user."""
+    return Path(os.path.expanduser(path))
 
 
 def _read(file: Path, is_required: bool) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding=_UTF_8)
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_required:
             raise BadSetting(f"{file}: there is no such file", hint="TOPICFOLD_CONFIG names it.") from error

@@ -15,6 +15,7 @@ from tests.server.rest import rest_node
 from topicfold.errors import BadSetting
 from topicfold.log.memory import MemoryStore
 from topicfold.server.auth.setup import authenticator_of, check_security, tls_of
+from topicfold.server.auth.static_tokens import read_static_tokens
 from topicfold.server.run import listen
 from topicfold.settings import Settings
 
@@ -79,6 +80,12 @@ def test_static_tokens_that_are_none_are_refused(tmp_path: Path, text: str) -> N
     file.write_bytes(text.encode("latin-1"))
     with pytest.raises(BadSetting, match="auth_static_tokens_file"):
         authenticator_of(Settings(auth_static_tokens_file=file))
+
+
+def test_a_file_of_static_tokens_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("s3cret admin\r\n", encoding="utf-8-sig")
+    assert read_static_tokens(file).keys() == {"s3cret"}
 
 
 async def test_static_tokens_are_taken_and_nothing_like_them(store: MemoryStore, tokens_file: Path) -> None:

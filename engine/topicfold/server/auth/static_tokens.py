@@ -16,7 +16,8 @@ def read_static_tokens(file: Path) -> Mapping[str, Principal]:
         BadSetting: the file cannot be read, or a line is no token and role; says which.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        # Some editors begin a file with a byte order mark, which would be one with the first token.
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadSetting(f"auth_static_tokens_file {file}: cannot be read: {error}") from None
     tokens: dict[str, Principal] = {}
