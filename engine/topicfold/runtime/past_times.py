@@ -1,12 +1,16 @@
 """From times to positions: where in a partition of the log a moment lies, by the clocks of the nodes that wrote.
 
 Clocks of nodes differ, so times need not rise with offsets. Then a moment is somewhere among the events that were
-written about then; the position that is found is one, and always the same while the log is.
+written about then; the position that is found is one, and always the same while the log is. It goes by most events of
+a place, so a clock that once stood far ahead or back moves it nowhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from typing import NamedTuple
 
 from topicfold.log.codec import decode_audit, decode_event
 from topicfold.log.port import Log
@@ -16,10 +20,19 @@ _BLOCK = 32
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-async def position_at(log: Log, partition: int, time_ms: int, start: int, end: int) -> int:
-    """Return the position after the newest event from `start` on and below `end` that was written up to `time_ms`.
+class _Timed(NamedTuple):
+    """An event that says when it was written."""
 
-    `start` where all of them were written later. Records that say no time count to the event before them.
+    offset: int
+    time_ms: int
+
+
+async def position_at(log: Log, partition: int, time_ms: int, start: int, end: int) -> int:
+    """Return the position from `start` to `end` that parts events written up to `time_ms` from those written later.
+
+    After the newest of the former, `start` where there is none. Where clocks differ, the first position with the fewest
+    events on the wrong side of it, among the blocks about which most events agree: as many as half of `_BLOCK` events
+    in a row may say anything. Records that say no time count to the event before them.
 
     Raises:
         LogUnavailable: the log did not answer in time.
@@ -27,17 +40,21 @@ async def position_at(log: Log, partition: int, time_ms: int, start: int, end: i
     Cost: a read of `_BLOCK` records for each halving of what lies between.
     """
     low, high = start, end
+    before: Sequence[_Timed] = ()
+    after: Sequence[_Timed] = ()
     turn = Slice()
-    while low < high:
+    while high - low > 2 * _BLOCK:
         middle = (low + high) // 2
-        found = await _next_time(log, partition, middle, high, turn)
-        if found is None:
-            high = middle
-        elif found[1] <= time_ms:
-            low = found[0] + 1
+        found = await _next_timed(log, partition, middle, high, turn)
+        if sum(_side(each, time_ms) for each in found) > 0:
+            low, before = found[-1].offset + 1, found
         else:
-            high = middle
-    return low
+            high, after = middle, found or after
+    between: list[_Timed] = []
+    while found := await _next_timed(log, partition, low, high, turn):
+        between += found
+        low = found[-1].offset + 1
+    return _parting([*before, *between, *after], time_ms) or start
 
 
 async def first_time_ms(log: Log, partition: int, start: int, end: int) -> int | None:
@@ -46,8 +63,8 @@ async def first_time_ms(log: Log, partition: int, start: int, end: int) -> int |
     Raises:
         LogUnavailable: the log did not answer in time.
     """
-    found = await _next_time(log, partition, start, end, Slice())
-    return None if found is None else found[1]
+    found = await _next_timed(log, partition, start, end, Slice())
+    return found[0].time_ms if found else None
 
 
 def time_text(time_ms: int) -> str:
@@ -60,17 +77,31 @@ def time_text(time_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z").replace(".000Z", "Z")
 
 
-async def _next_time(log: Log, partition: int, offset: int, end: int, turn: Slice) -> tuple[int, int] | None:
-    """Return the next record from `offset` on and below `end` that says a time, and that time; None for none."""
+def _side(event: _Timed, time_ms: int) -> int:
+    return 1 if event.time_ms <= time_ms else -1
+
+
+def _parting(events: Sequence[_Timed], time_ms: int) -> int:
+    """Return the first position that has the fewest of `events` on the wrong side, 0 before all of them."""
+    surplus = list(accumulate((_side(each, time_ms) for each in events), initial=0))
+    place = surplus.index(max(surplus))
+    return events[place - 1].offset + 1 if place else 0
+
+
+async def _next_timed(log: Log, partition: int, offset: int, end: int, turn: Slice) -> Sequence[_Timed]:
+    """Return the next events from `offset` on and below `end` that say a time, of one block; none at the end."""
     while offset < end:
         entries = await log.read(partition, offset, min(_BLOCK, end - offset))
         if not entries:
-            return None
+            return ()
+        found = []
         for _, at, value in entries:
             event = decode_event(value)
             trail = decode_audit(event.audit) if event is not None else None
             if trail is not None and trail.says_time:
-                return at, trail.time_ms
+                found.append(_Timed(at, trail.time_ms))
             await turn.rest()
+        if found:
+            return found
         offset = entries[-1].offset + 1
-    return None
+    return ()
