@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -389,6 +390,26 @@ def test_wherever_it_dies_a_node_starts_and_the_next_trim_goes_on(
     plan = trimmed(on_sqlite, root)
     assert bounds(on_sqlite)[0] == dict(enumerate(plan.second.to))
     assert started(on_sqlite, root) == whole
+
+
+def test_a_trim_that_another_overtook_leaves_the_log_as_trimmable(on_sqlite: Settings, root: Path) -> None:
+    grow(on_sqlite, root)
+    planned = asyncio.run(_with_trimming(on_sqlite, root, Trimming.plan))
+    for seed in (5, 6):
+        append(on_sqlite, random_values(seed, BATCH))
+        compact(on_sqlite, root)
+    trimmed(on_sqlite, root)
+    asyncio.run(_with_trimming(on_sqlite, root, lambda trimming: trimming.carry_out(planned)))
+    plan = trimmed(on_sqlite, root)
+    assert bounds(on_sqlite)[0] == dict(enumerate(plan.second.to))
+
+
+async def _with_trimming(settings: Settings, root: Path, step: Callable[[Trimming], Awaitable[Any]]) -> Any:
+    log = await open_log(settings)
+    try:
+        return await step(Trimming(log, await recognise_identity(log), root, settings, print))
+    finally:
+        await log.close()
 
 
 def dying(function: Callable[..., object], calls: int) -> Callable[..., object]:

@@ -34,3 +34,11 @@ def test_floors_only_rise(tmp_path: Path) -> None:
     put_note(tmp_path, NOTED)
     put_note(tmp_path, TrimNote(LOG, (1, 9), (5, 6)))
     assert read_note(tmp_path, LOG, 2).floors == (3, 9)
+
+
+def test_who_was_overtaken_takes_nothing_from_the_note_of_who_went_further(tmp_path: Path) -> None:
+    put_note(tmp_path, NOTED)
+    put_note(tmp_path, TrimNote(LOG, (1, 4), (2, 6), ("0lder",), (1, 3)))
+    assert read_note(tmp_path, LOG, 2) == TrimNote(LOG, (3, 4), (5, 6), ("0lder", "c0ffee"), (1, 2, 3), 0)
+    put_note(tmp_path, TrimNote(LOG, (4, 4), (7, 6), ("newer",), (4,)))
+    assert read_note(tmp_path, LOG, 2) == TrimNote(LOG, (4, 4), (7, 6), ("newer",), (4,))

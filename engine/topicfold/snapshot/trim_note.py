@@ -54,11 +54,22 @@ def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
 
 
 def put_note(root: Path, note: TrimNote) -> None:
-    """Put `note` in place, durably; floors only rise, whoever else writes one."""
+    """Put `note` in place, durably.
+
+    Floors only rise. Whoever was overtaken by a trim that went further since it was planned takes nothing from what
+    that noted: without its verified commits the next trim would have nothing in the log to go on from.
+    """
     before = read_note(root, note.incarnation, len(note.floors))
-    floors = tuple(map(max, note.floors, before.floors))
+    if any(was > now for was, now in zip(before.floors, note.floors, strict=True)):
+        note = replace(
+            note,
+            floors=tuple(map(max, note.floors, before.floors)),
+            headers=tuple(map(max, note.headers, before.headers)),
+            verified=tuple(dict.fromkeys(note.verified + before.verified)),
+            staying=tuple(sorted({*note.staying, *before.staying})),
+        )
     made = unfinished(root / NOTE)
-    write_durably(made, json.dumps(asdict(replace(note, floors=floors))).encode())
+    write_durably(made, json.dumps(asdict(note)).encode())
     try:
         os.replace(made, root / NOTE)
     finally:
