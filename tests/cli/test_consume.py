@@ -108,7 +108,7 @@ def test_it_ends_when_its_reader_is_gone_though_no_record_comes(start: Start) ->
     consuming = start("consume", "-l", "team=pay", "--bootstrap", "127.0.0.1:1")
     consuming.err_line()
     code, err = consuming.unread()
-    assert (code, "unexpected" in err) == (1, False), err
+    assert (code, "unexpected" in err) == (141, False), err
 
 
 @pytest.mark.slow

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -305,7 +307,7 @@ def test_misspelt_names_of_the_proposal_are_not_advertised(bare_run: Run) -> Non
 def test_every_help_lists_the_exit_codes(bare_run: Run, arguments: list[str]) -> None:
     text = " ".join(bare_run(*arguments).out.split())
     assert "0 ok, 1 failed, 2 usage, 3 not found, 4 conflict" in text
-    assert "7 partly failed, 130 interrupted" in text
+    assert "7 partly failed, 130 interrupted, 141 nobody reads" in text
 
 
 def test_every_command_has_a_help_with_an_example(bare_run: Run) -> None:
@@ -453,10 +455,19 @@ def test_a_disk_that_is_full_is_told_as_the_outputs_unless_it_is_a_files(
     monkeypatch: pytest.MonkeyPatch, run: Run, number: int, filename: str | None, says: str
 ) -> None:
     fail_with(monkeypatch, OSError(number, "full", filename))
-    monkeypatch.setattr(entry, "_reader_gone", lambda: 1)
+    monkeypatch.setattr(entry, "_write_to_nobody", lambda: None)
     ended = run("topics", "list")
     assert ended.code == 1
     assert says in ended.err
+
+
+def test_where_nobody_reads_what_is_printed_it_ends_as_who_dies_of_that_does_and_not_as_failed() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "topicfold", "--help"]
+    ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -> None:

@@ -94,7 +94,7 @@ def test_it_ends_when_its_reader_is_gone_though_nothing_happens_any_more(
     client.create_topic("orders")
     watching = start(*words, "-o", "name")
     assert watching.line() == ORDERS
-    assert watching.unread() == (1, "")
+    assert watching.unread() == (141, "")
 
 
 class Told:

@@ -21,11 +21,13 @@ class ExitCode(IntEnum):
     UNREACHABLE = 6
     PARTLY_FAILED = 7
     INTERRUPTED = 130
+    UNREAD = 141
+    """As who dies of SIGPIPE ends. Not 1, which of `diff` says that something differs."""
 
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 conflict or failed precondition, 5 denied, "
-    "6 server unreachable or time-out, 7 partly failed, 130 interrupted."
+    "6 server unreachable or time-out, 7 partly failed, 130 interrupted, 141 nobody reads what it prints."
 )
 
 # The most specific class wins.

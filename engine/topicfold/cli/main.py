@@ -78,13 +78,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        return _reader_gone()
+        return _unread()
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             return _unexpected(error, is_debugged="--debug" in given)
         _plain_output().failure(f"the output cannot be written: {error.strerror}", "")
-        return _reader_gone()
+        _write_to_nobody()
+        return ExitCode.FAILED
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            # Typer ends what it runs itself then.
+            return _unread()
         return end.code if isinstance(end.code, int) else ExitCode.FAILED
     except Exception as error:  # noqa: BLE001 - the outermost boundary
         return _unexpected(error, is_debugged="--debug" in given)
@@ -178,10 +182,14 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- as long as the process lasts
 
 
-def _reader_gone() -> int:
+def _unread() -> int:
+    _write_to_nobody()
+    return ExitCode.UNREAD
+
+
+def _write_to_nobody() -> None:
     """Keep the interpreter from complaining, when it closes stdout, that this cannot be written to any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.FAILED
 
 
 def _plain_output() -> Output:
