@@ -22,6 +22,7 @@ from topicfold.cli.progress import activity, progress
 from topicfold.cli.question import ask, is_somebody_there
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
+from topicfold.cli.whole_file import write_whole
 from topicfold.collection import no_collection
 from topicfold.errors import InvalidRequest, TopicfoldError
 
@@ -84,7 +85,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> N
 
     entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
     if file != STDOUT:
-        _write(file, write_entries(entries))
+        write_whole(file, write_entries(entries))
         session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))
@@ -261,10 +262,3 @@ def _again(session: Session, files: Sequence[Path], selector: str | None, dry_ru
     words += ["--reason", reason] if (reason := session.changes.get("reason")) else []
     words += [word for name, value in asked.items() for word in (flag_of(name), str(value))]
     return shlex.join(words)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidRequest(f"{file} cannot be written: {error.strerror}") from None

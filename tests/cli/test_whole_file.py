@@ -1,0 +1,58 @@
+"""A file is written whole, or is what it was before."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from topicfold.cli.whole_file import write_whole
+from topicfold.errors import InvalidRequest
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file may get a byte, as on a disk that is full."""
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_where_there_is_no_room_the_file_stays_what_it_was_and_nothing_lies_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "policies.yaml"
+    write_whole(file, "before")
+    with pytest.raises(InvalidRequest, match=r"policies.yaml cannot be written: File too large"), no_room():
+        write_whole(file, "after")
+    assert (file.read_text(), os.listdir(tmp_path)) == ("before", ["policies.yaml"])
+
+
+def test_a_file_keeps_its_mode_and_the_links_to_it(tmp_path: Path) -> None:
+    file, link = tmp_path / "policies.yaml", tmp_path / "link.yaml"
+    file.write_text("before")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    write_whole(link, "after")
+    assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
+
+
+def test_what_is_no_plain_file_is_written_as_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+
+
+def test_a_directory_is_none(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="cannot be written: Is a directory"):
+        write_whole(tmp_path, "text")
