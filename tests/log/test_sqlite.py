@@ -119,6 +119,16 @@ async def test_only_the_owner_may_read_the_file(log: SqliteLog, path: Path) -> N
     assert modes == {0o600}
 
 
+async def test_whoever_lets_nobody_write_new_files_gets_a_log_that_they_can_write(tmp_path: Path) -> None:
+    before = os.umask(0o277)
+    try:
+        log = await SqliteLog.open(tmp_path / "new.db", partitions=1)
+    finally:
+        os.umask(before)
+    await log.close()
+    assert stat.S_IMODE((tmp_path / "new.db").stat().st_mode) == 0o600
+
+
 async def test_commits_are_synced_and_the_file_bears_its_name(log: SqliteLog, path: Path) -> None:
     with apsw.Connection(str(path)) as connection:
         assert connection.pragma("journal_mode") == "wal"

@@ -39,7 +39,12 @@ def file_made(path: Path) -> Path:
             )
         if not target.exists():
             flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
-            os.close(os.open(target, flags, 0o600))
+            descriptor = os.open(target, flags, 0o600)
+            try:
+                # Its owner's, whatever the umask leaves of that.
+                os.fchmod(descriptor, 0o600)
+            finally:
+                os.close(descriptor)
     except FileExistsError:
         pass
     except OSError as error:
