@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from topicfold.errors import WrongSnapshot
+from topicfold.errors import BadSetting, WrongSnapshot
 from topicfold.settings import Settings
-from topicfold.starting import open_log
+from topicfold.starting import open_log, require_log
 
 
 @pytest.fixture
@@ -38,6 +38,12 @@ async def test_a_topic_that_no_snapshot_can_be_of_is_not_made(
     with pytest.raises(WrongSnapshot, match=f"has no topic {topic}, and the snapshot"):
         await open_log(Settings(kafka_bootstrap=kafka_bootstrap, kafka_topic=topic, snapshot=snapshot))
     assert topic not in AdminClient({"bootstrap.servers": kafka_bootstrap}).list_topics(timeout=10).topics
+
+
+async def test_where_there_is_no_log_it_says_what_to_type_to_begin_one(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="there is no log") as caught:
+        await require_log(Settings(log_file=tmp_path / "my log.db"))
+    assert caught.value.hint.endswith(f"topicfold serve --log '{tmp_path}/my log.db'")
 
 
 async def test_a_log_is_made_where_its_snapshot_is_yet_to_be(tmp_path: Path) -> None:

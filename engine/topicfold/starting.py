@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+from shlex import quote
 
 from topicfold.errors import BadSetting, WrongSnapshot
 from topicfold.log.port import Log
@@ -54,7 +55,9 @@ async def require_log(settings: Settings) -> None:
     if settings.kafka_bootstrap is None:
         if not settings.log_file.exists():
             raise BadSetting(
-                f"there is no log {settings.log_file}", hint="Name the server's: --log FILE or --kafka HOST:PORT"
+                f"there is no log {settings.log_file}",
+                hint="Name the server's: --log FILE or --kafka HOST:PORT. If there was none yet, start one: "
+                f"topicfold serve --log {quote(str(settings.log_file))}",
             )
         return
     from topicfold.cluster.kafka import KafkaCluster
@@ -64,7 +67,8 @@ async def require_log(settings: Settings) -> None:
         if await kafka.topic(settings.kafka_topic) is None:
             raise BadSetting(
                 f"Kafka at {settings.kafka_bootstrap} has no topic {settings.kafka_topic}",
-                hint="Name the server's log with --kafka-topic TOPIC.",
+                hint="Name the server's log with --kafka-topic TOPIC. If there was none yet, start one: "
+                f"topicfold serve --kafka {settings.kafka_bootstrap} --kafka-topic {settings.kafka_topic}",
             )
     finally:
         await kafka.close()

@@ -88,11 +88,10 @@ async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: py
     assert sum(limit for _, _, limit in pages) < 2_000
 
 
-async def test_of_a_log_that_nobody_has_begun_it_is_not_said_that_it_holds_records() -> None:
-    with pytest.raises(WrongLog, match="states no header") as caught:
+async def test_a_log_that_nobody_has_begun_is_said_to_be_empty() -> None:
+    with pytest.raises(WrongLog, match=r"^the log is empty: no server has begun it$") as caught:
         await recognise_identity(MemoryLog(MemoryStore(partitions=3)))
-    assert "records" not in caught.value.reason
-    assert "Start a server" in caught.value.hint
+    assert caught.value.hint == "Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT"
 
 
 async def test_a_copy_of_the_header_is_found_behind_what_others_append_meanwhile(

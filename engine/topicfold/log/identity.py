@@ -71,11 +71,15 @@ async def recognise_identity(log: Log) -> LogIdentity:
         LogUnavailable: the log did not answer in time.
     """
     identity = await _first_header(log)
+    if identity is None and not any((await log.end_offsets()).values()):
+        raise WrongLog(
+            "the log is empty: no server has begun it",
+            hint="Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT",
+        )
     if identity is None:
         raise WrongLog(
             "partition 0 of the log states no header",
-            hint="This is not a log of Topicfold, or its beginning was deleted: name another log. "
-            "Start a server on one that is empty.",
+            hint="This is not a log of Topicfold, or its beginning was deleted: name another log.",
         )
     if identity.partitions != log.partitions:
         raise WrongLog(
