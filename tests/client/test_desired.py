@@ -170,6 +170,10 @@ def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         ("kafkaName: a b", "kafkaName: 1 to 249"),
         ("kafkaName: 5", "kafkaName: 1 to 249"),
         ("partitions: 012", "partitions: 012 would be taken for 10; write it without the 0 in front"),
+        (
+            "policies: {local: {messageTTLInSeconds: 1:30}}",
+            "messageTTLInSeconds: 1:30 would be taken for 90; write",
+        ),
         ("policies: {local: {maxMessageSize: -0_100}}", "policies.local.maxMessageSize: -0_100 would be taken for -64"),
         (
             "policies: {global: {publishRate: {<<: {publishThrottlingRateInMsg: 010}}}}",
