@@ -122,3 +122,17 @@ def test_lines_that_begin_alike_come_once_a_minute_and_say_how_many_did_not() ->
         if seldom.filter(record):
             passed.append(record.getMessage())
     assert passed == ["FAIL [consumer]: refused", "FAIL [consumer]: refused (and 2 lines like it before)"]
+
+
+def test_what_anybody_can_have_logged_by_what_they_send_is_told_once_in_a_minute_and_failures_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connections = logging.getLogger("uvicorn.error")
+    monkeypatch.setattr(connections, "filters", [])
+    lines = io.StringIO()
+    configure_logging(lines)
+    for _ in range(3):
+        connections.warning("Invalid HTTP request received.")
+        connections.error("Exception in ASGI application")
+    events = [json.loads(line)["event"] for line in lines.getvalue().splitlines()]
+    assert (len(events), events.count("Invalid HTTP request received.")) == (4, 1)

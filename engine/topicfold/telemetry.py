@@ -27,6 +27,9 @@ from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.watch_group import RESET_CAUSES
 from topicfold.state.change import Outcome
 
+CONNECTIONS_LOGGER = "uvicorn.error"
+"""Where what becomes of connections is logged, failures and all."""
+
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
 
@@ -63,6 +66,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     handler.addFilter(lambda record: record.levelno >= logging.ERROR or seldom.filter(record))
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger(CLIENT_LOGGER).addFilter(Seldom())
+    # Whoever reaches the port can have it warn, as often as they connect.
+    logging.getLogger(CONNECTIONS_LOGGER).addFilter(Seldom(up_to=logging.WARNING))
 
 
 class _Lines(structlog.WriteLogger):
@@ -77,16 +82,24 @@ class _Lines(structlog.WriteLogger):
 
 
 class Seldom(logging.Filter):
-    """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt."""
+    """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt.
 
-    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+    Lines above the level `up_to` all pass.
+    """
+
+    def __init__(
+        self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic, *, up_to: int = logging.CRITICAL
+    ) -> None:
         super().__init__()
         self._seconds = seconds
+        self._up_to = up_to
         self._clock = clock
         self._seen: dict[str, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is let through; if so it says how many were not."""
+        if record.levelno > self._up_to:
+            return True
         kind = record.getMessage()[:12]
         since, held_back = self._seen.get(kind, (-math.inf, 0))
         if self._clock() - since < self._seconds:
