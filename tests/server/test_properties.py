@@ -63,5 +63,12 @@ async def test_a_topic_that_is_not_persistent_has_none(rest: RestNode, method: s
     assert await rest.problem(method, path, {} if method == "PUT" else None) == (406, "not_acceptable")
 
 
-async def test_a_partition_has_none_of_its_own(rest: RestNode) -> None:
-    assert await rest.problem("GET", f"{ORDERS}-partition-0/properties") == (412, "invalid_name")
+async def test_a_partition_has_its_topics_and_none_of_its_own(rest: RestNode) -> None:
+    await rest.done("PUT", f"{ORDERS}/partitions", 2)
+    await rest.done("PUT", PROPERTIES, {"a": "1"})
+    (first, second) = await rest.get("/admin/v2/persistent/public/default")
+    for each in (first, second):
+        assert await rest.get(f"/admin/v2/persistent/{each.removeprefix('persistent://')}/properties") == {"a": "1"}
+    assert await rest.problem("GET", f"{ORDERS}-partition-2/properties") == (404, "topic_not_found")
+    assert await rest.problem("PUT", f"{ORDERS}-partition-0/properties", {"a": "2"}) == (412, "invalid_name")
+    assert await rest.problem("DELETE", f"{ORDERS}-partition-0/properties?key=a") == (412, "invalid_name")

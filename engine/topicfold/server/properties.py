@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
-from topicfold.model.names import PERSISTENT, TopicName
+from topicfold.model.names import PERSISTENT, TopicName, partition_base
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
@@ -34,16 +34,18 @@ class Properties:
     node: Node
 
     async def get(self, request: Request) -> Response:
-        """Answer a topic's properties, `{}` where it has none."""
-        name = _topic_in(request)
+        """Answer a topic's properties, `{}` where it has none; those of the whole topic for one of its partitions."""
+        name = _persistent_topic_in(request)
         node = self.node
         cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        if node.reading.is_partition(name):
+            name = name._replace(local=partition_base(name.local) or name.local)
         view = node.reading.topic(name)
         return read_answer(dict(readable(view).properties), cut, view.etag)
 
     async def set(self, request: Request) -> Response:
         """Set or change some properties and keep the others; none given changes none."""
-        name = _topic_in(request)
+        name = refuse_partition(_persistent_topic_in(request))
         properties = properties_in(await json_body(request, self.node))
         asked = asked_to_write(request, self.node, "set properties", dict(properties))
         updater = set_properties(str(name), properties)
@@ -55,7 +57,7 @@ class Properties:
         Raises:
             InvalidRequest: none is named.
         """
-        name = _topic_in(request)
+        name = refuse_partition(_persistent_topic_in(request))
         key = one(query_of(request), "key")
         if not key:
             raise InvalidRequest("no property is named", hint="Send ?key=NAME.")
@@ -78,7 +80,7 @@ def operations(node: Node) -> Sequence[Operation]:
     )  # fmt: skip
 
 
-def _topic_in(request: Request) -> TopicName:
+def _persistent_topic_in(request: Request) -> TopicName:
     """Return the topic of the path.
 
     Raises:
@@ -87,4 +89,4 @@ def _topic_in(request: Request) -> TopicName:
     name = topic_in(request)
     if name.domain != PERSISTENT:
         raise HTTPException(406, f"Properties of a non-persistent topic are not allowed: {name}")
-    return refuse_partition(name)
+    return name
