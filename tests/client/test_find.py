@@ -201,6 +201,15 @@ def test_an_empty_selector_is_not_taken_for_all_topics_by_a_watch(selector: Any)
     assert refused.value.hint == "Leave selector out to watch all topics."
 
 
+def test_no_labels_at_all_are_not_taken_for_all_topics_by_a_watch() -> None:
+    with (
+        Client(transport=httpx2.MockTransport(Paging())) as client,
+        pytest.raises(InvalidRequest, match="the labels are empty") as refused,
+    ):
+        client.watch(labels={})
+    assert refused.value.hint == "Leave labels out to watch all topics."
+
+
 def test_pulsars_own_topics_are_asked_for_by_name(find: Find) -> None:
     paging = Paging()
     find(paging, with_system_topics=True)

@@ -102,7 +102,7 @@ def list_topics(
         frames = session.client.watch(
             selector,
             namespaces=places,
-            labels=labels,
+            labels=labels or None,
             match=match or None,
             regex=regex,
             with_system_topics=include_system_topic,

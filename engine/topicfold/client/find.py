@@ -121,6 +121,8 @@ class FindCalls:
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
         if selector is not None and demands_nothing(selector):
             raise InvalidSelector("the label selector is empty", hint="Leave selector out to watch all topics.")
+        if labels is not None and not labels:
+            raise InvalidRequest("the labels are empty", hint="Leave labels out to watch all topics.")
         return WatchQuery(asked, since, initial)
 
     def _asked(
