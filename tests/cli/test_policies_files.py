@@ -129,6 +129,16 @@ def test_topics_whose_shadows_have_shadows_themselves_are_made_at_once(
     assert client.get_policy("a", "shadowTopics") == ["b"]
 
 
+def test_a_ring_of_new_shadow_topics_is_refused_in_a_dry_run_as_in_earnest(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "policies.yaml"
+    shadows = {"a": "b", "b": "a", "c": "a"}
+    entries = [f"{{name: {name}, policies: {{local: {{shadowTopics: [{each}]}}}}}}" for name, each in shadows.items()]
+    file.write_text(f"topics: [{', '.join(entries)}]")
+    for options in (["--dry-run"], []):
+        ended = run("policies", "apply", "-f", str(file), *options)
+        assert (ended.code, ended.err.count("Shadow topic [")) == (ExitCode.PARTLY_FAILED, 3)
+
+
 def test_a_shadow_that_no_file_makes_is_missed_in_a_dry_run_and_in_earnest(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "policies.yaml"
     file.write_text("topics: [{name: b}, {name: a, policies: {local: {shadowTopics: [b, nosuch]}}}]")

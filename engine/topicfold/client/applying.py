@@ -50,13 +50,18 @@ def apply_steps(client: Client, steps: Collection[Step], reason: str) -> Iterato
 def try_steps(client: Client, steps: Collection[Step]) -> Iterator[Applied]:
     """Have the server say of all steps what it would refuse, and do none; yield each as it is answered.
 
-    Of a new topic Kafka is not asked whether it would make it. A topic that one of them makes may be another's shadow.
+    Of a new topic Kafka is not asked whether it would make it. A topic that one of them makes may be the shadow of what
+    is made after it.
 
     Raises:
         Wait, AnswerLost: the server cannot be reached.
     """
-    made = _made(steps)
-    return each_at_once("try", lambda step: _try(client, _without_shadows(step, made)), steps)
+    made: set[str] = set()
+    planned: list[Step] = []
+    for some in _in_order(steps):
+        planned += [_without_shadows(step, made) for step in some]
+        made |= _made(some)
+    return each_at_once("try", lambda step: _try(client, step), planned)
 
 
 def _apply(client: Client, step: Step, reason: str) -> Applied:
