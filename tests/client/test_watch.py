@@ -79,7 +79,7 @@ def test_what_is_watched_is_said_in_full_and_confirmed(follow: Follow) -> None:
         )  # fmt: skip
     assert server.requests[0].path == "/api/v1/watch"
     assert server.requests[0].query == {
-        "namespace": ["c/d", "a/b"], "labelSelector": ["team=pay,tier in (gold,silver)"], "label": ["note=a,b"] * 2,
+        "namespace": ["c/d", "a/b"], "labelSelector": ["team=pay,tier in(gold,silver)"], "label": ["note=a,b"] * 2,
         "match": ["pay__*"], "regex": ["x+"], "initial": ["true"],
     }  # fmt: skip
 

@@ -79,7 +79,7 @@ class Asked:
         """The parameters that say so."""
         return (
             *(("namespace", namespace) for namespace in self.namespaces),
-            *([] if self.selector is None else [("labelSelector", self.selector)]),
+            *([] if self.selector is None else [("labelSelector", _shortest(self.selector))]),
             *pairs("label", self.labels, "="),
             *(("match", pattern) for pattern in self.patterns),
             *([] if self.regex is None else [("regex", self.regex)]),
@@ -151,6 +151,11 @@ def _parts(selector: SelectorForm) -> tuple[str | None, Mapping[str, str]]:
     text = str(parse_structured(None, match_expressions, max_value_length=MAX_VALUE_BYTES))
     parse_selector(text, max_value_length=MAX_VALUE_BYTES)
     return text or None, {each.key: each.value for each in equal.requirements if isinstance(each, Equals)}
+
+
+def _shortest(selector: str) -> str:
+    """Return a canonical selector as short as it can be written: one of just the allowed size stays allowed."""
+    return selector.replace(" (", "(")
 
 
 def _require_texts(name: str, given: Iterable[object]) -> None:
