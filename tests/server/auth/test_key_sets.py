@@ -83,6 +83,19 @@ async def test_keys_that_cannot_be_fetched_ahead_are_fetched_for_a_later_token()
     assert await site.takes(OLD)
 
 
+async def test_of_a_token_that_names_no_key_one_that_was_added_is_looked_for_as_seldom() -> None:
+    site, nameless = Site(OLD), issuer("ES256", number=1)
+    assert not await site.takes(nameless)
+    site.answer = key_set(nameless)
+    assert not await site.takes(nameless)
+    assert site.fetches == 1
+    site.now += SELDOM_SECONDS
+    assert await site.takes(nameless)
+    assert await site.takes(nameless)
+    assert not await site.takes(issuer("ES256", number=2))
+    assert site.fetches == 2
+
+
 async def test_a_key_that_was_added_is_taken_after_a_minute_at_the_latest() -> None:
     site = Site(OLD)
     await site.takes(OLD)

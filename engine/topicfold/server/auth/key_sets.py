@@ -29,6 +29,9 @@ MAX_AGE_SECONDS = 600.0
 MAX_SET_BYTES = 256 * 1024
 _FETCH_SECONDS = 5.0
 
+ANOTHER = "\0"
+"""The id that no key has: whoever looks for it has found none among those that are known."""
+
 Fetch = Callable[[str], Awaitable[bytes]]
 
 

@@ -16,7 +16,7 @@ import jwt
 from jwt.types import Options
 
 from topicfold.errors import KeysUnavailable, Unauthenticated
-from topicfold.server.auth.key_sets import KeySet
+from topicfold.server.auth.key_sets import ANOTHER, KeySet
 from topicfold.server.auth.keys import ALGORITHMS, VerificationKey
 from topicfold.server.auth.principal import Credential, Principal, principal_with
 
@@ -84,12 +84,15 @@ class TokenVerifier:
         is_known = False
         for key_set in self._key_sets:
             try:
-                keys = [key for key in await key_set.keys(key_id) if key_id in (None, key.id)]
+                found = await key_set.keys(key_id)
+                keys = [key for key in found if key_id in (None, key.id)]
+                is_known = is_known or bool(keys)
+                claims = _claims_signed_by(keys, token, algorithm)
+                if claims is None and key_id is None and (renewed := await key_set.keys(ANOTHER)) is not found:
+                    claims = _claims_signed_by(renewed, token, algorithm)
             except KeysUnavailable as error:
                 missing = error
                 continue
-            is_known = is_known or bool(keys)
-            claims = _claims_signed_by([key for key in keys if algorithm in key.algorithms], token, algorithm)
             if claims is not None:
                 return claims
         if missing is not None:
@@ -150,6 +153,8 @@ def _header(token: str) -> tuple[str, str | None]:
 def _claims_signed_by(keys: Sequence[VerificationKey], token: str, algorithm: str) -> dict[str, Any] | None:
     """Return what a token claims if one of `keys` has signed it."""
     for key in keys:
+        if algorithm not in key.algorithms:
+            continue
         try:
             claims: dict[str, Any] = jwt.decode(token, key.key, algorithms=[algorithm], options=_UNCHECKED)
         except jwt.InvalidSignatureError:
