@@ -84,6 +84,11 @@ async def test_all_that_is_wrong_with_admin_roles_is_said_at_once(rest: RestNode
     assert wrong["adminRoles.2"] == (r"role '\u202e': expected 1 to 128 printable characters, no space around them")
 
 
+async def test_of_very_many_that_are_no_text_the_first_is_told(rest: RestNode) -> None:
+    answer = await rest.send("PUT", ACME, {"adminRoles": ["ann", *[0] * 50_000]})
+    assert [each["path"] for each in answer.json()["violations"]] == ["adminRoles.1"]
+
+
 async def test_a_space_around_an_admin_role_has_pulsars_status_and_the_others_are_said_with_it(rest: RestNode) -> None:
     answer = await rest.send("PUT", ACME, {"adminRoles": [" ann", "", "bob"]})
     assert (answer.status_code, answer.json()["code"]) == (412, "policy_unmet")

@@ -213,8 +213,9 @@ class Labels(PulsarResource):
 class TenantInfo(PulsarResource):
     """A tenant, as Pulsar has it."""
 
-    admin_roles: list[str] | None = Field(default=None)
-    allowed_clusters: list[str] | None = Field(default=None)
+    # Of names that are no text the first is told: errors for each of 100,000 would hold up everybody else.
+    admin_roles: list[str] | None = Field(default=None, fail_fast=True)
+    allowed_clusters: list[str] | None = Field(default=None, fail_fast=True)
 
 
 class ClusterData(PulsarResource):
@@ -225,7 +226,9 @@ class ClusterData(PulsarResource):
     broker_service_url: str | None = Field(default=None)
     broker_service_url_tls: str | None = Field(default=None)
     proxy_service_url: str | None = Field(default=None)
-    peer_cluster_names: list[str] | None = Field(default=None, description="Clusters that stand for this one.")
+    peer_cluster_names: list[str] | None = Field(
+        default=None, fail_fast=True, description="Clusters that stand for this one."
+    )
 
 
 class PartitionMetadata(PulsarResource):
