@@ -45,9 +45,8 @@ class Freshness:
 
     def __init__(self, log: Log, states: Mapping[int, PartitionState], faults: Mapping[int, TopicfoldError]) -> None:
         self.problems: Sequence[SettingProblem] = ()
-        self.is_reachable = True
         self.why_unreachable = ""
-        """What the log said when it did not answer last."""
+        """What the log said when it did not answer, "" where it answered last."""
         self.silent: frozenset[int] = frozenset()
         """Partitions that cannot be reached while others can."""
         self._log = log
@@ -57,6 +56,11 @@ class Freshness:
         self._confirmed = dict.fromkeys(states, -math.inf)
         self._awaited: dict[int, tuple[int, float]] = {}
         self._settings_checked = -math.inf
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the log answered last."""
+        return not self.why_unreachable
 
     def age_seconds(self, partition: int) -> float:
         """Return how old the state of `partition` may be; infinite where it never caught up, growing once stopped."""
@@ -70,7 +74,7 @@ class Freshness:
         """Note an answer to a query for the log's ends that was sent at `asked`."""
         if not self.is_reachable:
             _log.info("log_reachable")
-        self.is_reachable = True
+        self.why_unreachable = ""
         if self.silent or len(ends) < len(self._states):
             self._note_silent(frozenset(self._states.keys() - ends.keys()))
         for partition, end in ends.items():
@@ -94,7 +98,6 @@ class Freshness:
         """Note that the log did not answer."""
         if self.is_reachable:
             _log.warning("log_unavailable", reason=error.reason)
-        self.is_reachable = False
         self.silent = frozenset()
         self.why_unreachable = error.reason
 
