@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from topicfold.log.identity import identity_in, recognise_identity, restate_iden
 from topicfold.log.port import Log, LogIdentity
 from topicfold.runtime.engine import state_maker
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.trim_note import TrimNote, put_note, read_note
 from topicfold.snapshot.unwritable import naming_unwritable
 from topicfold.starting import engine_options, open_log, require_log
@@ -171,12 +170,7 @@ class Trimming:
 
     def _usable(self) -> Iterator[Commit]:
         """Yield the commits that can be read, the newest first; none that was given up: nothing is folded from it."""
-        return not_given_up(self._readable())
-
-    def _readable(self) -> Iterator[Commit]:
-        for sequence in sequences(self._root):
-            with suppress(SnapshotDamaged):
-                yield read_commit(self._root, sequence)
+        return not_given_up(readable_commits(self._root))
 
     def _staying(self, plan: Plan, before: Sequence[int]) -> tuple[int, ...]:
         """Return the commits that have to stay: where the log begins, the next to trim to, once old enough, and those

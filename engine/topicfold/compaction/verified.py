@@ -17,7 +17,7 @@ from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState, refold
-from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.loading import require_own, restore
 from topicfold.snapshot.tables import STATE_TABLES
@@ -82,12 +82,7 @@ class Verifier:
     def _commits(self) -> list[Commit]:
         """Return the commits that can be read, the newest first; none that was given up."""
         found = []
-        for sequence in sequences(self._root):
-            try:
-                commit = read_commit(self._root, sequence)
-            except SnapshotDamaged as error:
-                self.damaged.append(error)
-                continue
+        for commit in readable_commits(self._root, self.damaged.append):
             require_own(commit, self._incarnation, self._log.partitions)
             found.append(commit)
         return [*not_given_up(found)]

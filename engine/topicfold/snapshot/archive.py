@@ -34,7 +34,7 @@ from topicfold.model.events import (
     Operation,
     Verdict,
 )
-from topicfold.snapshot.commits import Commit, not_given_up, read_commit, sequences
+from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_paths
 from topicfold.snapshot.loading import require_own
@@ -222,14 +222,10 @@ class Archive:
 
     def _commits(self) -> Iterator[Commit]:
         """Yield the commits that can be read, the newest first; none that was given up."""
-        return not_given_up(self._readable())
+        return not_given_up(self._own())
 
-    def _readable(self) -> Iterator[Commit]:
-        for sequence in sequences(self._root):
-            try:
-                commit = read_commit(self._root, sequence)
-            except SnapshotDamaged:
-                continue
+    def _own(self) -> Iterator[Commit]:
+        for commit in readable_commits(self._root):
             require_own(commit, self._incarnation, self._partitions)
             yield commit
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,6 +139,22 @@ def read_commit(root: Path, sequence: int) -> Commit:
             f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Upgrade this node."
         )
     return _commit(fields, found["sha256"])
+
+
+def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] = lambda _: None) -> Iterator[Commit]:
+    """Yield the commits under `root` that can be read, the newest first; others are told to `on_damaged`.
+
+    Raises:
+        SnapshotUnreadable: they cannot be listed.
+        WrongSnapshot: a newer version wrote one.
+    """
+    for sequence in sequences(root):
+        try:
+            commit = read_commit(root, sequence)
+        except SnapshotDamaged as error:
+            on_damaged(error)
+            continue
+        yield commit
 
 
 def not_given_up(commits: Iterable[Commit]) -> Iterator[Commit]:
