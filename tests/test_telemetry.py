@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from topicfold.log.port import CLIENT_LOGGER
 from topicfold.telemetry import Seldom, configure_logging
 
 
@@ -63,9 +64,12 @@ def test_warnings_of_other_libraries_come_seldom_as_strangers_can_cause_them_and
     for _ in range(3):
         logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
         logging.getLogger("uvicorn.error").error("broken")
+        logging.getLogger(CLIENT_LOGGER).error("FAIL [consumer]: refused")
         structlog.get_logger("test").warning("ours")
     events = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
-    assert Counter(events) == {"Invalid HTTP request received.": 1, "broken": 3, "ours": 3}
+    assert Counter(events) == {
+        "Invalid HTTP request received.": 1, "broken": 3, "FAIL [consumer]: refused": 1, "ours": 3,
+    }  # fmt: skip
 
 
 def test_lines_on_a_terminal_are_text() -> None:
@@ -122,17 +126,3 @@ def test_lines_that_begin_alike_come_once_a_minute_and_say_how_many_did_not() ->
         if seldom.filter(record):
             passed.append(record.getMessage())
     assert passed == ["FAIL [consumer]: refused", "FAIL [consumer]: refused (and 2 lines like it before)"]
-
-
-def test_what_anybody_can_have_logged_by_what_they_send_is_told_once_in_a_minute_and_failures_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    connections = logging.getLogger("uvicorn.error")
-    monkeypatch.setattr(connections, "filters", [])
-    lines = io.StringIO()
-    configure_logging(lines)
-    for _ in range(3):
-        connections.warning("Invalid HTTP request received.")
-        connections.error("Exception in ASGI application")
-    events = [json.loads(line)["event"] for line in lines.getvalue().splitlines()]
-    assert (len(events), events.count("Invalid HTTP request received.")) == (4, 1)

@@ -27,9 +27,6 @@ from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.watch_group import RESET_CAUSES
 from topicfold.state.change import Outcome
 
-CONNECTIONS_LOGGER = "uvicorn.error"
-"""Where what becomes of connections is logged, failures and all."""
-
 _WRITE_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
 
@@ -62,12 +59,8 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
         )
     )
-    seldom = Seldom()
-    handler.addFilter(lambda record: record.levelno >= logging.ERROR or seldom.filter(record))
+    handler.addFilter(Seldom())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger(CLIENT_LOGGER).addFilter(Seldom())
-    # Whoever reaches the port can have it warn, as often as they connect.
-    logging.getLogger(CONNECTIONS_LOGGER).addFilter(Seldom(up_to=logging.WARNING))
 
 
 class _Lines(structlog.WriteLogger):
@@ -84,21 +77,18 @@ class _Lines(structlog.WriteLogger):
 class Seldom(logging.Filter):
     """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt.
 
-    Lines above the level `up_to` all pass.
+    Errors all pass, but for those of Kafka's client.
     """
 
-    def __init__(
-        self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic, *, up_to: int = logging.CRITICAL
-    ) -> None:
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._seconds = seconds
-        self._up_to = up_to
         self._clock = clock
         self._seen: dict[str, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is let through; if so it says how many were not."""
-        if record.levelno > self._up_to:
+        if record.levelno >= logging.ERROR and record.name != CLIENT_LOGGER:
             return True
         kind = record.getMessage()[:12]
         since, held_back = self._seen.get(kind, (-math.inf, 0))
