@@ -249,7 +249,13 @@ def test_an_unknown_outcome_is_not_forgotten_when_later_attempts_fail_otherwise(
 )
 def test_nor_when_nothing_more_can_be_sent(outcome: Answer | NoAnswer, error: type[Exception]) -> None:
     dialogue = conversation(
-        CHANGE, server=Server("http://h"), position="", timeout_seconds=30.0, rule=RetryRule(), clock=lambda: 0.0
+        CHANGE,
+        server=Server("http://h"),
+        position="",
+        timeout_seconds=30.0,
+        rule=RetryRule(),
+        clock=lambda: 0.0,
+        refused=lambda _: None,
     )
     for heard in (None, outcome, None):
         dialogue.send(heard)
