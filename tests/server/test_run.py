@@ -117,6 +117,31 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.wait(10) == 0
 
 
+def test_a_server_whose_terminal_is_closed_stops_in_good_order_too(tmp_path: Path) -> None:
+    with served(tmp_path / "log.db") as (process, url):
+        await_ready(url)
+        process.send_signal(signal.SIGHUP)
+        assert process.stderr is not None
+        assert '"stopped"' in process.stderr.read()
+        assert process.wait(10) == 0
+
+
+def test_a_server_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+    try:
+        with served(tmp_path / "log.db", drain_seconds=300) as (process, url):
+            await_ready(url)
+            process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGTERM)  # the second one that counted would end the draining
+            while httpx2.get(f"{url}/readyz").status_code == 200:
+                pass
+            assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def await_ready(url: str) -> None:
     while httpx2.get(f"{url}/readyz").status_code != 200:
         pass

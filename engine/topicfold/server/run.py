@@ -69,7 +69,7 @@ With Python's own 5 ms a write that came while 5,000 watchers were told of anoth
 
 
 def serve(settings: Settings, *, is_quiet: bool = False) -> int:
-    """Serve until SIGTERM or SIGINT, then finish what is asked and stop; return the process's exit code.
+    """Serve until SIGTERM, SIGINT or SIGHUP, then finish what is asked and stop; return the process's exit code.
 
     What keeps a node from starting is said in one line, with what to do about it. Where it `is_quiet`, nothing is said
     but that and log lines from warnings on.
@@ -178,8 +178,10 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Stop on SIGTERM and SIGINT while the context lasts."""
-        with handling(self.handle_exit, signal.SIGTERM, signal.SIGINT):
+        """Stop on SIGTERM and SIGINT while the context lasts, and on SIGHUP unless `nohup` has that passed over."""
+        is_passed_over = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        closing = () if is_passed_over else (signal.SIGHUP,)
+        with handling(self.handle_exit, signal.SIGTERM, signal.SIGINT, *closing):
             yield
 
 
