@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from topicfold.errors import BadSetting, WrongSnapshot
+from topicfold.log.avro import schema_called, schema_directory
 from topicfold.settings import Settings
 from topicfold.starting import open_log, require_log
 
@@ -44,6 +45,17 @@ async def test_where_there_is_no_log_it_says_what_to_type_to_begin_one(tmp_path:
     with pytest.raises(BadSetting, match="there is no log") as caught:
         await require_log(Settings(log_file=tmp_path / "my log.db"))
     assert caught.value.hint.endswith(f"topicfold serve --log '{tmp_path}/my log.db'")
+
+
+async def test_no_schema_is_read_for_the_first_time_when_no_file_can_be_opened_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema_called.cache_clear()
+    shipped = [path.stem for path in schema_directory().glob("*.avsc")]
+    log = await open_log(Settings(log_file=tmp_path / "new.db"))
+    monkeypatch.setattr("topicfold.log.avro.schema_directory", lambda: tmp_path / "nowhere")
+    assert {schema_called(name)["type"] for name in shipped} == {"record"}
+    await log.close()
 
 
 async def test_a_log_is_made_where_its_snapshot_is_yet_to_be(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import socket
 from shlex import quote
 
 from topicfold.errors import BadSetting, WrongSnapshot
+from topicfold.log.avro import read_schemas
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.listings import Listings
@@ -29,6 +30,7 @@ async def open_log(settings: Settings) -> Log:
         SnapshotUnreadable: it cannot be seen whether there is a snapshot.
         LogUnavailable, ClusterUnavailable: it does not answer.
     """
+    read_schemas()
     if settings.snapshot is not None and sequences(settings.snapshot):
         await _require_snapshot_log(settings)
     if settings.kafka_bootstrap is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -115,6 +116,21 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert '"stopped"' in process.stderr.read()
         assert process.wait(10) == 0
+
+
+def test_a_server_may_have_as_many_connections_as_the_system_lets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(run, "_serve", lambda *_, **__: no_serving())
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+        assert run.serve(Settings(port=0), is_quiet=True) == 0
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(before[1], run.WANTED_FILES)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def no_serving() -> None:
+    """Stand for serving."""
 
 
 def test_a_server_whose_terminal_is_closed_stops_in_good_order_too(tmp_path: Path) -> None:

@@ -28,6 +28,16 @@ def schema_called(name: str) -> Any:
     return fastavro.parse_schema(json.loads((schema_directory() / f"{name}.avsc").read_text()))
 
 
+def read_schemas() -> None:
+    """Read every schema that ships: later no file may be left to open, or another version's may lie there.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    for file in schema_directory().glob("*.avsc"):
+        schema_called(file.stem)
+
+
 def write(schema: Any, fields: Mapping[str, Any]) -> bytes:
     """Return one datum of `schema`."""
     out = io.BytesIO()

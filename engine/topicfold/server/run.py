@@ -8,6 +8,7 @@ import gc
 import logging
 import math
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -53,6 +54,8 @@ Loading = Callable[[], AbstractContextManager[Tell]]
 
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
+WANTED_FILES = 65_536
+"""So many connections and files a node may have open. Shells say 1,024: whoever comes beyond that is reset."""
 GRACE_SECONDS = 5
 """For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
 _DEFAULT_URL = "http://127.0.0.1:8080"
@@ -77,6 +80,7 @@ def serve(settings: Settings, *, is_quiet: bool = False) -> int:
     configure_logging(level=logging.WARNING if is_quiet else logging.INFO)
     gc.set_threshold(*_COLLECT_AFTER)
     sys.setswitchinterval(_SWITCH_SECONDS)
+    _want_files()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, is_quiet=is_quiet))
@@ -88,6 +92,15 @@ def serve(settings: Settings, *, is_quiet: bool = False) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return EXIT_STOPPED
+
+
+def _want_files() -> None:
+    """Raise the limit of open files as far as the system allows without asking anybody."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_FILES if most == resource.RLIM_INFINITY else min(WANTED_FILES, most)
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def listen(settings: Settings) -> socket.socket:
