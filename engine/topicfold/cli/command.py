@@ -29,9 +29,10 @@ from topicfold.cli.config import (
 from topicfold.cli.exit_codes import EXIT_CODES_HELP, exit_code_of
 from topicfold.cli.next_step import next_step, said_here
 from topicfold.cli.output import Output
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.cli.usage import require_no_value_astray, say_more
-from topicfold.errors import BadSetting, TopicfoldError
+from topicfold.errors import BadSetting, Forbidden, TopicfoldError
 from topicfold.model.brokers import wrong_with_brokers
 
 if TYPE_CHECKING:
@@ -228,7 +229,9 @@ def _run(
         function(session, **given)
         session.warn_if_stale()
     except TopicfoldError as error:
-        output.failure(said_here(error.reason), next_step(error, command_name, given))
+        hint = next_step(error, command_name, given)
+        is_for_others = isinstance(error, Forbidden)
+        output.failure(said_here(error.reason), on_the_same_server(hint, config, is_for_others=is_for_others))
         raise typer.Exit(exit_code_of(error)) from None
     except KeyboardInterrupt:
         if key := session.changes.get("idempotency_key"):

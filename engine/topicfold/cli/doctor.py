@@ -9,6 +9,7 @@ import typer
 
 from topicfold.cli.command import command
 from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.cli.units import age_text
 
@@ -49,9 +50,9 @@ def doctor(session: Session) -> None:
         *others, last = warnings
         for text in others:
             session.output.warning(text)
-        session.output.warning(last, next_step)
+        session.output.warning(last, on_the_same_server(next_step, session.config))
     for next_step, problems in _by_next_step(found["problems"]).items():
-        session.output.failure("\n".join(problems), next_step)
+        session.output.failure("\n".join(problems), on_the_same_server(next_step, session.config))
     if not found["healthy"]:
         raise typer.Exit(ExitCode.FAILED)
     session.output.note(f"node {found['node']} is well")

@@ -9,9 +9,11 @@ import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.command import command, new_app
+from topicfold.cli.config import Config
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted
 from topicfold.cli.progress import progress
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import TopicfoldError
 
@@ -92,14 +94,15 @@ def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tupl
     return made, tuple(outcome for outcome in outcomes if isinstance(outcome, Failed))
 
 
-def _difference(topic: Present, bootstrap: str) -> str:
+def _difference(topic: Present, bootstrap: str, config: Config) -> str:
     """Return how a record differs from Kafka, and what to type to mend it: nothing that deletes what is in a topic."""
     if topic.recorded_partitions > topic.kafka_partitions:
         name, count = shlex.quote(topic.kafka_name), topic.recorded_partitions
         step = f"kafka-topics.sh --bootstrap-server {bootstrap} --alter --topic {name} --partitions {count}"
     elif topic.recorded_partitions:
         name, count = shlex.quote(topic.name), topic.kafka_partitions
-        step = f"topicfold topics update-partitioned-topic {name} --partitions {count}"
+        grow = f"topicfold topics update-partitioned-topic {name} --partitions {count}"
+        step = on_the_same_server(grow, config)
     else:
         step = f"topicfold serve --cluster-bootstrap {bootstrap} --follow-cluster makes it a partitioned one"
     recorded = counted(topic.recorded_partitions, "partition") if topic.recorded_partitions else "not partitioned as"
@@ -117,7 +120,10 @@ def _show(
     differing = [topic for topic in plan.present if topic.has_other_partitions]
     rows = [
         *(("new", topic.name, topic.kafka_name, counted(topic.partitions, "partition")) for topic in made),
-        *(("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap)) for topic in differing),
+        *(
+            ("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap, session.config))
+            for topic in differing
+        ),
         *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]

@@ -15,11 +15,12 @@ import typer
 
 from topicfold.cli.command import REASON_OPTION, command, new_app
 from topicfold.cli.completion import complete_namespaces
-from topicfold.cli.config import ASKING, FLAG, OutputFormat, flag_of
+from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted, is_unicode
 from topicfold.cli.progress import activity, progress
 from topicfold.cli.question import ask, is_somebody_there
+from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
 from topicfold.cli.steps import made_so, show_steps, summed_up
 from topicfold.cli.whole_file import write_whole
@@ -254,11 +255,8 @@ def _done(
 
 def _again(session: Session, files: Sequence[Path], selector: str | None, dry_run: bool) -> str:
     """Return what to type to apply the same files to the same server once more; a token is not repeated."""
-    settings = session.config.settings
-    asked = {name: settings[name].value for name in ASKING if name != "token" and settings[name].origin == FLAG}
     words = ["topicfold", "policies", "apply", *(word for each in files for word in ("-f", str(each)))]
     words += ["--dry-run"] if dry_run else []
     words += ["--prune", "-l", selector] if selector is not None else []
     words += ["--reason", reason] if (reason := session.changes.get("reason")) else []
-    words += [word for name, value in asked.items() for word in (flag_of(name), str(value))]
-    return shlex.join(words)
+    return shlex.join([*words, *server_flags(session.config)])

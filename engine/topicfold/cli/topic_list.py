@@ -24,6 +24,7 @@ from topicfold.cli.query_options import (
     SystemTopics,
     chosen_namespaces,
 )
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE, partition_base
@@ -132,7 +133,8 @@ def list_topics(
         if selector and at is None and places:
             named = [] if places == [DEFAULT_NAMESPACE] else places
             where = " -A" if all_namespaces else "".join(f" -n {place}" for place in named)
-            session.output.note(f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds")
+            tells = f"topicfold explain {shlex.quote(selector)}{where} tells what each requirement finds"
+            session.output.note(on_the_same_server(tells, session.config))
     if is_cut:
         session.output.note("there are more; without --limit all are shown")
 
