@@ -6,6 +6,7 @@ import gc
 import json
 import re
 import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -105,6 +106,18 @@ def test_the_commands_that_are_announced_ask_this_server(
         _announce(Settings(host=host, **settings), listener)
     command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
     assert command.partition("topics create orders")[2] == at
+
+
+def test_the_commands_that_are_announced_may_lie_in_a_path_with_spaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "a path" / "bin" / "python"))
+    monkeypatch.chdir(tmp_path)
+    with listen(Settings(port=0)) as listener:
+        _announce(Settings(), listener)
+    command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
+    assert shlex.split(command)[:2] == ["a path/bin/topicfold", "topics"]
 
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import logging
 import math
 import os
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -353,4 +354,6 @@ def _warning(settings: Settings) -> str:
 
 def _command() -> str:
     """Return what to type for `topicfold` in a terminal where this checkout's environment is not active."""
-    return "topicfold" if shutil.which("topicfold") else os.path.relpath(Path(sys.executable).with_name("topicfold"))
+    if shutil.which("topicfold"):
+        return "topicfold"
+    return shlex.quote(os.path.relpath(Path(sys.executable).with_name("topicfold")))
