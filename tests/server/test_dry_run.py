@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.rest import NATIVE, RestNode
+from tests.server.rest import NATIVE, RestNode, problem_in
 
 ROLLBACK = f"{NATIVE}/rollback"
 OTHER = "/api/v1/topics/public/default/other"
@@ -88,3 +88,27 @@ async def test_another_version_than_the_one_meant_is_refused(orders: RestNode) -
 async def test_anything_but_all_is_no_dry_run(orders: RestNode) -> None:
     for text in ("true", "all", "", "All&dryRun=All"):
         assert await orders.problem("PATCH", f"{NATIVE}?dryRun={text}", {"labels": {}}) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("parameter", ["dryRun=All", "dryrun", "dry-run=true", "x=1&dry_run=All"])
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "persistent/public/default/orders/custom-labels", {"labels": {"team": "pay"}}),
+        ("DELETE", "persistent/public/default/orders", None),
+        ("PUT", "namespaces/public/new", None),
+        ("DELETE", "tenants/public?force=true", None),
+    ],
+)
+async def test_what_cannot_be_tried_is_not_done_instead(
+    orders: RestNode, parameter: str, method: str, path: str, body: Any
+) -> None:
+    before = positions(orders)
+    answer = await orders.send(method, f"/admin/v2/{path}{'&' if '?' in path else '?'}{parameter}", body)
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (400, "invalid_request")
+    assert "dryRun=All under /api/v1" in answer.json()["hint"]
+    assert positions(orders) == before
+
+
+async def test_reading_takes_no_notice_of_what_would_try_a_change(orders: RestNode) -> None:
+    assert (await orders.send("GET", "/admin/v2/namespaces/public?dryRun=All")).status_code == 200

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from topicfold.runtime.engine import Engine
 from topicfold.server.auth.door import Door, forget_admission, note_admission
 from topicfold.server.ownership import Ownership
+from topicfold.server.queries import require_no_dry_run
 from topicfold.server.refused_at import BY_STATE, note_refusal
 from topicfold.server.routing import RouteTable
 
@@ -46,6 +47,7 @@ class Dispatch:
             await self._door.admit(operation, request)
         if self._door is not None:
             note_admission(scope, partial(self._door.admit, operation, request))
+        require_no_dry_run(request)
         try:
             answer = None if self._ownership is None else self._ownership.redirect(request)
             if answer is None:

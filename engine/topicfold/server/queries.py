@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
 from urllib.parse import parse_qsl
@@ -42,6 +43,27 @@ def query_of(request: Request, known: Collection[str] | None = None) -> Query:
             raise InvalidRequest(f"query parameter {name[:80]!r} is not known here", hint=_did_you_mean(name, known))
         query.setdefault(name, []).append(value)
     return query
+
+
+def require_no_dry_run(request: Request) -> None:
+    """Return unless a change under `/admin/v2` is only to be tried, which has no way to be: it would be made.
+
+    Other parameters are passed over there, as Pulsar does.
+
+    Raises:
+        InvalidRequest: it is, in whichever spelling; or the query cannot be read.
+    """
+    scope = request.scope
+    if scope["method"] in ("GET", "HEAD") or b"dry" not in scope["query_string"].lower():
+        return
+    if not scope["path"].startswith("/admin/v2/"):
+        return
+    for name in query_of(request):
+        if re.sub("[-_]", "", name.lower()) == "dryrun":
+            raise InvalidRequest(
+                f"query parameter {name[:80]!r}: no change under /admin/v2 can only be tried",
+                hint="PATCH a topic with dryRun=All under /api/v1, or leave it out to have the change made.",
+            )
 
 
 def one(query: Query, name: str) -> str | None:
