@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
+from pathlib import Path
 
 import httpx2
 import pytest
 from structlog.testing import capture_logs
 
+from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from tests.server.rest import rest_node
 from topicfold.errors import KeysUnavailable, Unauthenticated
@@ -269,6 +272,23 @@ async def test_no_proxy_is_asked_for_keys_on_this_machine(monkeypatch: pytest.Mo
         assert await fetch("http://issuer.invalid/keys") == b"evil"
         with pytest.raises(httpx2.ConnectError):
             await fetch("http://127.0.0.1:1/keys")
+
+
+async def test_keys_on_this_machine_are_asked_for_by_tls_that_an_authority_of_the_environment_vouches_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkeys")
+        writer.close()
+
+    authority = Authority(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.sign("issuer", LOOPBACK))
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert await fetch(f"https://localhost:{port}/keys") == b"keys"
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://[zz]:1", "ftp://127.0.0.1"])

@@ -79,12 +79,18 @@ async def fetch(url: str) -> bytes:
 def _client(url: str) -> httpx2.AsyncClient:
     """Return what asks. This machine itself is asked through no proxy: by plain HTTP, that could name any key.
 
+    Authorities that the environment names are trusted either way.
+
     Raises:
         ValueError: the environment's proxy cannot be used.
         OSError: the environment's authorities cannot be read.
     """
     try:
-        return httpx2.AsyncClient(timeout=_FETCH_SECONDS, trust_env=not is_loopback(httpx2.URL(url).host))
+        return httpx2.AsyncClient(
+            timeout=_FETCH_SECONDS,
+            verify=httpx2.create_ssl_context(),
+            trust_env=not is_loopback(httpx2.URL(url).host),
+        )
     except (ImportError, httpx2.InvalidURL) as error:
         raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 
