@@ -276,6 +276,15 @@ async def test_a_server_that_is_told_to_stop_does_so_though_another_was_to_take_
     assert (server.should_exit, server.starts_anew) == (True, False)
 
 
+async def test_a_server_that_drains_is_told_twice_more_before_it_cuts_answers_off(rest: RestNode) -> None:
+    server = server_of(rest.node.engine, Settings(drain_seconds=300))
+    told = []
+    for _ in range(3):
+        server.handle_exit(signal.SIGINT, None)
+        told.append((await server.on_tick(1), server.force_exit))
+    assert told == [(False, False), (True, False), (True, True)]
+
+
 async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: pytest.MonkeyPatch) -> None:
     class Engine:
         def __init__(self) -> None:

@@ -175,20 +175,24 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and for good; told once more, without waiting until all others know."""
+        """Stop, and for good; told once more, without waiting until all others know, but for answers still."""
         self.starts_anew = False
-        if self.should_exit:
+        if self.should_exit and self._waits_for_others():
             self._drained_at = -math.inf
-        super().handle_exit(sig, frame)
+        else:
+            super().handle_exit(sig, frame)
 
     def _has_drained(self) -> bool:
         """Return whether all others have had their time to learn from `/readyz` that nothing is to be sent here."""
-        now, seconds = asyncio.get_running_loop().time(), self._node.settings.drain_seconds
+        seconds = self._node.settings.drain_seconds
         if seconds and not self._node.leaving.is_set():
             self._node.leaving.set()
-            self._drained_at = min(self._drained_at, now + seconds)
+            self._drained_at = min(self._drained_at, asyncio.get_running_loop().time() + seconds)
             _log.info("draining", seconds=seconds)
-        return not seconds or now >= self._drained_at
+        return not self._waits_for_others()
+
+    def _waits_for_others(self) -> bool:
+        return self._node.settings.drain_seconds > 0 and asyncio.get_running_loop().time() < self._drained_at
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
