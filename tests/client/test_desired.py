@@ -16,7 +16,7 @@ from topicfold.client.answers import Topic
 from topicfold.client.desired import Desired, pruning, steps
 from topicfold.client.desired_files import entries_of, files_under, read_files, write_entries
 from topicfold.client.strict_yaml import read_documents
-from topicfold.errors import Forbidden, InvalidRequest
+from topicfold.errors import Forbidden, InvalidRequest, Undecodable
 from topicfold.model.differences import Difference
 
 ORDERS = "persistent://public/default/orders"
@@ -361,6 +361,11 @@ def test_what_may_not_be_read_is_neither_left_out_nor_compared_nor_taken_for_emp
         with pytest.raises(Forbidden):
             list(steps([Desired(ORDERS, {part: {}})], {ORDERS: hidden}))
     assert list(steps([Desired(ORDERS, {"labels": {"tier": "gold"}})], {ORDERS: hidden})) == []
+
+
+def test_a_record_that_the_server_cannot_read_is_not_exported_as_an_empty_one() -> None:
+    with pytest.raises(Undecodable, match="orders"):
+        written([topic(undecodable=True)])
 
 
 def test_a_folder_that_cannot_be_read_is_refused_and_not_passed_over(

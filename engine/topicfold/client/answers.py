@@ -41,7 +41,7 @@ class Topic:
 
     `policies` are those set on the topic itself, by name, in the scopes `local` and `global`, a scope None where none
     was ever set; None altogether where who asked may not read them. Then `properties` is None, too, and `kafka_name` is
-    not told.
+    not told. Where it `is_undecodable` the server cannot read the record, and all of it seems empty.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Topic:
     properties: Mapping[str, str] | None
     etag: str
     policies: Mapping[str, Mapping[str, Any] | None] | None = None
+    is_undecodable: bool = False
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
@@ -63,6 +64,7 @@ class Topic:
             properties=dict(told) if (told := body.get("properties")) is not None else None,
             etag=body["etag"],
             policies=body.get("policies"),
+            is_undecodable=body.get("undecodable", False),
         )
 
 
