@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.log.following import never
-from topicfold.errors import LogUnavailable, WrongLog
+from topicfold.errors import BadSetting, LogUnavailable, WrongLog
 from topicfold.log.identity import establish_identity, header_value, identity_in, recognise_identity
 from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite import SqliteLog
@@ -50,6 +50,14 @@ async def test_it_is_another_log_in_every_partition_with_the_same_records(path: 
         assert header is not None
         assert header.incarnation == NEW
     assert [values[1:] for values in after] == [values[1:] for values in before] == [[], [b"first", b"second"], []]
+
+
+async def test_it_may_lie_below_a_link_but_be_none(path: Path) -> None:
+    (path.parent / "below").symlink_to(path.parent)
+    assert renew(path.parent / "below" / "log.db", NEW).incarnation == NEW
+    (path.parent / "link.db").symlink_to(path)
+    with pytest.raises(BadSetting, match=r"link\.db is a link"):
+        renew(path.parent / "link.db", OLD)
 
 
 async def test_a_header_of_some_other_log_among_the_records_is_left_as_it_is(path: Path) -> None:

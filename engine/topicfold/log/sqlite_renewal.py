@@ -13,6 +13,7 @@ import apsw
 
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.identity import header_value, identity_in
+from topicfold.log.plain_file import file_made
 from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite, translated
 
@@ -26,7 +27,7 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     All else in it stays as it is. Either all of that is on the disk, or nothing has changed.
 
     Raises:
-        BadSetting: the SQLite library is too old.
+        BadSetting: the SQLite library is too old, or the file is a link, or may not be written.
         WrongLog: there is no log of this format, or one that was trimmed: the snapshot that it needs names the old one.
         LogUnavailable: a node has the file open, its disk is full or failing.
 
@@ -35,8 +36,9 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     require_safe_sqlite(apsw.sqlite_lib_version())
     if not path.is_file():
         raise WrongLog(f"{path} is no file", hint="Name the file of a log.")
+    target = file_made(path)
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+        connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
         try:
             # Of a file that others have open, too, this lock cannot be had.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
