@@ -9,7 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, NotFound, PolicyUnmet, Undecodable
+from topicfold.errors import AlreadyExists, NotFound, PolicyUnmet
 from topicfold.model.clusters import (
     CLUSTERS,
     addresses_in,
@@ -29,7 +29,7 @@ from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import ClusterData
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -121,9 +121,9 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (*WRITE_ERRORS, NotFound)
     return (
         Operation("listClusters", "GET", "/admin/v2/clusters", clusters.list, "List clusters", answer=_NAMES,
-                  errors=(*READ_ERRORS, Undecodable), needs=Access.ANYONE),
+                  errors=(*READ_ERRORS, *UNREADABLE), needs=Access.ANYONE),
         Operation("getCluster", "GET", one, clusters.get, "Read a cluster's addresses", answer=ClusterData,
-                  errors=(*READ_ERRORS, NotFound, Undecodable), needs=Access.SUPERUSER),
+                  errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
         Operation("createCluster", "PUT", one, clusters.create, "Register a cluster", 204, body=ClusterData,
                   errors=(*WRITE_ERRORS, AlreadyExists), needs=Access.SUPERUSER),
         Operation("updateCluster", "POST", one, clusters.update, "Give a cluster other addresses", 204,
@@ -131,7 +131,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("deleteCluster", "DELETE", one, clusters.delete, "Forget a cluster", 204,
                   errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
         Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=_NAMES,
-                  errors=(*READ_ERRORS, NotFound, Undecodable), needs=Access.SUPERUSER),
+                  errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
         Operation("setPeerClusters", "POST", f"{one}/peers", clusters.set_peers, "Set a cluster's peers", 204,
                   body=_NAMES, errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
         Operation("getRuntimeConfiguration", "GET", "/admin/v2/brokers/configuration/runtime", clusters.configuration,

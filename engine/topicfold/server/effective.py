@@ -12,7 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.errors import NamespaceNotFound, TopicNotFound
 from topicfold.model.adoption import is_left_out, stands_for
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.description import Enforcer, Policy
@@ -27,7 +27,7 @@ from topicfold.server.native_topics import DOMAIN_QUERY, NATIVE_TOPIC, native_to
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
 from topicfold.server.queries import one, query_of
-from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, Operation
 from topicfold.server.versions import AT_QUERY, namespace_policies_at, readable_since, topic_at
 from topicfold.wire.resources import EffectiveTopic
 
@@ -72,7 +72,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getEffectivePolicies", "GET", f"{NATIVE_TOPIC}/effective", EffectivePolicies(node).get,
                   "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY | AT_QUERY,
-                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, Undecodable),
+                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE),
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
     )  # fmt: skip
 

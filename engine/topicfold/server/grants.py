@@ -13,7 +13,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import InvalidRequest, NamespaceNotFound, TenantNotFound, TopicNotFound, Undecodable
+from topicfold.errors import InvalidRequest, NamespaceNotFound, TenantNotFound, TopicNotFound
 from topicfold.model.grants import actions_in, check_role, grant, revoke
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.records import Grants
@@ -26,7 +26,7 @@ from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
-from topicfold.server.routes import DOMAIN, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import DOMAIN, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 
 Write = Callable[[Updater, Asked], Awaitable[Written]]
 
@@ -123,10 +123,10 @@ def operations(node: Node) -> Sequence[Operation]:
     of_namespace = "/admin/v2/namespaces/{tenant}/{namespace}/permissions"
     of_topic = f"/admin/v2/{DOMAIN}/{{tenant}}/{{namespace}}/{{topic}}/permissions"
     no_tenant, no_namespace, no_topic = (TenantNotFound,), (NamespaceNotFound,), (NamespaceNotFound, TopicNotFound)
-    changing = (*WRITE_ERRORS, InvalidRequest, Undecodable)
+    changing = (*WRITE_ERRORS, InvalidRequest, *UNREADABLE)
     return (
         Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
-                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant, Undecodable),
+                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
                   needs=tenant),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
                   "Let a role do things in a tenant", 204, body=_ACTIONS, errors=(*changing, *no_tenant),
@@ -135,7 +135,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
                   "Read what roles may do in a namespace", answer=_BY_ROLE,
-                  errors=(*READ_ERRORS, *no_namespace, Undecodable), needs=namespace),
+                  errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=namespace),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
                   "Let a role do things in a namespace", 204, body=_ACTIONS, errors=(*changing, *no_namespace),
                   needs=namespace),
@@ -144,7 +144,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=namespace),
         Operation("getTopicPermissions", "GET", of_topic, permissions.of_topic,
                   "Read what roles may do with a topic", answer=_BY_ROLE,
-                  errors=(*READ_ERRORS, *no_topic, Undecodable), needs=topic),
+                  errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=topic),
         Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant_on_topic,
                   "Let a role do things with a topic", 204, body=_ACTIONS, errors=(*changing, *no_topic),
                   needs=topic),

@@ -15,7 +15,6 @@ from topicfold.errors import (
     LogUnavailable,
     NamespaceNotFound,
     TopicNotFound,
-    Undecodable,
     VersionNotFound,
 )
 from topicfold.model.permissions import Permission, Right, Scope
@@ -31,7 +30,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import checked
-from topicfold.server.routes import POLICIES_REFUSED, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import POLICIES_REFUSED, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.versions import readable_since, target_of
 from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
@@ -110,7 +109,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Give a topic back what one of its versions said", 204, body=Rollback,
                   query=DOMAIN_QUERY | DRY_QUERY,
                   errors=(*WRITE_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, TopicNotFound, VersionNotFound,
-                          InvalidLabels, Undecodable),
+                          InvalidLabels, *UNREADABLE),
                   needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),
     )  # fmt: skip
 

@@ -15,7 +15,6 @@ from topicfold.errors import (
     NamespaceNotFound,
     TopicfoldError,
     TopicNotFound,
-    Undecodable,
 )
 from topicfold.model.labels import too_many_together
 from topicfold.model.names import TopicName
@@ -28,7 +27,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import whole_topic_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.records import labels_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import Labels
 
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
@@ -110,11 +109,11 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=_LABELS,
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
-                  errors=(*READ_ERRORS, *missing, Undecodable), aliases=aliases),
+                  errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
                   needs=_UPDATING,
-                  body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, Undecodable), aliases=aliases),
+                  body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
         Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=_UPDATING,
                   query={"keys*": "Keys of labels, parted by commas.", "all": "`true` takes all labels off."},
-                  errors=(*WRITE_ERRORS, *missing, Undecodable), aliases=aliases),
+                  errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),
     )  # fmt: skip

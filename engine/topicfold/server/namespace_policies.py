@@ -15,7 +15,6 @@ from topicfold.errors import (
     NotFound,
     PeerCluster,
     PolicyUnmet,
-    Undecodable,
     UnknownCluster,
 )
 from topicfold.model.permissions import Permission, Right, Scope
@@ -43,7 +42,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import empty_where_unset, policy_answer
 from topicfold.server.queries import flag, one, query_of
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
@@ -141,13 +140,13 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     entry = policy.kind.value if isinstance(policy.kind, MapOf) else None
     noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
     title = f"a namespace's {policy.title}"
-    changing = (*WRITE_ERRORS, NamespaceNotFound, Undecodable)
+    changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
     query = {_QUOTA_TYPE: f"One of {', '.join(QUOTA_TYPES)}; the first without it."} if entry else {}
     applied = {"applied": "`true`: what the node says where the namespace does not."} if route.has_applied else {}
     yield Operation(
         f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
         answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),
-        errors=(*READ_ERRORS, NamespaceNotFound, Undecodable),
+        errors=(*READ_ERRORS, NamespaceNotFound, *UNREADABLE),
         needs=_READING, policy=policy.topic.permission,
     )  # fmt: skip
     yield Operation(

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import NamespaceNotFound, Undecodable
+from topicfold.errors import NamespaceNotFound
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.records import EMPTY, NamespaceRecord, Record, frozen
 from topicfold.model.updates import Refuse, Stored, namespace_missing
@@ -21,7 +21,7 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 
@@ -97,8 +97,8 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a namespace's properties."""
     properties = NamespaceProperties(node)
     path = "/admin/v2/namespaces/{tenant}/{namespace}"
-    reading = (*READ_ERRORS, NamespaceNotFound, Undecodable)
-    changing = (*WRITE_ERRORS, NamespaceNotFound, Undecodable)
+    reading = (*READ_ERRORS, NamespaceNotFound, *UNREADABLE)
+    changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
     return (
         Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
                   "Read a namespace's properties", answer=_TEXTS, errors=reading, needs=_READING),

@@ -19,7 +19,6 @@ from topicfold.errors import (
     PeerCluster,
     PolicyUnmet,
     TenantNotFound,
-    Undecodable,
     UnknownCluster,
 )
 from topicfold.model.names import topic_of_key
@@ -37,7 +36,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import flag, one, query_of
 from topicfold.server.records import namespace_in_body
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -140,7 +139,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*READ_ERRORS, TenantNotFound)),
         Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
                   needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
-                  errors=(*missing, Undecodable)),
+                  errors=(*missing, *UNREADABLE)),
         Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
                   needs=_TENANT_ADMIN,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,

@@ -16,7 +16,6 @@ from topicfold.errors import (
     LogUnavailable,
     NamespaceNotFound,
     TopicNotFound,
-    Undecodable,
 )
 from topicfold.model.desired import SCOPES
 from topicfold.model.names import TopicName
@@ -34,7 +33,15 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.policy_requests import must_have_policies
 from topicfold.server.queries import flag, one, query_of
-from topicfold.server.routes import CLUSTER_ERRORS, DRY_RUN, POLICIES_REFUSED, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import (
+    CLUSTER_ERRORS,
+    DRY_RUN,
+    POLICIES_REFUSED,
+    READ_ERRORS,
+    UNREADABLE,
+    WRITE_ERRORS,
+    Operation,
+)
 from topicfold.server.topics import creation
 from topicfold.server.versions import AT_QUERY, readable_since, topic_at
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
@@ -178,7 +185,7 @@ def operations(node: Node) -> Sequence[Operation]:
                           InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic's record", 204,
                   body=TopicPatch, query=domain | DRY_QUERY, needs=_UPDATING,
-                  errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, Undecodable)),
+                  errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
                   needs=_MANAGING,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),

@@ -16,7 +16,6 @@ from topicfold.errors import (
     PoliciesDisabled,
     PolicyUnmet,
     TopicNotFound,
-    Undecodable,
     UnknownCluster,
     WrongKind,
 )
@@ -31,7 +30,7 @@ from topicfold.server.paths import topic_in
 from topicfold.server.policy_answers import empty_where_unset
 from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
 from topicfold.server.policy_requests import whole_topic
-from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.topic_policy import TopicPolicy
 from topicfold.wire.policy_schema import schema_of
 
@@ -42,7 +41,7 @@ _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
 _GLOBAL = {GLOBAL_QUERY: "`true`: the policies that hold on all clusters."}
 _APPLIED = {"applied": "`true`: where the topic says nothing, what its namespace or the node says."}
-_MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, Undecodable)
+_MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, *UNREADABLE)
 _WRITE_ERRORS = (
     *WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster, WrongKind,
 )  # fmt: skip
@@ -69,7 +68,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with the policies of topics."""
     made = [operation for policy in POLICIES for operation in _operations_of(node, policy)]
     delete = Operation("deleteTopicPolicies", "DELETE", f"{_TOPIC}/policies", AllPolicies(node).delete,
-                       "Take all policies off a topic", 204, errors=(*WRITE_ERRORS, Undecodable),
+                       "Take all policies off a topic", 204, errors=(*WRITE_ERRORS, *UNREADABLE),
                        needs=_ADMINISTERING,
                        policy="MAX_PRODUCERS")  # fmt: skip
     return (*made, delete)

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound, Undecodable
+from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound
 from topicfold.model.names import PERSISTENT, TopicName, partition_base
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.updates import remove_property, set_properties
@@ -21,7 +21,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 
 _PROPERTIES = {"type": "object", "additionalProperties": {"type": "string"}}
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
@@ -69,7 +69,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with a topic's properties."""
     properties = Properties(node)
     path = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}/properties"
-    missing = (NamespaceNotFound, TopicNotFound, Undecodable)
+    missing = (NamespaceNotFound, TopicNotFound, *UNREADABLE)
     return (
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=_PROPERTIES,
                   errors=(*READ_ERRORS, *missing), needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),

@@ -28,6 +28,8 @@ WRITE_ERRORS = (
     *READ_ERRORS, errors.TooLarge, errors.KeyReused, errors.PreconditionFailed, errors.LogUnavailable,
     errors.Overloaded, errors.NewerSchema, errors.OutcomeUnknown,
 )  # fmt: skip
+UNREADABLE = (errors.Undecodable, errors.NewerSchema)
+"""Of what looks into a record."""
 CLUSTER_ERRORS = (errors.ClusterUnavailable, errors.ClusterRefused)
 """Of what makes, grows or ends topics, which a Kafka cluster may have to do, too."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound, Undecodable
+from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
@@ -17,7 +17,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.records import tenant_in_body
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import TenantInfo
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
@@ -80,7 +80,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
                   needs=Right(Permission.ADMIN, Scope.TENANT),
-                  errors=(*READ_ERRORS, TenantNotFound, Undecodable)),
+                  errors=(*READ_ERRORS, TenantNotFound, *UNREADABLE)),
         Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
                   needs=Access.SUPERUSER,
                   errors=(*WRITE_ERRORS, AlreadyExists, PolicyUnmet)),

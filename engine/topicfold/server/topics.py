@@ -15,7 +15,6 @@ from topicfold.errors import (
     InvalidName,
     NamespaceNotFound,
     TopicNotFound,
-    Undecodable,
     WrongKind,
 )
 from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, partition_base
@@ -34,7 +33,7 @@ from topicfold.server.node import Node
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
 from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, query_of
 from topicfold.server.records import partitions_in, properties_in
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire import headers
 from topicfold.wire.resources import PartitionMetadata
 
@@ -178,7 +177,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
                   query={"checkAllowAutoCreation": "`true`: a topic that is not there counts as a plain one."},
                   needs=Right(Permission.LIST_TOPICS, Scope.TOPIC),
-                  answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, Undecodable)),
+                  answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
                   "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, errors=creating),
         Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,
