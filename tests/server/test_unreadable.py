@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -63,6 +63,20 @@ async def test_nothing_of_a_topic_counts_as_unset(
     orders: RestNode, store: MemoryStore, path: str, how: Unreadable, told: tuple[int, str]
 ) -> None:
     assert await (await with_topic(orders, store, how)).problem("GET", path) == told
+
+
+@both_ways
+@pytest.mark.parametrize("with_record", [with_topic, with_namespace])
+async def test_nor_does_what_once_was(
+    orders: RestNode,
+    store: MemoryStore,
+    with_record: Callable[[RestNode, MemoryStore, Unreadable], Awaitable[RestNode]],
+    how: Unreadable,
+    told: tuple[int, str],
+) -> None:
+    rest = await with_record(orders, store, how)
+    at = rest.node.engine.states[3].position - 1
+    assert await rest.problem("GET", f"{NATIVE}/effective?at={at}") == told
 
 
 @both_ways

@@ -96,7 +96,9 @@ class TopicRecord:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRecord:
-    """Stands for a live record whose bytes cannot be read. It can be deleted or replaced whole."""
+    """Stands for a live record whose bytes, of that schema, cannot be read. It can be deleted or replaced whole."""
+
+    payload_schema: int = 0
 
 
 Record = TenantRecord | NamespaceRecord | TopicRecord

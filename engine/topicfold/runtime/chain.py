@@ -93,7 +93,7 @@ class Link:
         if event.kind == Kind.DELETE:
             return None
         kind = AggregateKind(event.aggregate_kind)
-        return decode_record(kind, event.payload_schema, event.payload) or UnreadableRecord()
+        return decode_record(kind, event.payload_schema, event.payload) or UnreadableRecord(event.payload_schema)
 
 
 class Chain:

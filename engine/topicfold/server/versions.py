@@ -6,16 +6,18 @@ import re
 
 from starlette.requests import Request
 
-from topicfold.errors import InvalidRequest, Undecodable
+from topicfold.errors import InvalidRequest
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.policy.resolve import Policies
-from topicfold.model.records import NamespaceRecord, TopicRecord
+from topicfold.model.records import NamespaceRecord, TopicRecord, UnreadableRecord
+from topicfold.model.updates import Stored
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 from topicfold.runtime.reading import TopicView
 from topicfold.runtime.revision import parse_revision
+from topicfold.runtime.unreadable import unreadable
 from topicfold.runtime.versions import life_start, version_at
 from topicfold.server.node import Node
 from topicfold.server.times import time_ms_in
@@ -58,8 +60,9 @@ async def topic_at(node: Node, name: TopicName, at: str, deadline: float, since:
     """
     target = target_of(node, name)
     version = await version_at(node.engine, target, await _position(node, name, at), deadline, since, at[:80])
-    record = version.record if isinstance(version.record, TopicRecord) else None
-    return TopicView(str(name), version.etag, record)
+    if isinstance(version.record, TopicRecord):
+        return TopicView(str(name), version.etag, version.record)
+    return TopicView(str(name), version.etag, None, _schema_of(version.record))
 
 
 async def namespace_policies_at(node: Node, name: TopicName, at: str, deadline: float) -> Policies:
@@ -67,13 +70,18 @@ async def namespace_policies_at(node: Node, name: TopicName, at: str, deadline: 
 
     Raises:
         InvalidRequest, NamespaceNotFound, PositionTimeout, Resync, LogUnavailable: as `topic_at`.
-        Undecodable: the namespace's record of then cannot be read.
+        Undecodable, NewerSchema: the namespace's record of then cannot be read.
     """
     target = node.engine.target(AggregateKind.NAMESPACE, name.namespace)
     version = await version_at(node.engine, target, await _position(node, name, at), deadline, asked_at=at[:80])
     if not isinstance(version.record, NamespaceRecord):
-        raise Undecodable(f"the record of namespace {name.namespace} at {at} cannot be read", name=name.namespace)
+        raise unreadable(AggregateKind.NAMESPACE, f"{name.namespace} at {at}", _schema_of(version.record))
     return version.record.policies
+
+
+def _schema_of(record: Stored) -> int:
+    """Return the payload schema of a record that cannot be read."""
+    return record.payload_schema if isinstance(record, UnreadableRecord) else 0
 
 
 async def _position(node: Node, name: TopicName, at: str) -> int:
