@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from tests.cli.conftest import Run, Terminal
-from topicfold.client import Client
+from topicfold.client import Client, Topic
 
 ORDERS = "persistent://public/default/orders"
 
@@ -23,6 +23,17 @@ def orders(client: Client) -> list[str]:
     client.set_labels("orders", {"tier": "gold", "team": "pay"}, reason="SLA")
     client.set_labels("orders", {"tier": "iron"}, reason="it broke")
     return [str(entry.offset) for entry in reversed(client.history("orders").entries)]
+
+
+@pytest.mark.parametrize("words", ["topics get", "topics get-custom-labels", "topicPolicies get-retention"])
+def test_a_version_that_the_server_cannot_read_does_not_seem_empty(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    there = Topic(ORDERS, {}, 0, None, {}, "e", {"local": None, "global": None}, is_undecodable=True)
+    monkeypatch.setattr(Client, "get_topic_at", lambda *_: there)
+    refused = run(*words.split(), "orders", "--at", "5")
+    assert (refused.code, refused.out) == (4, "")
+    assert f"the server cannot read the record of {ORDERS}" in refused.err
 
 
 def test_a_history_is_a_table_that_lines_up(run: Run, orders: list[str]) -> None:

@@ -65,7 +65,9 @@ class OnTopics:
                 f"what applied at {at} cannot be told: of then only the topic itself is known, not what lay below it",
                 hint="Leave out --applied, or --at.",
             )
-        return stored_policy(session.client.get_topic_at(given["topic"], at), policy, entry, is_global=is_global)
+        return stored_policy(
+            session.client.get_topic_at(given["topic"], at).readable(), policy, entry, is_global=is_global
+        )
 
     def set(self, session: Session, policy: Policy, entry: str | None, given: Given, value: Any) -> Written:
         """Set the topic's value."""

@@ -167,7 +167,7 @@ def get_custom_labels(session: Session, topic: Topic, at: At = None) -> None:
       topicfold topics get-custom-labels orders
       topicfold topics get-custom-labels orders --at 1234
     """
-    labels = session.client.get_labels(topic) if at is None else session.client.get_topic_at(topic, at).labels
+    labels = session.client.get_labels(topic) if at is None else _record(session, topic, at).labels
     session.output.show(labels, sorted(labels), ("KEY", "VALUE"), sorted(labels.items()))
     if not labels:
         session.output.note("it has no labels" if at is None else f"it had no labels at {at}")
@@ -244,7 +244,7 @@ def _kafka_name_text(topic: TopicRecord) -> str:
 def _record(session: Session, topic: str, at: str | None) -> TopicRecord:
     """Return a topic as it is, or as it was at `at`, whether it is there now or not."""
     if at is not None:
-        return session.client.get_topic_at(topic, at)
+        return session.client.get_topic_at(topic, at).readable()
     # As in `list`: so a record that another node has just written is not missed.
     session.client.get_labels(topic)
     return session.client.get_topic(topic)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from topicfold.errors import Undecodable
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -66,6 +68,17 @@ class Topic:
             policies=body.get("policies"),
             is_undecodable=body.get("undecodable", False),
         )
+
+    def readable(self) -> Self:
+        """Return this topic.
+
+        Raises:
+            Undecodable: it only seems empty, for the server cannot read its record.
+        """
+        if self.is_undecodable:
+            hint = "Ask a node of the newest version; of a record that none can read, topicfold history shows what was."
+            raise Undecodable(f"the server cannot read the record of {self.name}", hint=hint, name=self.name)
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ import yaml
 from topicfold.client.answers import Topic
 from topicfold.client.desired import SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
-from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest, Undecodable
+from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name, parse_topic
 from topicfold.model.policy.values import Value, kind_of, plain_value
@@ -93,7 +93,7 @@ def entries_of(topics: Iterable[Topic]) -> list[dict[str, Any]]:
         Forbidden, Undecodable: the server did not show the policies of one, or cannot read its record; a file without
             them would not say so.
     """
-    return [_entry(topic) for topic in topics]
+    return [_entry(topic.readable()) for topic in topics]
 
 
 def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
@@ -104,12 +104,6 @@ def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = Fals
 
 
 def _entry(topic: Topic) -> dict[str, Any]:
-    if topic.is_undecodable:
-        raise Undecodable(
-            f"the server cannot read the record of {topic.name}",
-            name=topic.name,
-            hint="Ask a node of the newest version; of a record that none can read, topicfold history shows what was.",
-        )
     return {
         "name": topic.name,
         **({"partitions": topic.partitions} if topic.partitions else {}),
