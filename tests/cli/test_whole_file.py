@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -42,6 +43,30 @@ def test_a_file_keeps_its_mode_and_the_links_to_it(tmp_path: Path) -> None:
     link.symlink_to(file)
     write_whole(link, "after")
     assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
+
+
+def test_a_file_that_nothing_can_take_the_place_of_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace(*_: Path) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    file = tmp_path / "policies.yaml"
+    file.write_text("before and more")
+    monkeypatch.setattr(os, "replace", replace)
+    write_whole(file, "after")
+    assert (file.read_text(), os.listdir(tmp_path)) == ("after", ["policies.yaml"])
+
+
+def test_a_file_that_is_protected_stays_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "policies.yaml"
+    file.write_text("before")
+    file.chmod(0o444)
+    # Whoever runs this may be root, who may write everything.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).stat().st_mode & 0o200)
+    with pytest.raises(InvalidRequest, match="cannot be written: Permission denied"):
+        write_whole(file, "after")
+    assert file.read_text() == "before"
 
 
 def test_what_is_no_plain_file_is_written_as_it_is(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -9,27 +10,47 @@ from pathlib import Path
 from topicfold.errors import InvalidRequest
 from topicfold.snapshot.unfinished import unfinished
 
+_NOT_REPLACED = (errno.EACCES, errno.EPERM, errno.EBUSY)
+
 
 def write_whole(file: Path, text: str) -> None:
     """Write `text` to `file`, which is left as it was where that fails. It keeps its mode; links to it stay links.
 
-    What is no plain file, say a pipe, is written to as it is.
+    What is no plain file, say a pipe, is written to as it is. So is one that nothing may be put in the place of, for
+    its directory is not to be written or it is mounted by itself: then the disk may be full half-way.
 
     Raises:
         InvalidRequest: it cannot be written.
     """
     try:
-        if file.exists() and not file.is_file():
-            file.write_text(text, encoding="utf-8")
-            return
         place = file.resolve()
-        made = unfinished(place)
-        try:
-            made.write_text(text, encoding="utf-8")
-            if place.exists():
-                shutil.copymode(place, made)
-            os.replace(made, place)
-        finally:
-            made.unlink(missing_ok=True)
+        if not place.exists():
+            _put(place, text)
+        elif not place.is_file():
+            file.write_text(text, encoding="utf-8")
+        elif os.access(place, os.W_OK):
+            _replace(place, text)
+        else:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise InvalidRequest(f"{file} cannot be written: {error.strerror}") from None
+
+
+def _replace(place: Path, text: str) -> None:
+    try:
+        _put(place, text)
+    except OSError as error:
+        if error.errno not in _NOT_REPLACED:
+            raise
+        place.write_text(text, encoding="utf-8")
+
+
+def _put(place: Path, text: str) -> None:
+    made = unfinished(place)
+    try:
+        made.write_text(text, encoding="utf-8")
+        if place.exists():
+            shutil.copymode(place, made)
+        os.replace(made, place)
+    finally:
+        made.unlink(missing_ok=True)
