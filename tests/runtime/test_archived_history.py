@@ -186,6 +186,19 @@ async def test_a_time_that_no_calendar_holds_is_none_there_too(store: MemoryStor
         assert time_text(archive.first_time_ms(0))[:2] == "20"
 
 
+async def test_a_clock_that_stood_far_back_where_the_log_begins_moves_no_time_there(
+    store: MemoryStore, root: Path
+) -> None:
+    async with running(store, snapshot=root) as node:
+        await live(node)
+        start = len(store.entries[0])
+        append_written_at(node, store, 1)
+        await snapshot(node, root)
+        before = await node.engine.past.position_at(0, 10)
+        await node.log.delete_before(0, start)
+        assert await node.engine.past.position_at(0, 10) == before == 0
+
+
 def wire(page: Page) -> list[dict[str, object]]:
     return [history_entry(each, shows_grants=True) for each in page.entries]
 

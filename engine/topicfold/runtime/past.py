@@ -18,7 +18,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
-from topicfold.runtime.past_times import first_time_ms, position_at, time_text
+from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, time_text
 from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
@@ -89,14 +89,19 @@ class Past:
         end = (await self._log.end_offsets())[partition]
         position = await position_at(self._log, partition, time_ms, start, end)
         archive = self._snapshots.archive
-        if position > start or not start:
-            return position if position > start else 0
-        try:
-            if archive is not None and len(await self._snapshots.ask(archive.ends)):
-                return await self._snapshots.ask(archive.position_at, partition, time_ms, start)
-            why = ""
-        except OperatorNeeded as error:
-            why = f"; {error.reason}"
+        if not start:
+            return position
+        why = ""
+        if position <= start + BLOCK:
+            # So few events may all be by a clock that is far off, and only those before them tell.
+            try:
+                if archive is not None and len(await self._snapshots.ask(archive.ends)):
+                    earlier = await self._snapshots.ask(archive.position_at, partition, time_ms, position)
+                    return earlier if earlier < start else position
+            except OperatorNeeded as error:
+                why = f"; {error.reason}"
+        if position > start:
+            return position
         since = await first_time_ms(self._log, partition, start, end)
         raise Resync(
             f"what was at {time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}",

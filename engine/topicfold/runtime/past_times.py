@@ -16,7 +16,8 @@ from topicfold.log.codec import decode_audit, decode_event
 from topicfold.log.port import Log
 from topicfold.runtime.slices import Slice
 
-_BLOCK = 32
+BLOCK = 32
+"""Events that are looked at together."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -31,19 +32,19 @@ async def position_at(log: Log, partition: int, time_ms: int, start: int, end: i
     """Return the position from `start` to `end` that parts events written up to `time_ms` from those written later.
 
     After the newest of the former, `start` where there is none. Where clocks differ, the first position with the fewest
-    events on the wrong side of it, among the blocks about which most events agree: as many as half of `_BLOCK` events
+    events on the wrong side of it, among the blocks about which most events agree: as many as half of `BLOCK` events
     in a row may say anything. Records that say no time count to the event before them.
 
     Raises:
         LogUnavailable: the log did not answer in time.
 
-    Cost: a read of `_BLOCK` records for each halving of what lies between.
+    Cost: a read of `BLOCK` records for each halving of what lies between.
     """
     low, high = start, end
     before: Sequence[_Timed] = ()
     after: Sequence[_Timed] = ()
     turn = Slice()
-    while high - low > 2 * _BLOCK:
+    while high - low > 2 * BLOCK:
         middle = (low + high) // 2
         found = await _next_timed(log, partition, middle, high, turn)
         if sum(_side(each, time_ms) for each in found) > 0:
@@ -91,7 +92,7 @@ def _parting(events: Sequence[_Timed], time_ms: int) -> int:
 async def _next_timed(log: Log, partition: int, offset: int, end: int, turn: Slice) -> Sequence[_Timed]:
     """Return the next events from `offset` on and below `end` that say a time, of one block; none at the end."""
     while offset < end:
-        entries = await log.read(partition, offset, min(_BLOCK, end - offset))
+        entries = await log.read(partition, offset, min(BLOCK, end - offset))
         if not entries:
             return ()
         found = []
