@@ -47,8 +47,9 @@ class Dispatch:
             await self._door.admit(operation, request)
         if self._door is not None:
             note_admission(scope, partial(self._door.admit, operation, request))
-        require_no_dry_run(request)
         try:
+            if operation.method != "GET":
+                require_no_dry_run(request)
             answer = None if self._ownership is None else self._ownership.redirect(request)
             if answer is None:
                 try:
@@ -58,4 +59,5 @@ class Dispatch:
                     raise
             await answer(scope, receive, send)
         finally:
-            forget_admission(scope)
+            if self._door is not None:
+                forget_admission(scope)

@@ -46,7 +46,7 @@ def query_of(request: Request, known: Collection[str] | None = None) -> Query:
 
 
 def require_no_dry_run(request: Request) -> None:
-    """Return unless a change under `/admin/v2` is only to be tried, which has no way to be: it would be made.
+    """Return unless `request`, a change, is under `/admin/v2` and only to be tried: there it would be made.
 
     Other parameters are passed over there, as Pulsar does.
 
@@ -54,9 +54,7 @@ def require_no_dry_run(request: Request) -> None:
         InvalidRequest: it is, in whichever spelling; or the query cannot be read.
     """
     scope = request.scope
-    if scope["method"] in ("GET", "HEAD") or b"dry" not in scope["query_string"].lower():
-        return
-    if not scope["path"].startswith("/admin/v2/"):
+    if b"dry" not in scope["query_string"].lower() or not scope["path"].startswith("/admin/v2/"):
         return
     for name in query_of(request):
         if re.sub("[-_]", "", name.lower()) == "dryrun":
