@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from topicfold.model.records import NO_GRANTS
-from topicfold.runtime.window import Window
+from topicfold.runtime.window import Seen, Window
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import NamespaceTurn, TopicDelta, TopicRow
 
@@ -110,3 +112,84 @@ def test_where_a_live_topic_had_its_own_grants_changed_last_is_known_as_far_back
     assert not window.has_other_grants(0, "a/b", "other", 0)
     window.add(0, turn(14), b"")
     assert not window.has_other_grants(0, "a/b", "orders", 0)
+
+
+def granted(count: int, *more: str) -> TopicRow:
+    """Return a row of a topic on which so many roles may consume, and `more` produce."""
+    return AFTER._replace(
+        grants=dict.fromkeys(map(str, range(count)), ("consume",)) | dict.fromkeys(more, ("produce",))
+    )
+
+
+def changes_of(*rows: TopicRow | None, key: str = "orders", start: int = 0) -> list[TopicDelta]:
+    """Return what makes each of `rows` of a topic the one after it."""
+    pairs = enumerate(pairwise(rows), start)
+    return [TopicDelta("a/b", key, 5, before, after, offset) for offset, (before, after) in pairs]
+
+
+def test_many_grants_come_out_as_they_went_in_whatever_becomes_of_them() -> None:
+    window = Window({0: 0})
+    few, many, more, other = granted(3), granted(1_000), granted(1_000, "ann", "7"), granted(999, "bob")
+    rows = [None, few, many, many, more, many, few, many, None, other, *[many, more] * 30, other]
+    seen: list[Seen] = [(each, b"audit") for each in changes_of(*rows)]
+    for effect, audit in seen:
+        window.add(0, effect, audit)
+    assert window.between(0, 0, 100) == seen
+    after = [effect.after for effect, _ in window.between(0, 1, 5) if isinstance(effect, TopicDelta)]
+    assert [row and len(row.grants) for row in after] == [1_000, 1_000, 1_001, 1_000]
+
+
+def test_events_before_which_something_else_became_of_a_topic_have_their_own_grants() -> None:
+    window = Window({0: 0})
+    seen: list[Seen] = [
+        (each, b"") for each in (*changes_of(None, granted(100)), *changes_of(granted(90), granted(90), start=7))
+    ]
+    for effect, audit in seen:
+        window.add(0, effect, audit)
+    assert window.between(0, 0, 100) == seen
+
+
+def test_events_that_change_few_of_many_grants_take_little() -> None:
+    window, rows = Window({0: 0}), [granted(10_000, f"role-{turn % 100}") for turn in range(500)]
+    for effect in changes_of(*rows, *[rows[-1]] * 500):
+        window.add(0, effect, b"")
+    packed = [each for each in window._seen[0] if isinstance(each, tuple)]
+    lists, rest = {each[1] for each in packed} | {each[2] for each in packed}, [each[0] for each in packed]
+    whole = len(packed[0][1])
+    assert (len(packed), len(lists) < 11) == (999, True)
+    assert sum(map(len, rest)) < 20 * whole
+    assert window._bytes[0] == sum(map(len, lists)) + sum(map(len, rest))
+
+
+def test_grants_of_topics_that_nothing_is_said_of_any_more_are_forgotten() -> None:
+    window = Window({0: 0}, size=10)
+    window.add(0, changes_of(None, granted(100))[0], b"")
+    window.add(0, turn(20), b"")
+    assert not window._grants[0]._last
+
+
+def test_where_events_are_large_it_goes_back_as_far_as_there_is_room() -> None:
+    window = Window({0: 0}, size=1_000, max_bytes=100_000)
+    for offset in range(0, 1_000, 2):
+        window.add(0, turn(offset), bytes(1_000))
+    floor = window.floor(0, 999)
+    assert 800 < floor < 850
+    assert window.lowest(0, 999) == floor
+    assert offsets(window, floor) == list(range(floor + floor % 2, 1_000, 2))
+    for offset in range(1_000, 2_000):
+        window.add(0, turn(offset), b"")
+    assert window.floor(0, 2_000) == 1_000
+
+
+def test_what_is_added_below_takes_no_more_than_the_room_there_is() -> None:
+    window = Window({0: 1_000}, size=1_000, max_bytes=100_000)
+    for offset in range(1_000, 1_050):
+        window.add(0, turn(offset), bytes(1_000))
+    older = window.below(0, 100)
+    for offset in range(100, 1_000):
+        older.add(0, turn(offset), bytes(1_000))
+    window.extend(0, older)
+    assert 940 < window.start(0) == window.floor(0, 1_050) == window.lowest(0, 1_050) < 965
+    window.add(0, turn(1_050), bytes(1_000))
+    assert offsets(window, 0) == list(range(window.floor(0, 1_051), 1_051))
+    assert window._bytes[0] <= 100_000

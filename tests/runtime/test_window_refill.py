@@ -95,7 +95,7 @@ async def test_nobody_waits_for_more_than_one_event_of_what_is_folded_again(
         monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
         turns, kept, packed = 0, Counter[int](), window._packed
 
-        def counted(*seen: Any) -> bytes:
+        def counted(*seen: Any) -> Any:
             kept[turns] += 1
             return packed(*seen)
 

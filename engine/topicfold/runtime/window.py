@@ -2,7 +2,8 @@
 
 A stream that was cut off `SIZE` events ago or less is continued from here on any node, for every node fills its window
 while it folds. Only events that changed a topic take memory: 420 bytes each where topics bear five labels, none of it
-for the garbage collector to walk through.
+for the garbage collector to walk through. Where they take more than `MAX_BYTES` together, for each of many changes 64
+labels of full size, the window does not reach back so far: else a writer could have every node run out of memory.
 
     >>> from topicfold.state.change import NamespaceTurn
     >>> window = Window({0: 0}, size=100)
@@ -19,12 +20,16 @@ from bisect import bisect_left
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from topicfold.model.records import NO_GRANTS
+from topicfold.model.records import NO_GRANTS, Grants
+from topicfold.runtime.window_grants import ChangedGrants, KeptGrants, ManyGrants
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
 
 SIZE = 100_000
 """Events back, in one partition, that a stream may resume from."""
+
+MAX_BYTES = 128 * 1024 * 1024
+"""That what is kept of one partition takes: 1,300 bytes for each of so many events."""
 
 _KEPT_BEFORE_FIRST = 1024
 _PARTS_OF_TURN = 2
@@ -32,15 +37,27 @@ _PARTS_OF_TURN = 2
 Seen = tuple[Effect, bytes]
 """What an event changed, and its audit trail."""
 
+_Packed = bytes | tuple[bytes, bytes, bytes]
+"""What happened; with it, where the topic has many grants, the lists that those before and after are told by."""
+
 
 class Window:
-    """What the last `size` events of each partition changed. `starts` says from where on the node folds."""
+    """What the last `size` events of each partition changed, or as many as `max_bytes` have room for.
 
-    def __init__(self, starts: Mapping[int, int], size: int = SIZE) -> None:
+    `starts` says from where on the node folds.
+    """
+
+    def __init__(self, starts: Mapping[int, int], size: int = SIZE, max_bytes: int = MAX_BYTES) -> None:
         self._starts = dict(starts)
         self._size = size
+        self._max_bytes = max_bytes
         self._offsets = {partition: array("q") for partition in starts}
-        self._seen: dict[int, list[bytes]] = {partition: [] for partition in starts}
+        self._seen: dict[int, list[_Packed]] = {partition: [] for partition in starts}
+        self._sizes = {partition: array("q") for partition in starts}
+        self._bytes = dict.fromkeys(starts, 0)
+        self._room_from = dict.fromkeys(starts, 0)
+        """From where on there is room for what happened."""
+        self._grants = {partition: ManyGrants() for partition in starts}
         self._first = dict.fromkeys(starts, 0)
         self._closed: dict[int, dict[Hashable, int]] = {partition: {} for partition in starts}
         """Where namespaces ended last, by name, and where live topics had other grants, by namespace and key, in the
@@ -50,34 +67,47 @@ class Window:
         """Return from where on the window may hold events."""
         return self._starts[partition]
 
-    def lowest(self, position: int) -> int:
+    def lowest(self, partition: int, position: int) -> int:
         """Return the lowest position that a stream may go on from, where `position` is folded up to."""
-        return max(0, position - self._size)
+        return max(self._room_from[partition], position - self._size)
 
     def floor(self, partition: int, position: int) -> int:
         """Return the lowest position after which everything is here, where `position` is folded up to."""
-        return max(self._starts[partition], position - self._size)
+        return max(self._starts[partition], self.lowest(partition, position))
 
     def add(self, partition: int, effect: Effect, audit: bytes) -> None:
         """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
         offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
         _note_closed(closed, effect)
+        packed, size = _packed(effect, audit, self._grants[partition])
         offsets.append(effect.offset)
-        seen.append(_packed(effect, audit))
-        first, oldest = self._first[partition], effect.offset + 1 - self._size
-        while offsets[first] < oldest:
-            seen[first] = b""
-            first += 1
+        seen.append(packed)
+        self._sizes[partition].append(size)
+        self._bytes[partition] += size
+        oldest = effect.offset + 1 - self._size
+        self._drop_below(partition, oldest)
         while closed and closed[next(iter(closed))] < oldest:
             del closed[next(iter(closed))]
+        self._grants[partition].drop_below(oldest)
+
+    def _drop_below(self, partition: int, oldest: int) -> None:
+        """Drop what is too old, and the oldest of what there is no room for."""
+        offsets, seen, sizes = self._offsets[partition], self._seen[partition], self._sizes[partition]
+        first, kept_bytes = self._first[partition], self._bytes[partition]
+        while offsets[first] < oldest or kept_bytes > self._max_bytes:
+            if offsets[first] >= oldest:
+                self._room_from[partition] = offsets[first] + 1
+            seen[first] = b""
+            kept_bytes -= sizes[first]
+            first += 1
         if first > _KEPT_BEFORE_FIRST and first > len(seen) // 4:
-            del offsets[:first], seen[:first]
+            del offsets[:first], seen[:first], sizes[:first]
             first = 0
-        self._first[partition] = first
+        self._first[partition], self._bytes[partition] = first, kept_bytes
 
     def below(self, partition: int, start: int) -> Window:
         """Return an empty window, for what lies between `start` and where this one begins: `extend` takes it."""
-        return Window({partition: start}, self._size)
+        return Window({partition: start}, self._size, self._max_bytes - self._bytes[partition])
 
     def extend(self, partition: int, older: Window) -> None:
         """Take what `older` has: all of it up to where this window began until now.
@@ -86,9 +116,12 @@ class Window:
         """
         first = self._first[partition]
         self._starts[partition] = older.floor(partition, self._starts[partition])
+        self._room_from[partition] = max(self._room_from[partition], older._room_from[partition])
+        self._bytes[partition] += older._bytes[partition]
         first_older = older._first[partition]
         self._offsets[partition] = older._offsets[partition][first_older:] + self._offsets[partition][first:]
         self._seen[partition] = older._seen[partition][first_older:] + self._seen[partition][first:]
+        self._sizes[partition] = older._sizes[partition][first_older:] + self._sizes[partition][first:]
         self._first[partition] = 0
         closed, later = older._closed[partition], self._closed[partition]
         self._closed[partition] = {each: offset for each, offset in closed.items() if each not in later} | later
@@ -114,7 +147,8 @@ class Window:
         """
         offsets, first = self._offsets[partition], self._first[partition]
         places = slice(bisect_left(offsets, start, first), bisect_left(offsets, end, first))
-        return [_unpacked(each) for each in self._seen[partition][places]]
+        wholes: dict[int, Grants] = {}
+        return [_unpacked(each, wholes) for each in self._seen[partition][places]]
 
 
 def _note_closed(closed: dict[Hashable, int], effect: Effect) -> None:
@@ -132,27 +166,50 @@ def _note_closed(closed: dict[Hashable, int], effect: Effect) -> None:
     closed[what] = effect.offset
 
 
-def _packed(effect: Effect, audit: bytes) -> bytes:
-    """Return what happened as bytes that only this process reads; a label that did not change is in them once."""
+def _packed(effect: Effect, audit: bytes, grants: ManyGrants) -> tuple[_Packed, int]:
+    """Return what happened as bytes that only this process reads, and how many of them no event before has.
+
+    A label that did not change is in them once.
+    """
     if isinstance(effect, NamespaceTurn):
-        return marshal.dumps((tuple(effect), audit))
-    before, after = effect.before, effect.after
-    return marshal.dumps((effect[:3], before and _plain(before), after and _plain(after), effect.offset, audit))
+        packed = marshal.dumps((tuple(effect), audit))
+        return packed, len(packed)
+    before, after, around = effect.before, effect.after, grants.around(effect)
+    if before and after and not around.after and before.grants == after.grants:
+        after = after._replace(grants=before.grants)
+    rows = before and _plain(before, around.before), after and _plain(after, around.after)
+    packed = marshal.dumps((effect[:3], *rows, effect.offset, audit))
+    size = len(packed) + around.added_bytes
+    if not (around.before or around.after):
+        return packed, size
+    return (packed, _list(around.before), _list(around.after)), size
 
 
-def _unpacked(packed: bytes) -> Seen:
+def _unpacked(packed: _Packed, wholes: dict[int, Grants]) -> Seen:
+    """Return what happened. `wholes` are the lists of grants that were read already, by which bytes they were."""
+    packed, list_before, list_after = (packed, b"", b"") if isinstance(packed, bytes) else packed
     said = marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
     if len(said) == _PARTS_OF_TURN:
         return NamespaceTurn(*said[0]), said[1]
     (namespace, key, number), before, after, offset, audit = said
-    return TopicDelta(namespace, key, number, before and _row(before), after and _row(after), offset), audit
+    before, after = before and _row(before, list_before, wholes), after and _row(after, list_after, wholes)
+    return TopicDelta(namespace, key, number, before, after, offset), audit
 
 
-def _plain(row: TopicRow) -> tuple[Any, ...]:
-    grants = dict(row.grants) if row.grants else None
+def _list(kept: KeptGrants | None) -> bytes:
+    return b"" if kept is None else kept.whole
+
+
+def _plain(row: TopicRow, kept: KeptGrants | None) -> tuple[Any, ...]:
+    """Return a row in what can be packed; of many grants only those that are not as in their list."""
+    grants = kept.changed if kept is not None else dict(row.grants) if row.grants else None
     return tuple(row._replace(etag=tuple(row.etag), grants=grants))  # type: ignore[arg-type]  # for `_row` alone
 
 
-def _row(plain: tuple[Any, ...]) -> TopicRow:
+def _row(plain: tuple[Any, ...], whole: bytes, wholes: dict[int, Grants]) -> TopicRow:
     row = TopicRow._make(plain)
-    return row._replace(etag=Etag(*row.etag), grants=row.grants or NO_GRANTS)
+    if not whole:
+        return row._replace(etag=Etag(*row.etag), grants=row.grants or NO_GRANTS)
+    if id(whole) not in wholes:
+        wholes[id(whole)] = marshal.loads(whole)  # noqa: S302 -- nor were these
+    return row._replace(etag=Etag(*row.etag), grants=ChangedGrants(wholes[id(whole)], row.grants))

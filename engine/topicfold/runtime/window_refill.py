@@ -77,7 +77,7 @@ class WindowRefill:
         window = self._window
         end = window.start(partition)
         floor = (await self._log.start_offsets())[partition]
-        if position >= end or position < max(floor, window.lowest(self._states[partition].position)):
+        if position >= end or position < max(floor, window.lowest(partition, self._states[partition].position)):
             return
         state = await self._base(partition, position)
         if state is None and not floor:
