@@ -171,6 +171,22 @@ def test_a_server_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_what_a_server_held_is_not_taken_apart_object_by_object_before_its_process_ends() -> None:
+    program = """
+import sys
+from topicfold.server.run import serve
+from topicfold.settings import Settings
+class Held:
+    def __del__(self):
+        print("taken apart")
+held = Held()
+held.itself = held
+sys.exit(serve(Settings(host="0.0.0.0")))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
 def await_ready(url: str) -> None:
     while httpx2.get(f"{url}/readyz").status_code != 200:
         pass

@@ -92,6 +92,9 @@ def serve(settings: Settings, *, is_quiet: bool = False) -> int:
         return EXIT_UNREACHABLE if isinstance(error, Wait) else EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    finally:
+        # Else Python looks through all that the engine held, and frees it piece by piece, before the process ends.
+        gc.freeze()
     return EXIT_STOPPED
 
 
