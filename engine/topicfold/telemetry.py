@@ -23,7 +23,7 @@ from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.topic_counts import count_topics
-from topicfold.runtime.upkeep import Upkeep
+from topicfold.runtime.upkeep import Upkeep, UpkeepReport
 from topicfold.runtime.watch_group import RESET_CAUSES
 from topicfold.state.change import Outcome
 
@@ -119,8 +119,10 @@ class Metrics:
         self._engine = engine
         self._figures = _EngineFigures(engine)
         self._registry.register(self._figures)
+        self._upkeep = upkeep
+        self._cluster_figures = _ClusterFigures()
         if upkeep:
-            self._registry.register(_ClusterFigures(upkeep))
+            self._registry.register(self._cluster_figures)
 
     def request(self, scope: Mapping[str, Any], status: int, seconds: float, *, is_dry_run: bool = False) -> None:
         """Count one answered request: by its route's pattern, never by its path. A dry run writes nothing."""
@@ -135,6 +137,8 @@ class Metrics:
     async def text(self) -> bytes:
         """Return all metrics in Prometheus' text format; topics are counted in slices."""
         self._figures.topics = sum([(await count_topics(state)).live for state in self._engine.states.values()])
+        if self._upkeep:
+            self._cluster_figures.report = await self._upkeep.report()
         return generate_latest(self._registry)
 
 
@@ -222,13 +226,13 @@ def _agreement_figures(engine: Engine) -> Iterable[Metric]:
 
 
 class _ClusterFigures(Collector):
-    """Reads what the last look at the Kafka cluster found."""
+    """Tells what the last look at the Kafka cluster found, as it is told in `report`."""
 
-    def __init__(self, upkeep: Upkeep) -> None:
-        self._upkeep = upkeep
+    def __init__(self) -> None:
+        self.report = UpkeepReport(None, {})
 
     def collect(self) -> Iterable[Metric]:
-        report = self._upkeep.report
+        report = self.report
         if report.is_reachable is not None:
             yield GaugeMetricFamily(
                 "topicfold_cluster_reachable", "Whether the Kafka cluster answered last.", value=report.is_reachable

@@ -17,7 +17,7 @@ from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
-from topicfold.runtime import cluster_follower
+from topicfold.runtime import cluster_follower, slices
 from topicfold.runtime.cluster_follower import ClusterFollower
 
 
@@ -269,3 +269,25 @@ async def test_thousands_of_topics_are_adopted_in_one_look(node: KafkaNode, foll
     await follower.look()
     assert follower.counts["present"] == 2_000
     assert node.record("t1999") == TopicRecord()
+
+
+async def test_however_many_records_are_compared_others_have_their_turn_meanwhile(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcde":
+        await node.create(name)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(cluster_follower, "CHUNK", 2)
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    turning = asyncio.create_task(turn())
+    records, waiting, unreadable = await follower._records()
+    turning.cancel()
+    assert (len(records), waiting, unreadable) == (5, frozenset(), frozenset())
+    assert turns >= 3

@@ -102,4 +102,4 @@ async def test_records_and_kafka_topics_agree_once_everything_is_repaired(seed: 
         assert recorded.keys() == in_kafka.keys()
         # Kafka grows topics by name: a late growth may have met a topic that was made anew.
         assert all(recorded[name] <= in_kafka[name] for name in recorded)
-        assert upkeep.report.counts["waiting"] == 0
+        assert (await upkeep.report()).counts["waiting"] == 0

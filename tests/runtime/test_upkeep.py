@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import pytest
 import structlog
@@ -14,7 +14,9 @@ from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
+from topicfold.runtime import kafka_records, slices, topic_counts
 from topicfold.runtime.cluster_follower import ClusterFollower
+from topicfold.runtime.kafka_records import holder_of
 from topicfold.runtime.kafka_writing import KafkaWriting
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 
@@ -36,9 +38,9 @@ async def test_a_step_left_undone_is_finished_when_it_is_seen_a_second_time(node
     node.cluster.heal()
     upkeep = upkeep_of(node)
     await upkeep.run_once()
-    assert (upkeep.report.counts["waiting"], node.cluster.partitions()) == (1, {})
+    assert ((await upkeep.report()).counts["waiting"], node.cluster.partitions()) == (1, {})
     await upkeep.run_once()
-    assert (upkeep.report.counts["waiting"], node.cluster.partitions()) == (0, {"orders": 3})
+    assert ((await upkeep.report()).counts["waiting"], node.cluster.partitions()) == (0, {"orders": 3})
     assert node.record("orders") == TopicRecord(3)
 
 
@@ -76,16 +78,16 @@ async def test_a_node_that_only_adopts_makes_and_ends_records_and_no_more(node: 
 @pytest.mark.parametrize("follows", [True, False])
 async def test_an_outage_is_told_of_once_and_so_is_its_end(node: KafkaNode, follows: bool) -> None:
     upkeep = upkeep_of(node, follows=follows)
-    assert upkeep.report.is_reachable is None
+    assert upkeep.is_reachable is None
     node.cluster.is_reachable = False
     with structlog.testing.capture_logs() as lines:
         await upkeep.run_once()
         await upkeep.run_once()
-        assert upkeep.report.is_reachable is False
+        assert upkeep.is_reachable is False
         node.cluster.heal()
         await upkeep.run_once()
     assert [line["event"] for line in lines] == ["cluster_unavailable", "cluster_reachable"]
-    assert upkeep.report.is_reachable is True
+    assert upkeep.is_reachable is True
 
 
 async def test_what_upkeep_waits_for_is_told_of_once_until_it_was_not_so(
@@ -133,7 +135,7 @@ async def test_what_the_follower_finds_is_in_the_report(node: KafkaNode) -> None
     upkeep = upkeep_of(node, follows=True)
     await upkeep.run_once()
     counts = {"present": 1, "missing": 1, "fewer_partitions": 0, "not_adopted": 0, "waiting": 0}
-    assert upkeep.report.counts == counts
+    assert (await upkeep.report()).counts == counts
 
 
 async def test_a_defect_does_not_end_the_upkeep(node: KafkaNode, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,4 +158,37 @@ async def test_a_node_that_neither_makes_nor_follows_has_nothing_to_keep_up(node
     upkeep.start()
     await asyncio.sleep(0)
     await upkeep.stop()
-    assert upkeep.report.is_reachable is None
+    assert upkeep.is_reachable is None
+
+
+async def test_however_much_there_is_to_go_through_others_have_their_turn_meanwhile(
+    node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.cluster.crashes_before = {"create"}
+    for name in "abcde":
+        with pytest.raises(Crash):
+            await node.create(name)
+    upkeep = upkeep_of(node)
+    assert upkeep._repair is not None
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    for each in (topic_counts, kafka_records):
+        monkeypatch.setattr(each, "CHUNK", 1)
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def turns_of(work: Awaitable[object]) -> int:
+        before = turns
+        await work
+        return turns - before
+
+    turning = asyncio.create_task(turn())
+    works = upkeep._repair._found(), upkeep.report(), holder_of(node.engine, "a..b", parse_topic("b"))
+    took = [await turns_of(work) for work in works]
+    turning.cancel()
+    assert took[0] >= 5
+    assert min(took) >= 1

@@ -23,6 +23,7 @@ from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -116,7 +117,7 @@ class ClusterFollower:
         engine = self._engine
         await engine.readiness.wait(engine.states, engine.options.ready_timeout_seconds)
         await engine.barriers.wait(engine.states, self._asked().deadline)
-        records, waiting, unreadable = self._records()
+        records, waiting, unreadable = await self._records()
         plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
         grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))
         return _Look(
@@ -127,19 +128,26 @@ class ClusterFollower:
             unreadable.intersection(plan.gone),
         )
 
-    def _records(self) -> tuple[list[_Recorded], frozenset[str], frozenset[str]]:
-        """Return all live topics, the names of those that wait for a step in Kafka, and of the unreadable ones."""
+    async def _records(self) -> tuple[list[_Recorded], frozenset[str], frozenset[str]]:
+        """Return all live topics, the names of those that wait for a step in Kafka, and of the unreadable ones.
+
+        In slices: each namespace is as it was when it was come to, or somewhat later. Cost: O(topics).
+        """
+        work = Slice()
         records: list[_Recorded] = []
         waiting: set[str] = set()
         unreadable: set[str] = set()
         for state in self._engine.states.values():
-            for namespace, table in state.topics.items():
+            for namespace, table in [*state.topics.items()]:
                 keys, partitions, kafka_names = table.keys, table.partitions, table.kafka_names
-                for number in table.live:
-                    name = topic_of_key(namespace, keys[number])
-                    records.append(_Recorded(name, partitions.get(number, 0), kafka_names.get(number)))
                 waiting |= {topic_of_key(namespace, keys[number]) for number in table.pending}
                 unreadable |= {topic_of_key(namespace, keys[number]) for number in table.undecodable}
+                live = table.live.to_array()
+                for start in range(0, len(live) or 1, CHUNK):
+                    for number in live[start : start + CHUNK]:
+                        name = topic_of_key(namespace, keys[number])
+                        records.append(_Recorded(name, partitions.get(number, 0), kafka_names.get(number)))
+                    await work.rest()
         return records, frozenset(waiting), frozenset(unreadable)
 
     async def _adopt(self, new: Collection[New]) -> dict[str, str]:

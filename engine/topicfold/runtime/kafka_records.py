@@ -7,6 +7,7 @@ from topicfold.model.adoption import implied_topic, stands_for
 from topicfold.model.names import TopicName, topic_of_key
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.slices import CHUNK, Slice
 
 
 def record_of(engine: Engine, name: TopicName) -> TopicRecord | None:
@@ -16,20 +17,29 @@ def record_of(engine: Engine, name: TopicName) -> TopicRecord | None:
     return decode_topic(row.payload_schema, row.payload) if row and row.is_live else None
 
 
-def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | None:
+async def holder_of(engine: Engine, kafka_topic: str, name: TopicName) -> str | None:
     """Return another live topic than `name` that stands for `kafka_topic`, or may, for its record cannot be read.
 
-    None for none. Cost: O(namespaces + topics that name their Kafka topic).
+    None for none. In slices: each namespace is as it is when it is come to.
+
+    Cost: O(namespaces + topics that name their Kafka topic).
     """
     implied = implied_topic(kafka_topic)
     if implied is not None and implied != name and _lives_without_another(engine, implied, kafka_topic):
         return str(implied)
+    work = Slice()
     for state in engine.states.values():
-        for namespace, table in state.topics.items():
+        for passed, (namespace, table) in enumerate([*state.topics.items()], 1):
+            if state.topics.get(namespace) is not table:
+                continue
             for number, explicit in table.kafka_names.items():
+                if explicit != kafka_topic:
+                    continue
                 full = topic_of_key(namespace, table.keys[number])
-                if explicit == kafka_topic and full != str(name) and stands_for(full, explicit):
+                if full != str(name) and stands_for(full, explicit):
                     return full
+            if not passed % CHUNK:
+                await work.rest()
     return None
 
 

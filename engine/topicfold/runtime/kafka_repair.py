@@ -15,6 +15,7 @@ from topicfold.model.records import Pending, Step
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import record_of
 from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.slices import CHUNK, Slice
 
 _log = structlog.get_logger(__name__)
 
@@ -35,7 +36,7 @@ class KafkaRepair:
             ClusterUnavailable: Kafka cannot be reached; what it merely does not allow, or not show yet, is told and
                 passed over.
         """
-        before, self._waiting = self._waiting, self._found()
+        before, self._waiting = self._waiting, await self._found()
         self._told = {name: reason for name, reason in self._told.items() if name in self._waiting}
         due = {name: waiting[0].step for name, waiting in self._waiting.items() if before.get(name) == waiting}
         for name, step in due.items():
@@ -53,18 +54,23 @@ class KafkaRepair:
         else:
             _log.info("kafka_step_done", topic=name)
 
-    def _found(self) -> dict[str, tuple[Pending, int]]:
-        """Return what every topic waits for that waits for something. Cost: O(namespaces + such topics)."""
-        names = [
-            topic_of_key(namespace, table.keys[number])
-            for partition, state in self._engine.states.items()
-            if self._engine.readiness.is_ready(partition)
-            for namespace, table in state.topics.items()
-            for number in table.pending
-        ]
-        records = {name: record_of(self._engine, recorded_topic(name)) for name in names}
-        return {
-            name: (record.pending, record.partitions)
-            for name, record in records.items()
-            if record is not None and record.pending is not None
-        }
+    async def _found(self) -> dict[str, tuple[Pending, int]]:
+        """Return what every topic waits for that waits for something, in slices: each as it is when it is come to.
+
+        Cost: O(namespaces + such topics).
+        """
+        work = Slice()
+        found: dict[str, tuple[Pending, int]] = {}
+        for partition, state in self._engine.states.items():
+            if not self._engine.readiness.is_ready(partition):
+                continue
+            for passed, (namespace, table) in enumerate([*state.topics.items()], 1):
+                for number in [*table.pending]:
+                    name = topic_of_key(namespace, table.keys[number])
+                    record = record_of(self._engine, recorded_topic(name))
+                    if record is not None and record.pending is not None:
+                        found[name] = record.pending, record.partitions
+                    await work.rest()
+                if not passed % CHUNK:
+                    await work.rest()
+        return found

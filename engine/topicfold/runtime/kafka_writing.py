@@ -203,7 +203,7 @@ class KafkaWriting(Writing):
         """
         deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
         fresh = set[int]()
-        while (holder := holder_of(self._engine, kafka_topic, name)) is not None:
+        while (holder := await holder_of(self._engine, kafka_topic, name)) is not None:
             partition = self._engine.partition(recorded_topic(holder).namespace)
             if partition in fresh:
                 return True

@@ -9,11 +9,15 @@ from topicfold.state.fold import PartitionState
 
 
 class TopicCounts(NamedTuple):
-    """Topics of one partition: those that live, and of them those that cannot be read and whose end is decided."""
+    """Topics of one partition: those that live; of them those that cannot be read, and those whose end is decided.
+
+    `waiting` are those that wait for a step in Kafka.
+    """
 
     live: int
     undecodable: int
     ending: int
+    waiting: int
 
 
 async def count_topics(state: PartitionState) -> TopicCounts:
@@ -22,11 +26,12 @@ async def count_topics(state: PartitionState) -> TopicCounts:
     Cost: O(namespaces).
     """
     work = Slice()
-    live = undecodable = ending = 0
+    live = undecodable = ending = waiting = 0
     for passed, table in enumerate([*state.topics.values()], 1):
         live += len(table)
         undecodable += len(table.undecodable)
         ending += len(table.ending)
+        waiting += len(table.pending)
         if not passed % CHUNK:
             await work.rest()
-    return TopicCounts(live, undecodable, ending)
+    return TopicCounts(live, undecodable, ending, waiting)

@@ -19,6 +19,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_repair import KafkaRepair
 from topicfold.runtime.kafka_topics import KafkaTopics
 from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.topic_counts import count_topics
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -88,11 +89,19 @@ class Upkeep:
         return self._cluster.bootstrap
 
     @property
-    def report(self) -> UpkeepReport:
-        """How things were at the last look. Cost: O(namespaces)."""
-        tables = [table for state in self._engine.states.values() for table in state.topics.values()]
-        counts = {"waiting": sum(len(table.pending) for table in tables)}
-        return UpkeepReport(self._is_reachable, {**counts, **(self._follower.counts if self._follower else {})})
+    def is_reachable(self) -> bool | None:
+        """Whether Kafka answered last, None where it was not asked yet, or need not be."""
+        return self._is_reachable
+
+    @property
+    def followed(self) -> Mapping[str, int]:
+        """What the last look at a cluster that is followed came to: the counts of a report but for `waiting`."""
+        return self._follower.counts if self._follower else {}
+
+    async def report(self) -> UpkeepReport:
+        """Return how things were at the last look, in slices. Cost: O(namespaces)."""
+        waiting = sum([(await count_topics(state)).waiting for state in self._engine.states.values()])
+        return UpkeepReport(self._is_reachable, {"waiting": waiting, **self.followed})
 
     async def run_once(self) -> None:
         """Do once what is to be done; errors are told, not raised."""

@@ -142,7 +142,7 @@ class Doctor:
         if scrub is not None and scrub.found and not engine.reader.faults:
             what = f"the last look through memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
             yield _problem(what, "restart this node: it folds everything anew")
-        if self.node.upkeep is not None and self.node.upkeep.report.is_reachable is False:
+        if self.node.upkeep is not None and self.node.upkeep.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
 
     def _not_ready(self) -> Iterator[DiagnosedProblem]:
@@ -177,7 +177,7 @@ class Doctor:
         upkeep = self.node.upkeep
         if upkeep is None:
             return
-        counts = upkeep.report.counts
+        counts = upkeep.followed
         for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
             if count := counts.get(kind, 0):
                 what = f"{count} recorded topic{' is' if count == 1 else 's are'} {how}"

@@ -84,7 +84,7 @@ class Health:
                 "reachable": engine.freshness.is_reachable,
                 "problems": [_problem(problem) for problem in engine.freshness.problems],
             },
-            "cluster": self._cluster(),
+            "cluster": await self._cluster(),
             "records": {outcome.value: engine.reader.counts[outcome] for outcome in Outcome},
             "partitions": partitions,
         }
@@ -111,12 +111,12 @@ class Health:
             **digest,
         }
 
-    def _cluster(self) -> dict[str, Any] | None:
+    async def _cluster(self) -> dict[str, Any] | None:
         """Return how things are with the Kafka cluster; whatever it is, the node serves."""
         upkeep = self.node.upkeep
         if upkeep is None:
             return None
-        report = upkeep.report
+        report = await upkeep.report()
         return {
             "reachable": report.is_reachable,
             "adoptsOnly": upkeep.options.adopts_only,
