@@ -68,7 +68,7 @@ class Histories:
         items = (orjson.dumps(history_entry(entry, shows_grants=shows_grants)) for entry in page.entries)
         answer = {
             "name": str(name),
-            "items": orjson.Fragment(b"[%b]" % await joined(items)),
+            "items": orjson.Fragment(await joined(items, b"[]")),
             "before": page.before or None,
             "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
             "position": str(cut.revision),

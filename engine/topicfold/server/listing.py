@@ -122,7 +122,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
 async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
     """Return those of `names` that were chosen as JSON."""
     chunks = (chosen.of(names[start : start + _CHUNK]) for start in range(0, len(names), _CHUNK))
-    return b"[%b]" % await joined(orjson.dumps(chunk)[1:-1] for chunk in chunks)
+    return await joined((orjson.dumps(chunk)[1:-1] for chunk in chunks), b"[]")
 
 
 class CountedAnswer(Response):

@@ -125,7 +125,7 @@ async def _values_by_key(labels: Mapping[str, Sequence[str]]) -> bytes:
 async def _written(namespace: str, topic_grants: Iterable[tuple[str, Grants]]) -> orjson.Fragment:
     """Return topics' grants as an object, by the topics' full names."""
     members = (orjson.dumps({topic_of_key(namespace, key): shown_grants(each)})[1:-1] for key, each in topic_grants)
-    return orjson.Fragment(b"{%b}" % await joined(members))
+    return orjson.Fragment(await joined(members, b"{}"))
 
 
 def operations(node: Node) -> Sequence[Operation]:
