@@ -325,6 +325,15 @@ def test_what_is_no_frame_is_an_error_behind_the_frames_before_it(garbage: bytes
     assert len(play.frames) == 3
 
 
+def test_who_meets_a_frame_of_a_newer_server_is_told_to_upgrade() -> None:
+    with pytest.raises(UnexpectedAnswer) as unexpected:
+        Play([b"".join(START) + line("MOVED", "c1")]).run()
+    assert (
+        unexpected.value.reason == "http://h tells a watch of what this client does not know: a frame of type 'MOVED'"
+    )
+    assert unexpected.value.hint == "Upgrade the client to the server's version."
+
+
 @pytest.mark.parametrize("said", [None, "{}", "garbage", CONFIRMED.replace('""', '"tier=gold"')])
 def test_a_server_that_does_not_confirm_the_query_is_not_listened_to(said: str | None) -> None:
     headers = {"content-type": "application/x-ndjson", **({} if said is None else {"x-topicfold-query": said})}

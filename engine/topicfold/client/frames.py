@@ -74,11 +74,16 @@ class Failed:
 Frame = Added | Modified | Deleted | Bookmark | Reset
 
 
+class UnknownFrame(ValueError):
+    """A frame of a type that this version does not know: a newer server may have it."""
+
+
 def frame_of(line: bytes) -> Frame | Failed:
     """Return the frame that a line of NDJSON is.
 
     Raises:
-        KeyError, TypeError, ValueError, RecursionError: it is none, or of a type that this version does not know.
+        UnknownFrame: it is of a type that this version does not know.
+        KeyError, TypeError, ValueError, RecursionError: it is none.
     """
     body = json.loads(line)
     cursor, kind = str(body.get("cursor") or ""), body["type"]
@@ -97,7 +102,7 @@ def frame_of(line: bytes) -> Frame | Failed:
         case "ERROR":
             return Failed(dict(body["problem"]), cursor)
         case _:
-            raise ValueError(f"{kind!r} is no type of frame")
+            raise UnknownFrame(f"a frame of type {kind!r}")
 
 
 class Lines:

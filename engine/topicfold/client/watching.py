@@ -18,7 +18,7 @@ from topicfold.client.call import Answer, Query, require_confirmed
 from topicfold.client.conversation import Pause, RetryRule, refusal_of, retry_after_seconds
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.find_calls import Asked
-from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, frame_of
+from topicfold.client.frames import Bookmark, Failed, Frame, Lines, Reset, UnknownFrame, frame_of
 from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import NewerSchema, Resync, TopicfoldError, Unauthenticated, Wait
 from topicfold.wire import headers
@@ -208,6 +208,13 @@ class Watching:
                 self._heard = self._heard or not isinstance(frame, Failed)
                 if frame is not None:
                     yield frame
+        except UnknownFrame as error:
+            raise UnexpectedAnswer(
+                f"{self._server.url} tells a watch of what this client does not know: {error}",
+                hint="Upgrade the client to the server's version.",
+                url=self._server.url,
+                status=200,
+            ) from error
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise self._unexpected(f"{type(error).__name__}: {error}") from error
 
