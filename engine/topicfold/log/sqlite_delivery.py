@@ -1,15 +1,18 @@
 """What the thread of a SQLite log hands to the loop, in the order of the log.
 
 A commit of its own is handed over at once, without being read back; whether another process has committed is looked
-at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead. Where nobody commits for
-some seconds, the file itself takes in its write-ahead log.
+at every 2 ms. What the loop has not taken yet is bounded: then the thread stops reading ahead. Of batches that wait the
+loop takes one in each of its turns: else a node that starts folds for two seconds before anybody else has one. Where
+nobody commits for some seconds, the file itself takes in its write-ahead log.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded
 from topicfold.log.port import Deliver, Entry, Fault
@@ -46,6 +49,8 @@ class SqliteDelivery:
         self._handed_out_bytes = 0
         self._taken_bytes = 0
         self._checkpoint_at = 0.0
+        self._due: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._is_giving = False
 
     @property
     def patience_seconds(self) -> float | None:
@@ -66,7 +71,7 @@ class SqliteDelivery:
     def fail(self, fault: OperatorNeeded) -> None:
         """Report `fault` to who follows."""
         if self._follow:
-            self._post(self._follow.fault, fault, None)
+            self._post(self._in_turn, self._follow.fault, fault, None)
 
     def deliver_own(self, entries: Sequence[Entry]) -> None:
         """Hand over what this thread committed just now, as far as it comes next."""
@@ -119,7 +124,7 @@ class SqliteDelivery:
             found=found,
         )
         self._hand_out(follow, batch[:whole])
-        self._post(follow.fault, gap, partition)
+        self._post(self._in_turn, follow.fault, gap, partition)
 
     def _checkpoint_when_quiet(self, file: SqliteFile) -> None:
         if time.monotonic() >= self._checkpoint_at:
@@ -134,7 +139,21 @@ class SqliteDelivery:
             self._checkpoint_at = time.monotonic() + _QUIET_SECONDS
             size = sum(len(entry.value) for entry in batch) + len(batch) * _ENTRY_BYTES
             self._handed_out_bytes += size
-            self._post(self._take, follow, batch, size)
+            self._post(self._in_turn, self._take, follow, batch, size)
+
+    def _in_turn(self, give: Callable[..., None], *arguments: Any) -> None:
+        """Call `give` on the loop, at once where nothing was in this turn of it; else in one of its own, in order."""
+        self._due.append((give, arguments))
+        if not self._is_giving:
+            self._is_giving = True
+            self._give()
+
+    def _give(self) -> None:
+        self._is_giving = bool(self._due)
+        if self._due:
+            asyncio.get_running_loop().call_soon(self._give)
+            give, arguments = self._due.popleft()
+            give(*arguments)
 
     def _take(self, follow: Follow, batch: list[Entry], size: int) -> None:
         """Deliver on the loop."""
