@@ -139,5 +139,6 @@ class KafkaArrivals:
 def _another(partition: int, offset: int) -> WrongLog:
     return WrongLog(
         f"partition {partition} holds another record at offset {offset} than the one that Kafka said it had put there",
-        hint="The topic was made anew, or its brokers have lost records. Restart this node.",
+        hint="If the topic was made anew, it is another log: restore the old one. Else its brokers have lost records: "
+        "restore them, or restart all nodes, which then go on without.",
     )
