@@ -88,7 +88,8 @@ async def _require_snapshot_log(settings: Settings) -> None:
     except BadSetting as error:
         raise WrongSnapshot(
             f"{error.reason}, and the snapshot {settings.snapshot} is of one",
-            hint="Name the log that it is of, or leave the snapshot out to begin a new log.",
+            hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
+            "what the snapshot holds, leave the snapshot out.",
         ) from error
 
 

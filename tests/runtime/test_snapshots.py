@@ -190,6 +190,14 @@ async def test_the_snapshot_of_another_log_is_refused(store: MemoryStore, root: 
     assert isinstance(await refusal(store, root), WrongSnapshot)
 
 
+async def test_an_empty_log_is_not_begun_where_the_snapshot_is_of_one(store: MemoryStore, root: Path) -> None:
+    await history(MemoryStore(partitions=1), root)
+    error = await refusal(store, root)
+    assert isinstance(error, WrongSnapshot)
+    assert "is empty" in error.reason
+    assert not any(store.entries)
+
+
 async def test_how_far_a_load_is_can_be_seen(store: MemoryStore, root: Path) -> None:
     await history(store, root)
     told: list[tuple[int, int]] = []

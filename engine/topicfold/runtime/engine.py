@@ -34,7 +34,7 @@ from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.refold import NewState
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.scrubber import Scrubber
-from topicfold.runtime.snapshots import Snapshots, Tell
+from topicfold.runtime.snapshots import Snapshots, Tell, require_none
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
 from topicfold.runtime.watches import Watches
@@ -154,6 +154,8 @@ class Engine:
         """
         options = options or EngineOptions()
         is_new = not any((await log.end_offsets()).values())
+        if is_new and options.snapshot is not None:
+            await require_none(options.snapshot)
         identity = None if is_new else await establish_identity(log, options.new_id())
         if unsafe := why_unsafe(await log.check_settings()):
             raise UnsafeLog(unsafe.reason, hint=unsafe.repair)

@@ -26,6 +26,7 @@ from topicfold.errors import (
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState
+from topicfold.snapshot.commits import sequences
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
 
@@ -190,6 +191,21 @@ class Snapshots:
                 f"partition {partition} of the log begins at offset {start}, not at 0, and {where}",
                 hint="Start from a snapshot: --snapshot DIR, where `topicfold compact` writes it.",
             )
+
+
+async def require_none(root: Path) -> None:
+    """Return if there is no commit at `root`, so that an empty log may be begun: its header could not be taken back.
+
+    Raises:
+        WrongSnapshot: there is one, of another log.
+        SnapshotUnreadable: it cannot be seen whether there is.
+    """
+    if await asyncio.to_thread(sequences, root):
+        raise WrongSnapshot(
+            f"the log is empty, and the snapshot {root} is of one that is not",
+            hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
+            "what the snapshot holds, leave the snapshot out.",
+        )
 
 
 def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
