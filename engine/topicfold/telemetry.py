@@ -184,6 +184,12 @@ class _EngineFigures(Collector):
             "What is wrong with the log's settings, its file or its disk; `topicfold doctor` names it.",
             value=sum(not problem.is_advice for problem in engine.freshness.problems),
         )
+        if engine.snapshot_age.seconds is not None:
+            yield GaugeMetricFamily(
+                "topicfold_snapshot_age_seconds",
+                "For how long the snapshot has lacked what is in the log.",
+                value=engine.snapshot_age.seconds,
+            )
         yield GaugeMetricFamily("topicfold_index_topics", "Live topics.", value=self.topics)
         yield GaugeMetricFamily(
             "topicfold_pending_aggregates", "Aggregates with updates waiting or undecided.", value=len(engine.updates)

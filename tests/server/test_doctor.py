@@ -175,6 +175,19 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         assert 60 <= found["snapshot"]["ageSeconds"] < 90
 
 
+async def test_a_snapshot_that_has_lacked_something_for_days_is_a_warning(store: MemoryStore, tmp_path: Path) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        engine = rest.node.engine
+        for sequence, days in ((7, 3), (8, 1)):
+            made_ms = engine.options.clock_ms() - days * 86_400_000
+            put_commit(tmp_path, replace(COMMIT, sequence=sequence, to=(0,) * len(engine.states), time_ms=made_ms))
+            engine.snapshot_age.look(tmp_path)
+            found = await rest.get(DOCTOR)
+            told = [each["what"] for each in found["warnings"]]
+            assert told == (["the snapshot has lacked what is in the log for 3 days"] if days == 3 else [])
+            assert found["healthy"]
+
+
 @pytest.mark.parametrize(
     ("settings", "log"),
     [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from tests.runtime.nodes import WilfulLog, turns
-from tests.server.rest import LABELS, NATIVE, RestNode, problem_in
+from tests.server.rest import LABELS, NATIVE, RestNode, problem_in, rest_node
+from tests.snapshot.test_commits import COMMIT
 from topicfold import __version__
 from topicfold.errors import OperatorNeeded
 from topicfold.log.memory import MemoryStore
@@ -19,6 +22,7 @@ from topicfold.runtime import slices, topic_counts
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
 from topicfold.settings import Settings
+from topicfold.snapshot.commits import put_commit
 from topicfold.state.topic_table import TopicTable
 
 
@@ -149,6 +153,19 @@ async def test_whatever_is_counted_is_there_from_the_first_scrape_so_that_its_fi
         assert any(line.startswith(f'topicfold_events_applied_total{{outcome="{outcome}"}} ') for line in lines)
     for cause in ("too_old", "other_rights", "namespace_ended", "cut_off", "invalid_request", "resync"):
         assert f'topicfold_watch_resets_total{{reason="{cause}"}} 0.0' in lines
+
+
+async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(
+    orders: RestNode, store: MemoryStore, tmp_path: Path
+) -> None:
+    assert "topicfold_snapshot_age_seconds" not in (await orders.send("GET", "/metrics")).text
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        assert "\ntopicfold_snapshot_age_seconds +Inf\n" in (await rest.send("GET", "/metrics")).text
+        to = tuple(state.position for state in rest.node.engine.states.values())
+        put_commit(tmp_path, replace(COMMIT, to=to, time_ms=0))
+        rest.node.engine.snapshot_age.look(tmp_path)
+        (age,) = re.findall("\ntopicfold_snapshot_age_seconds (.+)\n", (await rest.send("GET", "/metrics")).text)
+        assert float(age) < 60
 
 
 async def test_metrics_count_what_is_wrong_with_the_log_and_no_advice(orders: RestNode) -> None:

@@ -34,6 +34,7 @@ from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.refold import NewState
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.scrubber import Scrubber
+from topicfold.runtime.snapshot_age import SnapshotAge
 from topicfold.runtime.snapshots import Snapshots, Tell, require_none
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
@@ -91,6 +92,7 @@ class Engine:
         self.states = states
         self.new_state = state_maker(identity, options)
         self.snapshots = Snapshots(options.snapshot, identity, self.new_state)
+        self.snapshot_age = SnapshotAge(options.snapshot, states, options.clock_ms)
         self.tracker = Tracker()
         self.reader = Reader(self.states, self.tracker)
         self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
@@ -177,6 +179,7 @@ class Engine:
         engine._tasks = [asyncio.create_task(each) for each in running]
         for task in engine._tasks:
             task.add_done_callback(engine._on_end)
+        engine.snapshot_age.start()
         return engine
 
     def give_up_stopped(self) -> None:
@@ -187,6 +190,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Stop folding and appending. Whoever waits is told so, or that the outcome is unknown."""
+        self.snapshot_age.stop()
         await self.watches.close()
         self.updates.close()
         self.tracker.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ from topicfold.wire.diagnosis import (
 
 PROBLEM_FOR_MS = 24 * 3_600_000
 """A difference with a node from which nothing better was heard is a problem for a day."""
+OLD_SNAPSHOT_SECONDS = 2 * 86_400
+"""Twice as long as a job of compaction may rest."""
 _PARTITION = "{partition}"
 """Stands for the name of a partition in a reason that others may have, too."""
 
@@ -75,7 +78,7 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*self._settings(is_advice=True), *await self._trimmed(), *self._apart()],
+            warnings=[*self._settings(is_advice=True), *await self._trimmed(), *self._old_snapshot(), *self._apart()],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -218,6 +221,13 @@ class Doctor:
             what = f"there is no commit in the snapshot {snapshot.path}"
             command = ["topicfold", "compact", "--once", *self._log_flags(), "--snapshot", snapshot.path]
             yield _problem(what, shlex.join(command))
+
+    def _old_snapshot(self) -> Iterator[DiagnosedProblem]:
+        """Yield that the snapshot has lacked something for longer than its job may rest. The node itself is well."""
+        age_seconds = self.node.engine.snapshot_age.seconds
+        if age_seconds is not None and OLD_SNAPSHOT_SECONDS < age_seconds < math.inf:
+            what = f"the snapshot has lacked what is in the log for {age_seconds / 86_400:.0f} days"
+            yield _problem(what, "see whether 'topicfold compact' runs, and what it says")
 
     def _log_flags(self) -> list[str]:
         """Return how a command is told of the log; settings of librdkafka may be secret."""

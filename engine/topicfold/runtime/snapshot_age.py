@@ -1,0 +1,66 @@
+"""How old the snapshot is: what tells that the job which makes it has stopped or fails.
+
+The directory is looked at in a thread of its own, and no one waits for it: one that is mounted may never answer. The
+age goes on then, as it does where no commit can be read.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from topicfold.errors import TopicfoldError
+from topicfold.snapshot.commits import readable_commits
+from topicfold.state.fold import PartitionState
+
+EVERY_SECONDS = 60.0
+
+
+class SnapshotAge:
+    """Looks at the snapshot at `root` from `start` to `stop`; at nothing for None."""
+
+    def __init__(self, root: Path | None, states: Mapping[int, PartitionState], clock_ms: Callable[[], int]) -> None:
+        self._root = root
+        self._states = states
+        self._clock_ms = clock_ms
+        self._whole_at_ms = -math.inf
+        self._is_stopped = threading.Event()
+
+    @property
+    def seconds(self) -> float | None:
+        """For how long the snapshot has lacked what is in the log; infinite before there is a commit.
+
+        Of a log that rests it does not rise. None where there is no snapshot to look at.
+        """
+        return None if self._root is None else max(0.0, (self._clock_ms() - self._whole_at_ms) / 1000)
+
+    def start(self) -> None:
+        """Look now, and each minute from then on."""
+        if self._root is not None:
+            threading.Thread(target=self._run, args=(self._root,), name="topicfold-snapshot-age", daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more; a look that has begun is left to itself."""
+        self._is_stopped.set()
+
+    def look(self, root: Path) -> None:
+        """Note up to when the newest commit that can be read has everything. Blocks on files.
+
+        Raises:
+            SnapshotUnreadable, WrongSnapshot: there is none that can be.
+        """
+        now, positions = self._clock_ms(), [state.position for state in self._states.values()]
+        newest = next(readable_commits(root), None)
+        if newest is not None:
+            lacks_nothing = all(to >= position for to, position in zip(newest.to, positions, strict=True))
+            self._whole_at_ms = max(self._whole_at_ms, now if lacks_nothing else newest.time_ms)
+
+    def _run(self, root: Path) -> None:
+        while not self._is_stopped.is_set():
+            # `topicfold doctor` tells of what cannot be read; a commit of a log with other partitions is none of ours.
+            with suppress(TopicfoldError, ValueError):
+                self.look(root)
+            self._is_stopped.wait(EVERY_SECONDS)
