@@ -104,6 +104,21 @@ async def test_a_gap_that_no_trim_made_only_stops_the_partition(store: MemorySto
         assert not node.engine.left_behind._must_start_anew.is_set()
 
 
+async def test_of_a_log_that_ends_before_what_was_folded_it_is_said_that_it_lost_records(
+    store: MemoryStore, root: Path
+) -> None:
+    async with running(store, snapshot=root) as node:
+        position = node.engine.states[0].position
+        store.entries[0].clear()
+        gone = LogGap("Kafka no longer has the records to go on with", hint="Start from a newer snapshot.")
+        node.engine.left_behind.on_fault(gone, 0)
+        await turns(5)
+        fault = node.engine.reader.faults[0]
+        assert fault.reason == f"partition 0 ends at 0, before {position}"
+        assert fault.hint == "The log has lost records, or is an older copy. Restore it."
+        assert not node.engine.left_behind._must_start_anew.is_set()
+
+
 async def test_a_log_that_cannot_say_where_it_begins_is_asked_again(
     store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import structlog
 
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
-from topicfold.log.gaps import begins_after
+from topicfold.log.gaps import begins_after, ends_before
 from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
 from topicfold.state.fold import PartitionState
@@ -55,8 +55,13 @@ class LeftBehind:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self, partition: int) -> None:
-        start = await self._start(partition)
+        start, end = await self._bounds(partition)
         position = self._states[partition].position
+        if end < position:
+            # No snapshot helps: where another topic took the log's name, or brokers lost records, less is there.
+            lost = self._reader.faults[partition] = ends_before(partition, end, position)
+            _log.error("log_lost_records", partition=partition, reason=lost.reason)
+            return
         if start <= position:
             return
         gap = begins_after(partition, start, position)
@@ -68,11 +73,11 @@ class LeftBehind:
             _log.error("left_behind", partition=partition, reason=gap.reason)
         self._reader.faults[partition] = gap
 
-    async def _start(self, partition: int) -> int:
-        """Return where the log begins, as soon as it says so: who is left behind then would stay so for ever."""
+    async def _bounds(self, partition: int) -> tuple[int, int]:
+        """Return where the log begins and ends, as soon as it says so: who is left behind would stay so for ever."""
         while True:
             try:
-                return (await self._log.start_offsets())[partition]
+                return (await self._log.start_offsets())[partition], (await self._log.end_offsets())[partition]
             except LogUnavailable as error:
                 _log.warning("gap_not_looked_into", partition=partition, reason=error.reason)
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
