@@ -111,10 +111,11 @@ def test_what_cannot_be_meant_is_refused(
 
 
 class Compacting:
-    """Stands for the job: commits `batches` of them, each without differences."""
+    """Stands for the job: commits `batches` of them, each with these `differences`."""
 
     def __init__(self, batches: int) -> None:
         self.batches = batches
+        self.differences: tuple[str, ...] = ()
         self.away: list[str] = []
 
     def compact(self, settings: Any, options: Any, listener: Any) -> None:
@@ -126,8 +127,8 @@ class Compacting:
             listener.away(reason)
         for _ in range(self.batches):
             seconds = {"batch": 1.0, "committing": 0.5}
-            listener.commits(SimpleNamespace(commit=commit, events=5, accepted=4, differences=(), seconds=seconds),
-                             SimpleNamespace(end=(5,)))  # fmt: skip
+            done = SimpleNamespace(commit=commit, events=5, accepted=4, differences=self.differences, seconds=seconds)
+            listener.commits(done, SimpleNamespace(end=(5,)))
 
 
 @pytest.fixture
@@ -185,3 +186,16 @@ def test_compacting_goes_on_where_nothing_may_be_trimmed_and_fails_only_for_anot
     done = bare_run("compact", *WHERE, "--trim")
     assert done.code == 1
     assert "error: another digest" in done.err
+
+
+def test_compacting_tells_of_another_digest_when_it_is_met_for_a_job_may_go_on_for_ever(
+    bare_run: Run, compacting: Compacting
+) -> None:
+    compacting.differences = ("commit 3 has another digest than node n",)
+    done = bare_run("compact", *WHERE)
+    told = (
+        "error: commit 3 has another digest than node n\nhint: 'topicfold doctor' asks a node which of them is right\n"
+    )
+    assert done.code == 1
+    assert done.err.startswith("compacted ")
+    assert [part.count("compacted ") for part in done.err.split(told)] == [1, 1, 0]

@@ -105,16 +105,22 @@ def compact(
     settings = server_settings(Settings, session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
-    has_new = False
-    differ: list[str] = []
+    has_new = differs = False
     is_shown = session.is_progress_shown
     with _telling(is_shown=is_shown) as telling:
+
+        def differ(reason: str) -> None:
+            # At once: a job may go on for months, and is asked for its exit code then.
+            nonlocal differs
+            differs = True
+            session.output.failure(reason, "'topicfold doctor' asks a node which of them is right")
 
         def commits(done: Done, facts: LogFacts) -> None:
             nonlocal has_new
             has_new = True
-            differ.extend(map(str, done.differences))
             telling.commits(done, facts)
+            for each in done.differences:
+                differ(str(each))
             if not trim:
                 return
             try:
@@ -122,7 +128,8 @@ def compact(
             except TopicfoldError as error:
                 session.output.warning(f"not trimmed: {error.reason}. {error.hint}")
                 # A digest that differs is a failure, and nothing else: what it waits for comes with the next commits.
-                differ.extend([error.reason] if "sequence" in error.values else [])
+                if "sequence" in error.values:
+                    differ(error.reason)
             else:
                 if is_shown and plan.below and plan.records:
                     sys.stderr.write(f"trimmed records={plan.records} below={plan.below.sequence}\n")
@@ -149,9 +156,7 @@ def compact(
         session.output.note("no new commit was made")
     if newest is not None:
         _show(session, newest)
-    for each in differ:
-        session.output.failure(each, "'topicfold doctor' asks a node which of them is right")
-    if differ:
+    if differs:
         raise typer.Exit(ExitCode.FAILED)
 
 
