@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node
-from topicfold.errors import AlreadyExists, TopicNotFound
+from topicfold.errors import ClusterUnavailable, TopicNotFound
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime.policies import policies_of
@@ -55,9 +55,15 @@ async def test_it_cannot_be_read(ending: Node) -> None:
     assert await TopicPoliciesService(ending.engine).get("orders", PolicyScope.LOCAL) is None
 
 
-async def test_who_would_make_it_anew_is_told_what_is_in_the_way(ending: Node) -> None:
-    with pytest.raises(AlreadyExists, match="is being deleted, and Kafka has not followed yet"):
-        await ending.writing.create_topic(ORDERS, TopicRecord(), ending.asked())
+async def test_who_would_make_it_anew_is_told_what_is_in_the_way_and_may_try_again_under_the_same_key(
+    ending: Node,
+) -> None:
+    asked = ending.asked(key="k", actor="ann")
+    with pytest.raises(ClusterUnavailable, match="is being deleted, and Kafka has not followed yet"):
+        await ending.writing.create_topic(ORDERS, TopicRecord(), asked)
+    await ending.writing.delete_topic(ORDERS, ending.asked())
+    await ending.writing.create_topic(ORDERS, TopicRecord(), asked)
+    assert ending.reading.topic(ORDERS).record == TopicRecord()
 
 
 async def test_one_that_is_still_being_made_is_there(node: Node) -> None:

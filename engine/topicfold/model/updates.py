@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from topicfold.errors import ClusterUnavailable
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many_together
 from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
@@ -32,14 +33,21 @@ Updater = Callable[[Stored], Record | Refuse | None]
 
 
 def create(record: Record, what: str) -> Updater:
-    """Return the update that makes `record` live where nothing is, or nothing that can be read."""
+    """Return the update that makes `record` live where nothing is, or nothing that can be read.
+
+    It raises `ClusterUnavailable` where what is there has its end decided: that is gone for all who read, and soon is.
+    """
 
     def update(old: Stored) -> Record | Refuse:
         if old is None or isinstance(old, UnreadableRecord):
             return record
-        is_ending = isinstance(old, TopicRecord) and old.is_ending
-        why = "is being deleted, and Kafka has not followed yet" if is_ending else "exists already"
-        return Refuse(Verdict.ALREADY_EXISTS, f"{what} {why}")
+        if isinstance(old, TopicRecord) and old.is_ending:
+            raise ClusterUnavailable(
+                f"{what} is being deleted, and Kafka has not followed yet; the change is not applied",
+                hint="Try again in a few seconds. GET /readyz?verbose counts such topics as endingTopics.",
+                is_late=True,
+            )
+        return Refuse(Verdict.ALREADY_EXISTS, f"{what} exists already")
 
     return update
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import structlog
 
 from topicfold.cluster.port import Cluster
-from topicfold.errors import AlreadyExists, FixRequest, Reread
+from topicfold.errors import AlreadyExists, ClusterUnavailable, FixRequest, Reread
 from topicfold.model import kafka_steps
 from topicfold.model.adoption import Adoption, New, Present, missing_namespaces, plan_adoption
 from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
@@ -158,7 +158,8 @@ class ClusterFollower:
             record = TopicRecord(topic.recorded_partitions, topic.explicit_kafka_name)
             try:
                 await self._writing.record_topic(parse_topic(topic.name), record, self._asked())
-            except AlreadyExists:
+            except (AlreadyExists, ClusterUnavailable):
+                # Made by others, or ended by them just now: the next look tells.
                 return
             except (FixRequest, Reread) as error:
                 refused[topic.kafka_name] = error.reason

@@ -43,6 +43,7 @@ class Writing:
             InvalidName: it has no Kafka name of its own and the record names none.
             InvalidLabels: all violations at once.
             AlreadyExists, NamespaceNotFound: refused.
+            ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
         """
         return await self.record_topic(name, record, asked)
 
@@ -53,6 +54,7 @@ class Writing:
             InvalidName: it has no Kafka name of its own and the record names none.
             InvalidLabels: all violations at once.
             AlreadyExists, NamespaceNotFound: refused.
+            ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
         """
         self._check_creation(name, record)
         return await self._topic(name, updates.create(record, f"topic {name}"), asked, replaces_whole=True)
