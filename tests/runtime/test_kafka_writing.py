@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,8 +26,10 @@ from topicfold.errors import (
 )
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
+from topicfold.model.events import Verdict
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
+from topicfold.runtime.asking import Asked
 from topicfold.runtime.writing import Writing
 
 UNSAFE_NAMES = ["a b", "große", "a*", "__internal", "_schemas", LOG_TOPIC]
@@ -227,6 +231,41 @@ async def test_the_answers_version_is_the_one_that_the_next_change_must_name(kaf
     grown = await kafka_node.writing.grow_partitions(ORDERS, 3, kafka_node.asked(if_match=written.etag))
     await kafka_node.writing.delete_topic(ORDERS, kafka_node.asked(if_match=grown.etag))
     assert kafka_node.cluster.partitions() == {}
+
+
+async def test_a_repeated_request_has_the_version_of_the_first_answer_and_it_is_the_current_one(
+    kafka_node: KafkaNode,
+) -> None:
+    def asked(number: int, **fields: Any) -> Asked:
+        return kafka_node.asked(key=f"k{number}", actor="a", **fields)
+
+    made = [await kafka_node.writing.create_topic(ORDERS, TopicRecord(2), asked(1)) for _ in range(2)]
+    grown = [await kafka_node.writing.grow_partitions(ORDERS, 3, asked(2, if_match=made[0].etag)) for _ in range(2)]
+    assert kafka_node.pending("orders") is None
+    ended = [await kafka_node.writing.delete_topic(ORDERS, asked(3, if_match=grown[0].etag)) for _ in range(2)]
+    assert [len({each.etag for each in answers}) for answers in (made, grown, ended)] == [1, 1, 1]
+
+
+async def test_a_creations_answer_does_not_cover_what_another_changed_before_kafka_had_followed(
+    kafka_node: KafkaNode,
+) -> None:
+    make = kafka_node.cluster.create
+
+    async def create(name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
+        await kafka_node.label(team="pay")
+        await make(name, partitions, settings)
+
+    kafka_node.cluster.create = create  # type: ignore[method-assign]
+    written = await kafka_node.writing.create_topic(ORDERS, TopicRecord(), kafka_node.asked())
+    with pytest.raises(PreconditionFailed):
+        await kafka_node.writing.set_labels(ORDERS, {"team": "web"}, kafka_node.asked(if_match=written.etag))
+
+
+async def test_that_kafka_has_followed_changes_nothing_that_an_etag_stands_for(kafka_node: KafkaNode) -> None:
+    with kafka_node.events() as events:
+        await kafka_node.create("orders")
+    verdicts = [operation.verdict for event in events for operation in event.operations]
+    assert verdicts == [Verdict.CHANGED, Verdict.UNCHANGED]
 
 
 async def test_a_topic_grows_in_kafka_too(kafka_node: KafkaNode) -> None:

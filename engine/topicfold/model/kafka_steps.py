@@ -98,6 +98,16 @@ def done(name: str, record: TopicRecord) -> Updater:
     return update
 
 
+def is_only_made(old: Record | None, new: Record | None) -> bool:
+    """Return whether nothing differs but that `old` notes a Kafka topic to be made.
+
+    Nobody is shown that note, so taking it off is no change of what an ETag stands for.
+    """
+    if not isinstance(old, TopicRecord) or old.pending is None or old.pending.step is not Step.MAKE:
+        return False
+    return new == replace(old, pending=None)
+
+
 def follow_partitions(name: str, partitions: int) -> Updater:
     """Return the update that gives a topic as many partitions as its Kafka topic has, if that is more.
 

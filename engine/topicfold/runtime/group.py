@@ -15,6 +15,7 @@ from typing import NamedTuple
 from topicfold.errors import TopicfoldError, Undecodable, Wait
 from topicfold.log import payload as payloads
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, Operation, Verdict
+from topicfold.model.kafka_steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
 from topicfold.runtime.unreadable import newer_schema
@@ -67,7 +68,9 @@ class Update:
 class Group:
     """What running a group came to: the updates that took part, each with its verdict, and the record after them.
 
-    `record` is None where it is not live, or could not be read."""
+    `record` is None where it is not live, or could not be read. `is_rewritten`: it is other bytes than before, be it
+    only by a note that no verdict tells of.
+    """
 
     updates: list[Update] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -76,6 +79,7 @@ class Group:
     payload: bytes = b""
     is_live: bool = False
     record: Record | None = None
+    is_rewritten: bool = False
 
     @property
     def changes(self) -> bool:
@@ -88,7 +92,7 @@ class Group:
 
         A client's key does whatever the verdict is: the logged no kills every earlier attempt still in flight.
         """
-        return self.changes or any(update.operation.by_client or update.in_attempt for update in self.updates)
+        return self.is_rewritten or any(update.operation.by_client or update.in_attempt for update in self.updates)
 
 
 def run_group(
@@ -143,7 +147,8 @@ def _run(
             else:
                 verdict, new = _one(update, record, etag, current, readable=readable, is_live=is_live)
             if checks_each and verdict is Verdict.CHANGED and new and _is_too_large(new):
-                verdict = _refuse(update, Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB"))
+                large = Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB")
+                verdict, new = _refuse(update, large), record
         except (Wait, Postponed) as error:
             if not update.in_attempt:
                 update.settled.set_exception(error)
@@ -157,14 +162,16 @@ def _run(
         group.updates.append(update)
         group.verdicts.append(verdict)
         if verdict is Verdict.CHANGED:
-            record, is_live, readable = new, new is not None, True
             etag = Etag(event_id, len(group.updates))
+        if verdict is Verdict.CHANGED or new is not record:
+            record, is_live, readable = new, new is not None, True
+            group.is_rewritten = True
         group.etags.append(etag)
         audit_bytes += 4 * sum(map(len, update.audit))
         if update.alone or len(group.updates) == MAX_GROUP or audit_bytes > MAX_AUDIT_BYTES:
             break
     group.is_live, group.record = is_live, record
-    if group.changes:
+    if group.is_rewritten:
         group.schema, group.payload = _written(record)
     return group
 
@@ -172,7 +179,7 @@ def _run(
 def _one(
     update: Update, record: Record | None, etag: Etag, current: Aggregate, *, readable: bool, is_live: bool
 ) -> tuple[Verdict, Record | None]:
-    """Return the verdict on one update and the record after it."""
+    """Return the verdict on one update and the record after it, the same object where it is not to be rewritten."""
     if current.payload_schema > PAYLOAD_SCHEMA:
         raise newer_schema(update.target.name, current.payload_schema)
     if update.if_match and is_live and update.if_match not in ("*", str(etag)):
@@ -189,6 +196,8 @@ def _one(
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
     if readable and new == record:
         return Verdict.UNCHANGED, record
+    if readable and is_only_made(record, new):
+        return Verdict.UNCHANGED, new
     return Verdict.CHANGED, new
 
 

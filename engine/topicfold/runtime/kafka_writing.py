@@ -61,7 +61,8 @@ class KafkaWriting(Writing):
             InvalidLabels: all violations at once.
             AlreadyExists: the topic, or its Kafka topic with other partitions, or as another topic's.
             ClusterRefused, NamespaceNotFound: refused.
-            ClusterUnavailable: Kafka cannot be asked; nothing is made.
+            ClusterUnavailable: Kafka cannot be asked, or still has one of that name that is being deleted; nothing is
+                made.
             OutcomeUnknown: the topic is recorded, and its Kafka topic follows.
         """
         self._check_creation(name, record)
@@ -84,6 +85,7 @@ class KafkaWriting(Writing):
             InvalidLabels: all violations at once.
             AlreadyExists: the topic, or its Kafka topic as another topic's.
             NamespaceNotFound: refused.
+            ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
         """
         self._check_creation(name, record)
         kafka_topic = self._kafka_topics.standing(name, record)
@@ -270,7 +272,7 @@ class KafkaWriting(Writing):
                 f"but its Kafka topic has not followed yet: {reason}",
                 operation=written.operation,
             ) from error
-        return written if last is None else written._replace(etag=last.etag, revision=last.revision)
+        return written if last is None else written._replace(revision=last.revision)
 
     async def _confirm_end(self, name: TopicName) -> None:
         """Look at the Kafka topic once more, now that the topic's end is noted.
