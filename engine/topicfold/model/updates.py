@@ -35,7 +35,8 @@ Updater = Callable[[Stored], Record | Refuse | None]
 def create(record: Record, what: str) -> Updater:
     """Return the update that makes `record` live where nothing is, or nothing that can be read.
 
-    It raises `ClusterUnavailable` where what is there has its end decided: that is gone for all who read, and soon is.
+    Raises:
+        ClusterUnavailable: by the update, of a topic whose end is decided: it is gone for all who read, and soon is.
     """
 
     def update(old: Stored) -> Record | Refuse:
