@@ -53,9 +53,10 @@ async def test_those_who_wait_go_on_when_all_their_partitions_are_open(readiness
 async def test_a_partition_that_stopped_before_it_was_ready_says_why_at_once(
     readiness: Readiness, faults: dict[int, TopicfoldError]
 ) -> None:
-    faults[0] = LogGap("offsets are missing")
-    with pytest.raises(NotReady, match="has stopped: offsets are missing"):
+    faults[0] = LogGap("offsets are missing", hint="Restore them.")
+    with pytest.raises(NotReady, match="has stopped: offsets are missing") as caught:
         await readiness.wait([0], 60.0)
+    assert caught.value.hint == "Restore them."
 
 
 async def test_a_partition_that_stopped_later_stays_readable_but_is_not_ready(

@@ -51,7 +51,9 @@ class Readiness:
                 async with asyncio.timeout(seconds if partition not in self._faults else 0):
                     await self._open[partition].wait()
             except TimeoutError:
-                raise NotReady(self.reason(partition), partition=partition) from None
+                fault = self._faults.get(partition)
+                hint = None if fault is None else fault.hint
+                raise NotReady(self.reason(partition), hint=hint, partition=partition) from None
 
     def reason(self, partition: int) -> str:
         """Return a sentence on why `partition` is not ready."""
