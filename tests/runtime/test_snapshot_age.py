@@ -18,6 +18,11 @@ from topicfold.state.fold import PartitionState
 COMMIT = Commit(1, 0, GENESIS_COMMIT, "00" * 16, 1, (0,), (3,), (1,), ("",), {}, (), (), 1, time_ms=10_000)
 
 
+def ready(partition: int) -> bool:
+    """Return that a partition is folded up."""
+    return True
+
+
 class Clock:
     """A clock that stands still."""
 
@@ -40,7 +45,7 @@ def state() -> PartitionState:
 @pytest.fixture
 def age(tmp_path: Path, state: PartitionState, clock: Clock) -> Callable[[], float | None]:
     """Return what looks once more, and tells the age then."""
-    made = SnapshotAge(tmp_path, {0: state}, clock)
+    made = SnapshotAge(tmp_path, {0: state}, ready, clock)
 
     def look() -> float | None:
         made.look(tmp_path)
@@ -50,7 +55,7 @@ def age(tmp_path: Path, state: PartitionState, clock: Clock) -> Callable[[], flo
 
 
 def test_without_a_snapshot_there_is_no_age(state: PartitionState, clock: Clock) -> None:
-    assert SnapshotAge(None, {0: state}, clock).seconds is None
+    assert SnapshotAge(None, {0: state}, ready, clock).seconds is None
 
 
 def test_it_is_infinite_before_there_is_a_commit(age: Callable[[], float | None]) -> None:
@@ -83,7 +88,7 @@ def test_it_does_not_rise_while_the_snapshot_lacks_nothing(
 
 def test_it_rises_while_the_directory_cannot_be_read(tmp_path: Path, state: PartitionState, clock: Clock) -> None:
     put_commit(tmp_path, COMMIT)
-    made = SnapshotAge(tmp_path, {0: state}, clock)
+    made = SnapshotAge(tmp_path, {0: state}, ready, clock)
     made.look(tmp_path)
     (tmp_path / "manifests").rename(tmp_path / "away")
     (tmp_path / "manifests").touch()
@@ -91,3 +96,13 @@ def test_it_rises_while_the_directory_cannot_be_read(tmp_path: Path, state: Part
         made.look(tmp_path)
     clock.now_ms += 60_000
     assert made.seconds == 60.0
+
+
+def test_a_node_that_starts_from_it_does_not_take_it_for_all_there_is(
+    tmp_path: Path, state: PartitionState, clock: Clock
+) -> None:
+    put_commit(tmp_path, COMMIT)
+    state.position = 3
+    made = SnapshotAge(tmp_path, {0: state}, lambda partition: False, clock)
+    made.look(tmp_path)
+    assert made.seconds == 5.0

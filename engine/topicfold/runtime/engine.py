@@ -92,12 +92,12 @@ class Engine:
         self.states = states
         self.new_state = state_maker(identity, options)
         self.snapshots = Snapshots(options.snapshot, identity, self.new_state)
-        self.snapshot_age = SnapshotAge(options.snapshot, states, options.clock_ms)
         self.tracker = Tracker()
         self.reader = Reader(self.states, self.tracker)
         self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
         self.freshness = Freshness(log, self.states, self.reader.faults)
         self.readiness = Readiness(self.states, self.reader.faults)
+        self.snapshot_age = SnapshotAge(options.snapshot, states, self.readiness.is_ready, options.clock_ms)
         self.barriers = Barriers(log, self.states, self.tracker, options.new_id, self.freshness.on_ends)
         self.updates = Updates(
             log,

@@ -17,14 +17,23 @@ from topicfold.snapshot.commits import readable_commits
 from topicfold.state.fold import PartitionState
 
 EVERY_SECONDS = 60.0
+_SOON_SECONDS = 1.0
 
 
 class SnapshotAge:
     """Looks at the snapshot at `root` from `start` to `stop`; at nothing for None."""
 
-    def __init__(self, root: Path | None, states: Mapping[int, PartitionState], clock_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        root: Path | None,
+        states: Mapping[int, PartitionState],
+        is_ready: Callable[[int], bool],
+        clock_ms: Callable[[], int],
+    ) -> None:
+        """Take `is_ready`, which tells whether a partition is folded up: before, nobody knows what the log has."""
         self._root = root
         self._states = states
+        self._is_ready = is_ready
         self._clock_ms = clock_ms
         self._whole_at_ms = -math.inf
         self._is_stopped = threading.Event()
@@ -52,15 +61,19 @@ class SnapshotAge:
         Raises:
             SnapshotUnreadable, WrongSnapshot: there is none that can be.
         """
-        now, positions = self._clock_ms(), [state.position for state in self._states.values()]
+        now, knows_log = self._clock_ms(), self._knows_log()
+        positions = [state.position for state in self._states.values()]
         newest = next(readable_commits(root), None)
         if newest is not None:
             lacks_nothing = all(to >= position for to, position in zip(newest.to, positions, strict=True))
-            self._whole_at_ms = max(self._whole_at_ms, now if lacks_nothing else newest.time_ms)
+            self._whole_at_ms = max(self._whole_at_ms, now if knows_log and lacks_nothing else newest.time_ms)
+
+    def _knows_log(self) -> bool:
+        return all(map(self._is_ready, self._states))
 
     def _run(self, root: Path) -> None:
         while not self._is_stopped.is_set():
             # `topicfold doctor` tells of what cannot be read; a commit of a log with other partitions is none of ours.
             with suppress(TopicfoldError, ValueError):
                 self.look(root)
-            self._is_stopped.wait(EVERY_SECONDS)
+            self._is_stopped.wait(EVERY_SECONDS if self._knows_log() else _SOON_SECONDS)
