@@ -1,7 +1,8 @@
-"""The job goes on on Spark while the log is trimmed behind its batches, whatever its checkpoint says."""
+"""The job goes on on Spark while the log is trimmed behind its batches or before them, whatever its checkpoint says."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import uuid
 from contextlib import suppress
@@ -10,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from tests.compaction.logs import append, random_values, replayed, settings_of
+from tests.snapshot.making import compacted
 from topicfold.compaction.compactor import Done
 from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.trim import Plan, trim
 from topicfold.errors import TrimRefused
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import read_commit, sequences
+from topicfold.snapshot.claims import CLAIMS, Claims
+from topicfold.snapshot.commits import GENESIS_COMMIT, read_commit, sequences
+from topicfold.starting import open_log
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
@@ -56,4 +60,37 @@ def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm
     beside = settings_of(log_file=tmp_path / "beside.db")
     append(beside, values)
     commit = read_commit(root, sequences(root)[0])
+    assert commit.digests == tuple(state.digest().hex() for state in replayed(beside))
+
+
+def test_a_job_that_another_went_past_and_trimmed_goes_on_from_there(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, values = tmp_path / "snapshot", random_values(5, 2 * ROWS)
+    append(log, values)
+    claims = Claims(root)
+    assert claims.take(1, GENESIS_COMMIT, (0, 0))
+    trimmed: list[Plan] = []
+
+    async def fold(into: Path) -> None:
+        opened = await open_log(log)
+        try:
+            ends = await opened.end_offsets()
+            cuts = [{each: max(1, end - back) for each, end in ends.items()} for back in (9, 6, 3)]
+            await compacted(opened, into, *cuts[:2], until=cuts[2])
+        finally:
+            await opened.close()
+
+    def overtake(sequence: int) -> None:
+        asyncio.run(fold(tmp_path / "theirs"))
+        shutil.copytree(tmp_path / "theirs", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(CLAIMS))
+        trimmed.append(trim(log, root, 0, lambda text: None))
+        claims.drop()
+
+    listener = Listener(lambda done, facts: None, waits=overtake)
+    commit = compact(log, CompactOptions(root, once=True, slices=2, spark=spark), listener)
+    assert [plan.records > 0 for plan in trimmed] == [True]
+    beside = settings_of(log_file=tmp_path / "beside.db")
+    append(beside, values)
+    assert commit is not None
     assert commit.digests == tuple(state.digest().hex() for state in replayed(beside))

@@ -154,7 +154,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
             listener.folds()
             with naming_unwritable(options.root), _naming_lost_jvm(), closing(compactor):
-                _Job(session, settings, options, facts, compactor, events, listener, stop).run()
+                while not _Job(session, settings, options, facts, compactor, events, listener, stop).run():
+                    events = _require_continuation(settings, options.root, facts, compactor.base)
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
@@ -218,9 +219,13 @@ class _Job:
         self._waited_for = 0
         self._stop = stop
         self._error: BaseException | None = None
+        self._base = compactor.base
 
-    def run(self) -> None:
-        """Run until there is no more to do.
+    def run(self) -> bool:
+        """Run until there is no more to do; return whether that is so.
+
+        It is not where another job went past this one, and the log was trimmed behind that: another run goes on from
+        there.
 
         Raises:
             TopicfoldError: what stopped a batch, or LogUnavailable for what Spark says.
@@ -250,12 +255,18 @@ class _Job:
                     silence.check(query.status)
         except StreamingQueryException as error:
             if self._error is None:
-                ended = self._translated(error)
+                ended = self._error = self._translated(error)
                 if isinstance(ended, LogUnavailable) and _is_of_checkpoint(ended.reason, root):
                     raise unwritable(root, ended.reason, "checkpoint") from error
-                raise ended from error
+        if isinstance(self._error, LogUnavailable) and self._is_overtaken() and not self._stop.is_said:
+            return False
         if self._error is not None and not isinstance(self._error, _Stopped):
             raise self._error
+        return True
+
+    def _is_overtaken(self) -> bool:
+        """Return whether the newest commit is another job's, since this one looked for what it goes on from."""
+        return self._compactor.base is not self._base
 
     def _take(self, records: DataFrame, batch: int) -> None:
         """Take one batch; its number says nothing."""
@@ -273,6 +284,7 @@ class _Job:
             with suppress(Py4JError, ConnectionError):
                 self._session.sparkContext.setLogLevel("OFF")
             raise _BatchFailed from None
+        self._base = self._compactor.base
         if done is not None:
             self._events = {**self._events, **newest_events(self._options.root, done.commit.own_files)}
             self._listener.commits(done, self._facts)
