@@ -43,11 +43,12 @@ def test_the_document_shows_what_it_prints(run: Run) -> None:
 def test_the_metrics_that_the_document_names_are_there(server_url: str) -> None:
     told = httpx2.get(f"{server_url}/metrics").text
     named = set(re.findall(r"^\| `(topicfold_\w+)", DOCUMENT, re.MULTILINE))
-    # Only a node that has looked through its memory says when, and only one that is told of a cluster says how it is.
+    # Only a node that has looked through its memory says when; of a cluster or snapshot, only one that is told of it.
     assert {name for name in named if f"# TYPE {name.removesuffix('_total')}" not in told} == {
         "topicfold_scrubbed_timestamp_seconds",
         "topicfold_cluster_reachable",
         "topicfold_cluster_topics",
+        "topicfold_snapshot_age_seconds",
     }
 
 

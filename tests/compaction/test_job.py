@@ -408,6 +408,8 @@ def test_a_signal_in_the_middle_of_a_batch_is_no_failure_to_tell(
 
 def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
+        base = None
+
         def take(self, run: object, slices: int, waiting: object) -> None:
             raise Py4JError("at java.base/java.util.regex.Pattern" * 1_000)
 
