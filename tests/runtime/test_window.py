@@ -193,3 +193,14 @@ def test_what_is_added_below_takes_no_more_than_the_room_there_is() -> None:
     window.add(0, turn(1_050), bytes(1_000))
     assert offsets(window, 0) == list(range(window.floor(0, 1_051), 1_051))
     assert window._bytes[0] <= 100_000
+
+
+def test_where_there_is_no_room_at_all_nothing_is_kept_and_nothing_breaks() -> None:
+    window = Window({0: 1_000}, size=1_000, max_bytes=1_050)
+    window.add(0, turn(1_000), bytes(1_000))
+    older = window.below(0, 100)
+    for offset in range(100, 1_000):
+        older.add(0, turn(offset), bytes(1_000))
+    window.extend(0, older)
+    assert window.start(0) == window.floor(0, 1_001) == 1_000
+    assert offsets(window, 0) == [1_000]

@@ -85,16 +85,16 @@ class Window:
         self._sizes[partition].append(size)
         self._bytes[partition] += size
         oldest = effect.offset + 1 - self._size
-        self._drop_below(partition, oldest)
+        if self._bytes[partition] > self._max_bytes or offsets[self._first[partition]] < oldest:
+            self._drop_below(partition, oldest)
         while closed and closed[next(iter(closed))] < oldest:
             del closed[next(iter(closed))]
-        self._grants[partition].drop_below(oldest)
 
     def _drop_below(self, partition: int, oldest: int) -> None:
         """Drop what is too old, and the oldest of what there is no room for."""
         offsets, seen, sizes = self._offsets[partition], self._seen[partition], self._sizes[partition]
         first, kept_bytes = self._first[partition], self._bytes[partition]
-        while offsets[first] < oldest or kept_bytes > self._max_bytes:
+        while first < len(offsets) and (offsets[first] < oldest or kept_bytes > self._max_bytes):
             if offsets[first] >= oldest:
                 self._room_from[partition] = offsets[first] + 1
             seen[first] = b""
@@ -104,6 +104,7 @@ class Window:
             del offsets[:first], seen[:first], sizes[:first]
             first = 0
         self._first[partition], self._bytes[partition] = first, kept_bytes
+        self._grants[partition].drop_below(oldest)
 
     def below(self, partition: int, start: int) -> Window:
         """Return an empty window, for what lies between `start` and where this one begins: `extend` takes it."""
@@ -174,15 +175,17 @@ def _packed(effect: Effect, audit: bytes, grants: ManyGrants) -> tuple[_Packed, 
     if isinstance(effect, NamespaceTurn):
         packed = marshal.dumps((tuple(effect), audit))
         return packed, len(packed)
-    before, after, around = effect.before, effect.after, grants.around(effect)
-    if before and after and not around.after and before.grants == after.grants:
-        after = after._replace(grants=before.grants)
+    before, after = effect.before, effect.after
+    around = grants.around(effect)
+    if around is None:
+        if before and after and before.grants and before.grants == after.grants:
+            after = after._replace(grants=before.grants)
+        rows = before and _plain(before), after and _plain(after)
+        packed = marshal.dumps((effect[:3], *rows, effect.offset, audit))
+        return packed, len(packed)
     rows = before and _plain(before, around.before), after and _plain(after, around.after)
     packed = marshal.dumps((effect[:3], *rows, effect.offset, audit))
-    size = len(packed) + around.added_bytes
-    if not (around.before or around.after):
-        return packed, size
-    return (packed, _list(around.before), _list(around.after)), size
+    return (packed, _list(around.before), _list(around.after)), len(packed) + around.added_bytes
 
 
 def _unpacked(packed: _Packed, wholes: dict[int, Grants]) -> Seen:
@@ -200,7 +203,7 @@ def _list(kept: KeptGrants | None) -> bytes:
     return b"" if kept is None else kept.whole
 
 
-def _plain(row: TopicRow, kept: KeptGrants | None) -> tuple[Any, ...]:
+def _plain(row: TopicRow, kept: KeptGrants | None = None) -> tuple[Any, ...]:
     """Return a row in what can be packed; of many grants only those that are not as in their list."""
     grants = kept.changed if kept is not None else dict(row.grants) if row.grants else None
     return tuple(row._replace(etag=tuple(row.etag), grants=grants))  # type: ignore[arg-type]  # for `_row` alone

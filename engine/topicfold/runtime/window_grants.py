@@ -46,10 +46,18 @@ class ManyGrants:
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], KeptGrants] = {}
 
-    def around(self, delta: TopicDelta) -> Around:
-        """Return how the grants around the next event are kept. Cost: O(grants), where they are many."""
+    def around(self, delta: TopicDelta) -> Around | None:
+        """Return how the grants around the next event are kept, None where neither side has many.
+
+        Cost: O(grants), where they are many.
+        """
+        before, after = _many(delta.before), _many(delta.after)
+        if before is None and after is None:
+            if self._last:
+                self._last.pop((delta.namespace, delta.key), None)
+            return None
         topic = delta.namespace, delta.key
-        last, before, after = self._last.pop(topic, None), _many(delta.before), _many(delta.after)
+        last = self._last.pop(topic, None)
         was = None if before is None else _kept(last, before, delta.offset)
         now = None if after is None else _kept(was, after, delta.offset)
         if now is not None:
