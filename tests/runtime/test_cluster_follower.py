@@ -12,6 +12,7 @@ import structlog
 from tests.builders import topic_put
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
+from tests.turning import counted_turns
 from topicfold.errors import ClusterUnavailable, LogUnavailable, OutcomeUnknown
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
@@ -278,16 +279,7 @@ async def test_however_many_records_are_compared_others_have_their_turn_meanwhil
         await node.create(name)
     monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
     monkeypatch.setattr(cluster_follower, "CHUNK", 2)
-    turns = 0
-
-    async def turn() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    turning = asyncio.create_task(turn())
-    records, waiting, unreadable = await follower._records()
-    turning.cancel()
+    async with counted_turns() as turns:
+        records, waiting, unreadable = await follower._records()
+        assert turns() >= 3
     assert (len(records), waiting, unreadable) == (5, frozenset(), frozenset())
-    assert turns >= 3

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.runtime.nodes import Node
+from tests.turning import counted_turns
 from topicfold.log.codec import decode_event
 from topicfold.log.memory import MemoryLog
 from topicfold.log.port import Entry
@@ -47,16 +46,7 @@ async def test_beyond_the_logs_end_nothing_can_be_folded(orders: Node) -> None:
 
 async def test_others_have_their_turn_between_two_records(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
-    turns = 0
-
-    async def take_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    other = asyncio.create_task(take_turns())
     position = orders.engine.states[0].position
-    await refold(orders.log, orders.engine.new_state(0), position)
-    other.cancel()
-    assert turns >= position
+    async with counted_turns() as turns:
+        await refold(orders.log, orders.engine.new_state(0), position)
+        assert turns() >= position
