@@ -136,9 +136,10 @@ class Metrics:
 
     async def text(self) -> bytes:
         """Return all metrics in Prometheus' text format; topics are counted in slices."""
-        self._figures.topics = sum([(await count_topics(state)).live for state in self._engine.states.values()])
+        counts = await count_topics(self._engine.states.values())
+        self._figures.topics = counts.live
         if self._upkeep:
-            self._cluster_figures.report = await self._upkeep.report()
+            self._cluster_figures.report = self._upkeep.report(counts.waiting)
         return generate_latest(self._registry)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from topicfold.runtime.slices import CHUNK, Slice
@@ -9,7 +10,7 @@ from topicfold.state.fold import PartitionState
 
 
 class TopicCounts(NamedTuple):
-    """Topics of one partition: those that live; of them those that cannot be read, and those whose end is decided.
+    """Topics of some partitions: those that live; of them those that cannot be read, and those whose end is decided.
 
     `waiting` are those that wait for a step in Kafka.
     """
@@ -20,18 +21,19 @@ class TopicCounts(NamedTuple):
     waiting: int
 
 
-async def count_topics(state: PartitionState) -> TopicCounts:
-    """Return how many topics `state` has, in slices: each namespace counts as it is when it is come to.
+async def count_topics(states: Iterable[PartitionState]) -> TopicCounts:
+    """Return how many topics `states` have, in slices: each namespace counts as it is when it is come to.
 
     Cost: O(namespaces).
     """
     work = Slice()
     live = undecodable = ending = waiting = 0
-    for passed, table in enumerate([*state.topics.values()], 1):
-        live += len(table)
-        undecodable += len(table.undecodable)
-        ending += len(table.ending)
-        waiting += len(table.pending)
-        if not passed % CHUNK:
-            await work.rest()
+    for state in states:
+        for passed, table in enumerate([*state.topics.values()], 1):
+            live += len(table)
+            undecodable += len(table.undecodable)
+            ending += len(table.ending)
+            waiting += len(table.pending)
+            if not passed % CHUNK:
+                await work.rest()
     return TopicCounts(live, undecodable, ending, waiting)

@@ -19,7 +19,6 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_repair import KafkaRepair
 from topicfold.runtime.kafka_topics import KafkaTopics
 from topicfold.runtime.kafka_writing import KafkaWriting
-from topicfold.runtime.topic_counts import count_topics
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -98,9 +97,8 @@ class Upkeep:
         """What the last look at a cluster that is followed came to: the counts of a report but for `waiting`."""
         return self._follower.counts if self._follower else {}
 
-    async def report(self) -> UpkeepReport:
-        """Return how things were at the last look, in slices. Cost: O(namespaces)."""
-        waiting = sum([(await count_topics(state)).waiting for state in self._engine.states.values()])
+    def report(self, waiting: int) -> UpkeepReport:
+        """Return how things were at the last look, where so many topics wait for a step in Kafka."""
         return UpkeepReport(self._is_reachable, {"waiting": waiting, **self.followed})
 
     async def run_once(self) -> None:

@@ -84,7 +84,7 @@ class Doctor:
 
     async def _partition(self, state: PartitionState) -> PartitionDiagnosis:
         engine, partition = self.node.engine, state.partition
-        counts = await count_topics(state)
+        counts = await count_topics([state])
         await lay_out_in_slices(state)
         mark = state.mark()
         reason = reason_not_ready(self.node, partition)

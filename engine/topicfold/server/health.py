@@ -15,7 +15,7 @@ from topicfold.errors import NotReady
 from topicfold.log.port import SettingProblem
 from topicfold.model.permissions import Access
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
-from topicfold.runtime.topic_counts import count_topics
+from topicfold.runtime.topic_counts import TopicCounts, count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
@@ -72,8 +72,11 @@ class Health:
 
     async def _report(self, reasons: dict[int, str], *, with_digests: bool) -> dict[str, Any]:
         engine = self.node.engine
+        counts = {partition: await count_topics([state]) for partition, state in engine.states.items()}
         partitions = {
-            str(partition): await self._partition(state, reasons[partition], with_digest=with_digests)
+            str(partition): await self._partition(
+                state, counts[partition], reasons[partition], with_digest=with_digests
+            )
             for partition, state in engine.states.items()
         }
         return {
@@ -84,14 +87,15 @@ class Health:
                 "reachable": engine.freshness.is_reachable,
                 "problems": [_problem(problem) for problem in engine.freshness.problems],
             },
-            "cluster": await self._cluster(),
+            "cluster": self._cluster(sum(each.waiting for each in counts.values())),
             "records": {outcome.value: engine.reader.counts[outcome] for outcome in Outcome},
             "partitions": partitions,
         }
 
-    async def _partition(self, state: PartitionState, reason: str, *, with_digest: bool) -> dict[str, Any]:
+    async def _partition(
+        self, state: PartitionState, counts: TopicCounts, reason: str, *, with_digest: bool
+    ) -> dict[str, Any]:
         """Return how a partition is, in slices: anybody may ask. A digest is that of the position beside it."""
-        counts = await count_topics(state)
         position = state.position
         digest: dict[str, str] = {}
         if with_digest:
@@ -111,12 +115,12 @@ class Health:
             **digest,
         }
 
-    async def _cluster(self) -> dict[str, Any] | None:
+    def _cluster(self, waiting: int) -> dict[str, Any] | None:
         """Return how things are with the Kafka cluster; whatever it is, the node serves."""
         upkeep = self.node.upkeep
         if upkeep is None:
             return None
-        report = await upkeep.report()
+        report = upkeep.report(waiting)
         return {
             "reachable": report.is_reachable,
             "adoptsOnly": upkeep.options.adopts_only,
