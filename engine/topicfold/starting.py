@@ -9,11 +9,12 @@ import os
 import socket
 from shlex import quote
 
-from topicfold.errors import BadSetting, WrongSnapshot
+from topicfold.errors import BadSetting
 from topicfold.log.avro import read_schemas
 from topicfold.log.port import Log
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.listings import Listings
+from topicfold.runtime.snapshots import without_log
 from topicfold.runtime.topic_listing import open_topic_listing
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.settings import Settings
@@ -86,11 +87,7 @@ async def _require_snapshot_log(settings: Settings) -> None:
     try:
         await require_log(settings)
     except BadSetting as error:
-        raise WrongSnapshot(
-            f"{error.reason}, and the snapshot {settings.snapshot} is of one",
-            hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
-            "what the snapshot holds, leave the snapshot out.",
-        ) from error
+        raise without_log(f"{error.reason}, and the snapshot {settings.snapshot} is of one") from error
 
 
 def engine_options(settings: Settings) -> EngineOptions:

@@ -201,11 +201,16 @@ async def require_none(root: Path) -> None:
         SnapshotUnreadable: it cannot be seen whether there is.
     """
     if await asyncio.to_thread(sequences, root):
-        raise WrongSnapshot(
-            f"the log is empty, and the snapshot {root} is of one that is not",
-            hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
-            "what the snapshot holds, leave the snapshot out.",
-        )
+        raise without_log(f"the log is empty, and the snapshot {root} is of one that is not")
+
+
+def without_log(reason: str) -> WrongSnapshot:
+    """Return the error that there is a snapshot and not the log that it is of, which nobody may begin anew."""
+    return WrongSnapshot(
+        reason,
+        hint="Restore the log, or name the one that the snapshot is of. To begin a new log, which knows nothing of "
+        "what the snapshot holds, leave the snapshot out.",
+    )
 
 
 def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, int], ends: Mapping[int, int]) -> None:
