@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from tests.snapshot.making import compacted_further
 from topicfold.log.identity import establish_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.snapshot.claims import CLAIMS, Claims
-from topicfold.snapshot.commits import MANIFESTS, put_if_absent
+from topicfold.snapshot.commits import MANIFESTS, put_if_absent, write_durably
 from topicfold.snapshot.tables import GROWING_TABLES
 from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note
 
@@ -53,6 +55,21 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 def test_what_was_put_stays(disk: Disk, tmp_path: Path) -> None:
     assert put_if_absent(tmp_path / "1.json", b"content")
     assert not disk.lacks([tmp_path / "1.json"])
+
+
+def test_a_file_is_handed_to_the_system_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    class Recorded(io.FileIO):
+        def write(self, piece: Any) -> int:
+            sizes.append(memoryview(piece).nbytes)
+            return super().write(piece)
+
+    monkeypatch.setattr(os, "fdopen", lambda descriptor, mode: io.BufferedWriter(Recorded(descriptor, mode)))
+    content = os.urandom(1_000_000)
+    write_durably(tmp_path / "large", content)
+    assert (tmp_path / "large").read_bytes() == content
+    assert max(sizes) <= 65_536
 
 
 def test_what_cannot_be_on_the_disk_is_not_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

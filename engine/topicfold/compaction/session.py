@@ -36,7 +36,12 @@ _SETTINGS: Mapping[str, str] = {
     "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Arrow's own allocator gives memory back between batches: to get it again takes a slice a quarter of its time.
+    # The C library does so too with what is large, unless told not to.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": "4294967296",
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": "4294967296",
+    # Else shuffled records are copied by 8 MB a call, in which nobody else gets the processor.
+    "spark.file.transferTo": "false",
 }
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _ALONE: Mapping[str, str] = {
