@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,11 @@ from topicfold.compaction.folded import empty_folded
 from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.prior import all_rows
 from topicfold.compaction.records import RECORDS
-from topicfold.compaction.routing import ROUTES, is_for_all, route_of_value, slice_of
+from topicfold.compaction.routing import ROUTES
 from topicfold.compaction.slices import fold_slice
 from topicfold.log.codec import encode_event
 from topicfold.log.port import LogIdentity
-from topicfold.model.events import HASH_NAME, Event
+from topicfold.model.events import HASH_NAME, AggregateKind, Event, Kind
 from topicfold.snapshot.commits import Commit, DataFile, put_commit
 from topicfold.snapshot.data_files import read_rows
 from topicfold.state.fold import PartitionState
@@ -41,6 +42,25 @@ def placed(partition: int, log: Sequence[Event | None], first: int = 0) -> list[
     return [
         Placed(partition, first + n, GARBAGE if event is None else encode_event(event)) for n, event in enumerate(log)
     ]
+
+
+def slice_of(route: int, slices: int) -> int:
+    """Return the slice of a route, as Spark reckons it."""
+    return route * slices // ROUTES
+
+
+def route_of_value(value: bytes) -> int:
+    """Return the route that a record's bytes ask for."""
+    return zlib.crc32(value[77 : 77 + int.from_bytes(value[65:67], "big")])
+
+
+def is_for_all(value: bytes) -> bool:
+    """Return whether a record's bytes look like what decides over topics."""
+    kind, aggregate = value[10:11], value[28:29]
+    is_act = kind in (bytes([Kind.PUT]), bytes([Kind.DELETE]))
+    return kind == bytes([Kind.LEVEL]) or (
+        is_act and aggregate in (bytes([AggregateKind.TENANT]), bytes([AggregateKind.NAMESPACE]))
+    )
 
 
 def dealt(records: Sequence[Placed], slices: int) -> list[pa.RecordBatch]:

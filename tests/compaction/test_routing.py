@@ -1,31 +1,29 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.builders import an_id, namespace_delete, namespace_put, tenant_put, topic_put
-from topicfold.compaction.routing import ROUTES, is_for_all, range_of, route_of, route_of_value, slice_of
+from tests.compaction.folding import is_for_all, route_of_value, slice_of
+from topicfold.compaction.routing import IS_FOR_ALL_SQL, ROUTE_SQL, ROUTES, range_of, route_of
 from topicfold.log.codec import encode_event
 from topicfold.model.events import Kind
 
-
-def test_a_topics_record_goes_where_its_name_does() -> None:
-    event = topic_put(1, an_id(1), name="persistent://public/default/übung")
-    assert route_of_value(encode_event(event)) == route_of(event.name)
-    assert not is_for_all(encode_event(event))
+TOPIC = topic_put(1, an_id(1), name="persistent://public/default/übung")
+OF_ALL = [tenant_put(1), namespace_put(1), namespace_delete(2, an_id(1)), namespace_put(1)._replace(kind=Kind.LEVEL)]
+GARBAGE = [b"", b"TFE1", bytes(70), b"\xff" * 300]
 
 
-@pytest.mark.parametrize(
-    "event",
-    [tenant_put(1), namespace_put(1), namespace_delete(2, an_id(1)), namespace_put(1)._replace(kind=Kind.LEVEL)],
-)
-def test_what_decides_over_topics_goes_to_all(event: object) -> None:
-    assert is_for_all(encode_event(event))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("value", [b"", b"TFE1", bytes(70), b"\xff" * 300])
-def test_garbage_has_a_route_too(value: bytes) -> None:
-    assert 0 <= route_of_value(value) < ROUTES
-    assert not is_for_all(value)
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.usefixtures("spark")
+def test_the_jvm_deals_records_out_as_is_done_here_without_it() -> None:
+    values = [*map(encode_event, (TOPIC, *OF_ALL)), *GARBAGE]
+    given = SparkSession.active().createDataFrame([(value,) for value in values], "value binary")
+    dealt = [tuple(row) for row in given.selectExpr(ROUTE_SQL, IS_FOR_ALL_SQL).collect()]
+    assert dealt == [(route_of_value(value), is_for_all(value)) for value in values]
+    assert dealt[0][0] == route_of(TOPIC.name)
+    assert [is_all for _, is_all in dealt] == [False] + [True] * len(OF_ALL) + [False] * len(GARBAGE)
 
 
 @pytest.mark.parametrize("slices", [1, 2, 3, 7, 200])
