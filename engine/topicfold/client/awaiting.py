@@ -9,7 +9,6 @@ import httpx2
 
 from topicfold.client.async_watch import AsyncWatch
 from topicfold.client.call import Answer, Call
-from topicfold.client.connecting import HttpOptions
 from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import AsyncPager
@@ -67,8 +66,8 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
         """Return the frames that `query` asks for."""
         return self.ending(AsyncWatch(Watching(query, self._server, self._retry), self._http))
 
-    def _connect(self, options: HttpOptions, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(**options, transport=transport)
+    def _connect(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(**self._options, transport=self._transport)
 
     async def _act(self, call: Call[Any], step: Attempt | Pause) -> Outcome:
         match step:

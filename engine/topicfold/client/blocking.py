@@ -9,7 +9,6 @@ from typing import Any, Self, TypeVar
 import httpx2
 
 from topicfold.client.call import Answer, Call
-from topicfold.client.connecting import HttpOptions
 from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
 from topicfold.client.pages import Pager
@@ -23,8 +22,6 @@ T = TypeVar("T")
 
 class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
     """Performs calls over connections of its own. Threads may share one, and so may a process that is forked."""
-
-    _process: int
 
     def __enter__(self) -> Self:
         return self
@@ -72,13 +69,12 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
         """Return what sends: another one in a process that was forked, where answers to the parent would arrive too."""
         if self._process != os.getpid():
             # Until there is another one, no thread of this process may take it that there is: each makes its own.
-            self._http = httpx2.Client(**self._options, transport=self._transport)
+            self._http = self._connect()
             self._process = os.getpid()
         return self._http
 
-    def _connect(self, options: HttpOptions, transport: httpx2.BaseTransport | None) -> httpx2.Client:
-        self._process = os.getpid()
-        return httpx2.Client(**options, transport=transport)
+    def _connect(self) -> httpx2.Client:
+        return httpx2.Client(**self._options, transport=self._transport)
 
     def _act(self, call: Call[Any], step: Attempt | Pause) -> Outcome:
         match step:

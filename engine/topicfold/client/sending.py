@@ -6,6 +6,7 @@ try again in `conversation`.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -17,7 +18,7 @@ from weakref import WeakSet
 import httpx2
 
 from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
-from topicfold.client.connecting import DEFAULT_URL, HttpOptions, Identity, http_options
+from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
@@ -88,7 +89,8 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         is_through_proxies = transport is None and self._options["trust_env"]
         self._server = Server(self.url, proxy=proxy_of(self._options["base_url"]) if is_through_proxies else "")
         self._transport: TransportT | None = transport
-        self._http: HttpT = self._connect(self._options, transport)
+        self._http: HttpT = self._connect()
+        self._process = os.getpid()
 
     @property
     def position(self) -> str:
@@ -114,7 +116,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             return list(self._open)
 
     @abstractmethod
-    def _connect(self, options: HttpOptions, transport: TransportT | None) -> HttpT:
+    def _connect(self) -> HttpT:
         """Return the HTTP client that will send."""
 
     def _performance(self, call: Call[T]) -> Performance[T]:
