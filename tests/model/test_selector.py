@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.model.naive_selector import label_sets
 from topicfold.errors import InvalidSelector
 from topicfold.model.selector import (
-    EVERYTHING,
     DoesNotExist,
     Equals,
     Exists,
@@ -66,7 +65,7 @@ def test_an_integer_is_decimal_digits_within_64_bits_and_nothing_else(value: str
 def test_all_requirements_must_hold_and_none_hold_for_everything() -> None:
     both = Selector((Exists("a"), NotEquals("b", "x")))
     assert [both.matches(labels) for labels in ({"a": ""}, {"a": "", "b": "x"}, {})] == [True, False, False]
-    assert (EVERYTHING.is_empty, EVERYTHING.matches({}), EVERYTHING.matches({"a": "x"})) == (True, True, True)
+    assert (Selector().is_empty, Selector().matches({}), Selector().matches({"a": "x"})) == (True, True, True)
     assert not both.is_empty
 
 

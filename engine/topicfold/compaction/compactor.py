@@ -18,7 +18,7 @@ from topicfold.compaction.publishing import publish, published_sequence, require
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
-from topicfold.snapshot.claims import LEASE_SECONDS, Claims
+from topicfold.snapshot.claims import Claims
 from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import STATE_TABLES
@@ -44,14 +44,7 @@ class Done:
 class Compactor:
     """One job on one snapshot."""
 
-    def __init__(
-        self,
-        root: Path,
-        identity: LogIdentity,
-        *,
-        keep: int = KEPT_COMMITS,
-        lease_seconds: float = LEASE_SECONDS,
-    ) -> None:
+    def __init__(self, root: Path, identity: LogIdentity, *, keep: int = KEPT_COMMITS) -> None:
         """Open the snapshot at `root`; there need not be one yet.
 
         Raises:
@@ -64,7 +57,7 @@ class Compactor:
         self._root = root.absolute()
         self._identity = identity
         self._keep = keep
-        self._claims = Claims(self._root, lease_seconds=lease_seconds)
+        self._claims = Claims(self._root)
         require_usable(root)
         self._root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()

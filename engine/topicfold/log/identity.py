@@ -71,12 +71,12 @@ async def recognise_identity(log: Log) -> LogIdentity:
         LogUnavailable: the log did not answer in time.
     """
     identity = await _first_header(log)
-    if identity is None and not any((await log.end_offsets()).values()):
-        raise WrongLog(
-            "the log is empty: no server has begun it",
-            hint="Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT",
-        )
     if identity is None:
+        if not any((await log.end_offsets()).values()):
+            raise WrongLog(
+                "the log is empty: no server has begun it",
+                hint="Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT",
+            )
         raise WrongLog(
             "partition 0 of the log states no header",
             hint="This is not a log of Topicfold, or its beginning was deleted: name another log.",

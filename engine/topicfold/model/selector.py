@@ -216,9 +216,6 @@ class Selector:
         return ",".join(map(str, self.requirements))
 
 
-EVERYTHING = Selector()
-
-
 def selector_of_labels(labels: Labels, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
     """Return the selector of topics that bear every one of `labels`; an empty one where there are none.
 

@@ -110,7 +110,7 @@ class Archive:
 
         Cost: reads two columns; what is in memory grows with how often clocks step over `time_ms`.
         """
-        wanted = (pc.field("partition") == partition) & (pc.field("offset") < below) & _says_time(LAST_TIME_MS)
+        wanted = (pc.field("partition") == partition) & (pc.field("offset") < below) & _says_time()
         runs = [np.zeros((2, 0), np.int64), *(_runs(rows, time_ms) for rows in self._rows(["offset", "time"], wanted))]
         ends, surplus = np.concatenate(runs, axis=1)
         order = np.argsort(ends)
@@ -123,7 +123,7 @@ class Archive:
         Raises:
             SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
-        wanted = (pc.field("partition") == partition) & _says_time(LAST_TIME_MS)
+        wanted = (pc.field("partition") == partition) & _says_time()
         firsts = []
         for rows in self._rows(["offset", "time"], wanted):
             first = rows.slice(int(rows["offset"].to_numpy().argmin()), 1)
@@ -242,9 +242,9 @@ def _rows_in(path: Path) -> int:
     return rows
 
 
-def _says_time(up_to_ms: int) -> pc.Expression:
-    """Return what holds for events that say a time up to that one; as `AuditTrail.says_time` has it."""
-    first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, up_to_ms))
+def _says_time() -> pc.Expression:
+    """Return what holds for events that say a time; as `AuditTrail.says_time` has it."""
+    first, last = (pa.scalar(each * 1000, pa.int64()).cast(HISTORY.field("time").type) for each in (0, LAST_TIME_MS))
     return (pc.field("time") > first) & (pc.field("time") <= last)
 
 

@@ -43,7 +43,7 @@ def read_policies(given: Any, what: str = "policies", *, is_global: bool = False
     return MappingProxyType({name: value for name, value in said.items() if value is not None})
 
 
-def read_policies_patch(given: Any, what: str = "policies", *, is_global: bool = False) -> Mapping[str, Any]:
+def read_policies_patch(given: Any, *, is_global: bool = False) -> Mapping[str, Any]:
     """Return the canonical merge patch of the policies of one scope that a JSON object says by name.
 
     >>> dict(read_policies_patch({"maxMessageSize": "12", "publishRate": None}))
@@ -52,7 +52,7 @@ def read_policies_patch(given: Any, what: str = "policies", *, is_global: bool =
     Raises:
         InvalidPolicy: carries all that is wrong with all of them, each with its place, whatever they are merged into.
     """
-    return MappingProxyType(_read(given, what, read_patch, is_global=is_global))
+    return MappingProxyType(_read(given, "policies", read_patch, is_global=is_global))
 
 
 def merge_policies(old: Policies, patch: Mapping[str, Any], *, is_global: bool = False) -> Policies:
