@@ -166,7 +166,10 @@ def _show(session: Session, report: LabelReport, top: int) -> None:
         for each in report.owners[:top]
     ]
     _section(session, (report.by.upper(), "TOPICS", "SHARE", "IN"), owners, len(report.owners))
-    typos = [(_word(each, each.value, each.key), f"{each.topics:,}", *_meant(each)) for each in report.typos[:top]]
+    typos = [
+        (_label(each.key, each.value), f"{each.topics:,}", _meant(each), f"{each.meant_topics:,}")
+        for each in report.typos[:top]
+    ]
     _section(session, ("LOOKS MISSPELT", "TOPICS", "MEANT?", "TOPICS"), typos, len(report.typos))
 
 
@@ -189,13 +192,12 @@ def _places(owned: Owned) -> str:
     return ", ".join([*shown[:_PLACES], *beyond])
 
 
-def _meant(typo: Typo) -> tuple[str, str]:
-    meant = _word(typo, None if typo.value is None else typo.meant, typo.key if typo.value is not None else typo.meant)
-    return meant, f"{typo.meant_topics:,}"
+def _meant(typo: Typo) -> str:
+    return typo.meant if typo.value is None else _label(typo.key, typo.meant)
 
 
-def _word(typo: Typo, value: str | None, key: str) -> str:
-    return f"{key}={value}" if value is not None else key
+def _label(key: str, value: str | None) -> str:
+    return key if value is None else f"{key}={value}"
 
 
 def _bar(share: float) -> str:

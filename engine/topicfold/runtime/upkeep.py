@@ -51,7 +51,6 @@ class Upkeep:
     """One node's part in a cluster: its `writing`, and a task that runs from `start` to `stop`."""
 
     def __init__(self, engine: Engine, cluster: Cluster, options: UpkeepOptions) -> None:
-        self._engine = engine
         self._cluster = cluster
         self.options = options
         kafka_topics = KafkaTopics(cluster, options.protected)
