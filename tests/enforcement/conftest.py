@@ -12,13 +12,22 @@ from typing import Any
 
 import pytest
 
+from tests.builders import topic_put
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
+from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.reports import Report
+from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.policy.changes import change_namespace, change_topic, remove_value, set_value
 from topicfold.model.records import TopicRecord
+
+RETENTION = "retentionPolicies"
+TEN_MINUTES = {"retentionTimeInMinutes": 10, "retentionSizeInMB": 20}
+TEN_MINUTES_IN_KAFKA = {"retention.ms": "600000", "retention.bytes": "20971520"}
+HOUR = {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}
+ORDERS = "persistent://public/default/orders"
 
 
 @dataclass
@@ -101,6 +110,13 @@ class Site:
         self.node.engine.options = replace(options, limits=replace(options.limits, defaults=defaults))
 
 
+def append_unreadable(site: Site) -> None:
+    """Append, as a node of another version would, a version of `orders` that cannot be read."""
+    state = site.node.engine.states[site.node.engine.partition("public/default")]
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
+    site.node.log.store.append(state.partition, encode_event(topic_put(7, life, base, payload=b"\xff")))
+
+
 @asynccontextmanager
 async def following(enforcer: Enforcer) -> AsyncIterator[None]:
     """Let an enforcer follow the log meanwhile."""
@@ -109,6 +125,13 @@ async def following(enforcer: Enforcer) -> AsyncIterator[None]:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let enforcers wait for next to nothing."""
+    monkeypatch.setattr(enforcing, "COALESCE_SECONDS", 0.001)
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 0.01)
 
 
 @pytest.fixture

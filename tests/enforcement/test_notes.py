@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.enforcement.conftest import Site, following
+from tests.enforcement.conftest import ORDERS, Site, following
 from topicfold.cluster.memory import MemoryCluster
 from topicfold.cluster.port import Configuration
 from topicfold.enforcement import enforcer as enforcing
@@ -18,7 +18,6 @@ from topicfold.enforcement.notes import ENFORCED, Notes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, TopicfoldError
 from topicfold.model.events import AggregateKind
 
-ORDERS = "persistent://public/default/orders"
 SIZE = {"max.message.bytes": "9"}
 
 
@@ -118,7 +117,6 @@ async def test_a_later_pass_that_could_says_so(site: Site) -> None:
 async def test_one_that_follows_notes_what_it_took_away_when_an_outage_is_over(
     site: Site, monkeypatch: pytest.MonkeyPatch, away: str
 ) -> None:
-    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(enforcing, "_TOPICS_A_QUESTION", 1)
     await set_and_remove_two(site)
     allow = site.refuse("a" if away == "at first" else "orders", ClusterUnavailable("no answer"))

@@ -1,0 +1,223 @@
+"""An enforcer that follows the log: what it looks at, when, and what it does when Kafka is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tests.enforcement.conftest import (
+    ORDERS,
+    RETENTION,
+    TEN_MINUTES,
+    TEN_MINUTES_IN_KAFKA,
+    Site,
+    append_unreadable,
+    following,
+)
+from topicfold.enforcement import enforcer as enforcing
+from topicfold.enforcement.wishes import Wishes
+from topicfold.errors import ClusterUnavailable, NotEmpty, StateDiverged
+from topicfold.model.names import TopicName, parse_topic
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.writing import Writing
+
+
+async def test_a_namespace_that_was_not_ended_has_its_topics_looked_at_no_more(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bills", "orders"):
+        await site.make(name)
+        await site.set(name, "maxMessageSize", 5)
+    asked, configurations = set[str](), site.cluster.configurations
+
+    async def counted(names: Sequence[str]) -> object:
+        asked.update(names)
+        return await configurations(names)
+
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.reaches("bills", {"max.message.bytes": "5"})
+        monkeypatch.setattr(site.cluster, "configurations", counted)
+        with pytest.raises(NotEmpty):
+            await Writing(site.node.engine).delete_namespace("public/default", site.node.asked())
+        await site.set("bills", "maxMessageSize", 6)
+        await site.reaches("bills", {"max.message.bytes": "6"})
+    assert asked == {"bills"}
+
+
+async def test_changes_in_the_log_arrive_while_it_follows(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()):
+        await site.set("orders", RETENTION, TEN_MINUTES)
+        await site.reaches("orders", TEN_MINUTES_IN_KAFKA)
+        await site.set_namespace("maxMessageSize", 5)
+        await site.reaches("orders", {**TEN_MINUTES_IN_KAFKA, "max.message.bytes": "5"})
+        await site.remove("orders", RETENTION)
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.make("bills")
+        await site.reaches("bills", {"max.message.bytes": "5"})
+        await site.remove_namespace("maxMessageSize")
+        await site.reaches("orders", {})
+        await site.reaches("bills", {})
+
+
+async def test_an_outage_while_it_follows_is_waited_for_and_nothing_is_lost(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()):
+        site.cluster.is_reachable = False
+        await site.set("orders", "maxMessageSize", 5)
+        await asyncio.sleep(0.03)
+        site.cluster.heal()
+        await site.reaches("orders", {"max.message.bytes": "5"})
+
+
+async def test_what_others_change_in_kafka_is_put_right_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        await site.cluster.alter("orders", {"max.message.bytes": "6", "retention.ms": "7"})
+        await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
+
+
+@pytest.mark.parametrize("why", ["is_denied", "is_late"])
+async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    monkeypatch.setattr(enforcing, "RETRY_SECONDS", 60.0)
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        alter = site.cluster.alter
+
+        async def refuse_once(name: str, settings: dict[str, str | None]) -> None:
+            site.cluster.alter = alter
+            raise ClusterUnavailable("not so", **{why: True})
+
+        site.cluster.alter = refuse_once
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
+
+
+async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        asked = 0
+        configurations = site.cluster.configurations
+
+        async def counted(names: list[str]) -> object:
+            nonlocal asked
+            asked += len(names)
+            return await configurations(names)
+
+        site.cluster.configurations = counted
+        for number in range(20):
+            await site.node.label(number=str(number))
+            await asyncio.sleep(0.002)
+        assert asked == 0
+
+
+async def test_a_change_of_many_topics_holds_up_nobody(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "_TOPICS_A_TURN", 5)
+    for number in range(60):
+        await site.make(f"t{number}")
+    turns, asked, of = 0, Counter[int](), Wishes.of
+
+    def counted(self: Wishes, name: TopicName) -> object:
+        asked[turns] += 1
+        return of(self, name)
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Wishes, "of", counted)
+    await site.set_namespace("maxMessageSize", 4)
+    async with following(site.enforcer()):
+        others = asyncio.create_task(take_turns())
+        await site.reaches("t59", {"max.message.bytes": "4"})
+        await asyncio.sleep(0.02)
+        await site.set_namespace("maxMessageSize", 5)
+        await site.reaches("t59", {"max.message.bytes": "5"})
+        others.cancel()
+    assert max(asked.values()) < 30
+
+
+async def test_two_enforcers_do_the_same_and_do_not_quarrel(site: Site) -> None:
+    await site.make("orders")
+    async with following(site.enforcer()), following(site.enforcer()):
+        for size in (5, 6, 7):
+            await site.set("orders", "maxMessageSize", size)
+            await site.reaches("orders", {"max.message.bytes": str(size)})
+        await site.remove("orders", "maxMessageSize")
+        await site.reaches("orders", {})
+
+
+async def test_settings_that_could_not_be_read_are_looked_at_again_now_and_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        configurations = site.cluster.configurations
+
+        async def denied(names: list[str]) -> object:
+            return dict.fromkeys(names, ClusterUnavailable("not allowed", is_denied=True))
+
+        site.cluster.configurations = denied
+        await site.remove("orders", "maxMessageSize")
+        await asyncio.sleep(0.05)
+        site.cluster.configurations = configurations
+        await site.reaches("orders", {})
+
+
+async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_be_read_is_replaced(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        append_unreadable(site)
+        await asyncio.sleep(0.05)
+        assert site.reports[-1].reason == f"the record of {ORDERS} cannot be read"
+        await Writing(site.node.engine).create_topic(parse_topic("orders"), TopicRecord(), site.node.asked())
+        await site.reaches("orders", {})
+
+
+async def test_a_partition_that_has_stopped_says_nothing_to_kafka(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        site.node.engine.reader.stop(StateDiverged("a bit flipped"), None)
+        await site.cluster.alter("orders", {"max.message.bytes": "6"})
+        await asyncio.sleep(0.05)
+        assert await site.own("orders") == {"max.message.bytes": "6"}
+    assert [each.line for each in site.reports[1:]] == [f"skipped {ORDERS}: partition 1 has stopped: a bit flipped"]
+
+
+async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:
+    enforcer, now = site.enforcer(), asyncio.get_running_loop().time
+    enforcer._look_again_at = now()
+    await enforcer._next()
+    assert enforcer._look_again_at > now()
+    enforcer._is_due.set()
+    await enforcer._next()
+    assert not enforcer._is_due.is_set()

@@ -1,0 +1,77 @@
+"""Several topics that stand for one Kafka topic: which of them has a say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.enforcement.conftest import (
+    ORDERS,
+    Site,
+    append_unreadable,
+    following,
+)
+from topicfold.enforcement import enforcer as enforcing
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord
+from topicfold.runtime.writing import Writing
+
+
+async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_other_is_told_of(site: Site) -> None:
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    enforcer = site.enforcer()
+    assert (await site.again(enforcer))[0].endswith(f"the Kafka topic orders is that of {ORDERS}")
+    assert await site.own("orders") == {"max.message.bytes": "1"}
+    assert await site.again(enforcer) == []
+
+
+async def test_an_owner_whose_record_cannot_be_read_owns_its_kafka_topic_still(site: Site) -> None:
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    append_unreadable(site)
+    assert await site.again(enforcer) == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
+    assert await site.own("orders") == {"max.message.bytes": "1"}
+
+
+async def test_of_two_topics_that_stand_for_one_kafka_topic_the_first_counts_as_long_as_it_lives(site: Site) -> None:
+    async def make(name: str, size: int) -> None:
+        record = TopicRecord(kafka_name="shared")
+        await Writing(site.node.engine).create_topic(parse_topic(name), record, site.node.asked())
+        await site.set(name, "maxMessageSize", size)
+
+    await site.cluster.create("shared", 1)
+    await make("b", 9)
+    enforcer = site.enforcer()
+    assert len(await site.again(enforcer)) == 1
+    await make("a", 5)
+    skipped = (
+        f"skipped {ORDERS.replace('orders', 'a')}: the Kafka topic shared is that of {ORDERS.replace('orders', 'b')}"
+    )
+    assert await site.again(enforcer) == [skipped]
+    assert await site.own("shared") == {"max.message.bytes": "9"}
+    await Writing(site.node.engine).delete_topic(parse_topic("b"), site.node.asked())
+    await site.again(enforcer)
+    assert await site.own("shared") == {"max.message.bytes": "5"}
+
+
+async def test_a_topic_has_its_say_once_the_owner_of_its_kafka_topic_is_gone(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    await site.make("orders")
+    twin = TopicRecord(kafka_name="orders")
+    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
+    await site.set("orders", "maxMessageSize", 1)
+    await site.set("a-twin", "maxMessageSize", 2)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "1"})
+        await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
+        await site.reaches("orders", {"max.message.bytes": "2"})
