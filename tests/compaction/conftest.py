@@ -1,17 +1,20 @@
-"""One Spark session for all tests of a process: it takes seconds to start."""
+"""One Spark session for all tests of a process, which takes seconds to start, and where logs and snapshots lie."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.compaction.connector import connector
+from tests.compaction.logs import settings_of
 from tests.prerequisites import CHECKOUT, needed
 from topicfold.compaction.session import open_session
+from topicfold.settings import Settings
 
 
 def spark_settings(master: str = "local[2]") -> dict[str, str]:
@@ -38,3 +41,15 @@ def spark() -> Iterator[dict[str, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         session.stop()
+
+
+@pytest.fixture
+def on_sqlite(tmp_path: Path) -> Settings:
+    """A log of two partitions in a file that is not made yet."""
+    return settings_of(log_file=tmp_path / "log.db")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Where the snapshot is to be."""
+    return tmp_path / "snapshot"
