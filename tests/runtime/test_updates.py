@@ -1,4 +1,4 @@
-"""The path of a write: group commit, retry on the same base, verdicts, and honest answers about what is unknown."""
+"""The path of a write: group commit, retry on the same base, and honest answers about what is unknown."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ import pytest
 from tests.builders import TOPIC
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import (
-    AlreadyExists,
-    KeyReused,
     LogUnavailable,
     NamespaceNotFound,
     NotReady,
     OutcomeUnknown,
     Overloaded,
-    PreconditionFailed,
     TopicNotFound,
 )
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
-from topicfold.model.events import AggregateKind, Audit, Event, Kind, Operation, Verdict
+from topicfold.model.events import AggregateKind, Audit, Event, Kind, Operation
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.model.updates import Stored, Updater
+from topicfold.model.updates import Updater
 from topicfold.runtime.group import Update
 from topicfold.runtime.pending import PendingUpdates
 
@@ -35,11 +32,6 @@ def submit(node: Node, updater: Updater, key: int) -> asyncio.Task[object]:
     operation = Operation(key.to_bytes(16, "big"), 0, True, bytes(8))
     update = Update(target, operation, updater, Audit("", "", ""), asyncio.get_running_loop().create_future())
     return asyncio.create_task(node.engine.updates.submit(update, node.asked().deadline))
-
-
-def accepted(events: list[Event]) -> list[int]:
-    """Return the verdicts in the events, in order."""
-    return [operation.verdict for event in events for operation in event.operations]
 
 
 async def test_a_write_is_visible_when_it_is_answered(orders: Node) -> None:
@@ -195,192 +187,6 @@ async def test_an_update_is_applied_only_if_somebody_still_waits_for_it(orders: 
     assert len(orders.engine.updates.pending) == 0
 
 
-async def test_an_unknown_update_that_lands_later_is_found_by_its_key(orders: Node) -> None:
-    orders.log.fate = orders.log.hold
-    asked = orders.asked(0.02, key="k", method="POST")
-    with pytest.raises(OutcomeUnknown) as caught:
-        await orders.writing.set_labels(ORDERS, {"team": "pay"}, asked)
-    operation = bytes.fromhex(caught.value.values["operation"][2:])
-    assert orders.reading.operation(0, "", operation) is None
-    orders.log.release()
-    again = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k", method="POST"))
-    assert (again.changed, orders.labels()) == (True, {"team": "pay"})
-    assert orders.reading.operation(0, "", operation).verdict == Verdict.CHANGED
-
-
-async def test_a_key_used_twice_has_one_effect_and_one_answer(orders: Node) -> None:
-    once = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k"))
-    await orders.label(team="ship")
-    with orders.events() as appended:
-        twice = await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k"))
-    assert (twice.etag, twice.operation, appended, orders.labels()) == (once.etag, once.operation, [], {"team": "ship"})
-
-
-async def test_a_key_used_twice_at_once_has_one_effect_and_one_answer(orders: Node) -> None:
-    with orders.events() as appended:
-        writes = (orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k")) for _ in range(5))
-        answers = await asyncio.gather(*writes)
-    assert len({answer.etag for answer in answers}) == 1
-    assert accepted(appended) == [Verdict.CHANGED]
-
-
-async def test_a_key_used_again_on_another_node_has_one_effect(orders: Node, store: MemoryStore) -> None:
-    async with running(store) as other:
-        await other.caught_up()
-        here, there = await asyncio.gather(
-            orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(key="k")),
-            other.writing.set_labels(ORDERS, {"team": "pay"}, other.asked(key="k")),
-        )
-        assert (here.etag, here.operation) == (there.etag, there.operation)
-
-
-@pytest.mark.parametrize("meanwhile", ["folded", "in flight"])
-async def test_a_key_with_another_body_is_refused(orders: Node, meanwhile: str) -> None:
-    if meanwhile == "in flight":
-        orders.log.fate = orders.log.hold
-    first = asyncio.create_task(orders.writing.set_labels(ORDERS, {"a": "1"}, orders.asked(key="k", body=b"one")))
-    await turns()
-    with pytest.raises(KeyReused):
-        await orders.writing.set_labels(ORDERS, {"a": "2"}, orders.asked(key="k", body=b"two"))
-    orders.log.release()
-    await first
-
-
-async def test_a_key_with_another_body_on_another_node_at_once_is_refused_there(
-    orders: Node, store: MemoryStore
-) -> None:
-    async with running(store) as other:
-        await other.caught_up()
-        answers = await asyncio.gather(
-            orders.writing.set_labels(ORDERS, {"a": "1"}, orders.asked(key="k", body=b"one")),
-            other.writing.set_labels(ORDERS, {"a": "2"}, other.asked(key="k", body=b"two")),
-            return_exceptions=True,
-        )
-        assert sorted(type(answer).__name__ for answer in answers) == ["KeyReused", "Written"]
-        assert len(orders.labels()) == 1
-
-
-async def test_the_same_key_of_another_actor_method_or_topic_is_another_operation(orders: Node) -> None:
-    bills = parse_topic("bills")
-    await orders.writing.create_topic(bills, TopicRecord(), orders.asked())
-    answers = [
-        await orders.writing.set_labels(name, {"a": str(number)}, orders.asked(key="k", actor=actor, method=method))
-        for number, (name, actor, method) in enumerate(
-            [(ORDERS, "", ""), (ORDERS, "ann", ""), (ORDERS, "", "PUT"), (bills, "", "")]
-        )
-    ]
-    assert len({answer.operation for answer in answers}) == 4
-    assert all(answer.changed for answer in answers)
-
-
-async def test_a_refusal_of_a_clients_key_is_logged_and_stays(orders: Node) -> None:
-    with orders.events() as appended, pytest.raises(AlreadyExists):
-        await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked(key="k"))
-    assert accepted(appended) == [Verdict.ALREADY_EXISTS]
-    await orders.writing.delete_topic(ORDERS, orders.asked())
-    with pytest.raises(AlreadyExists):
-        await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked(key="k"))
-
-
-async def test_a_logged_refusal_changes_neither_record_nor_etag(orders: Node) -> None:
-    await orders.label(team="pay")
-    before = orders.reading.topic(ORDERS)
-    with pytest.raises(AlreadyExists):
-        await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked(key="k"))
-    assert orders.reading.topic(ORDERS) == before
-
-
-async def test_the_logged_refusal_of_a_missing_topic_is_a_delete(node: Node) -> None:
-    with node.events() as appended, pytest.raises(TopicNotFound):
-        await node.writing.set_labels(ORDERS, {"a": "b"}, node.asked(key="k"))
-    assert [(event.kind, event.name) for event in appended] == [(Kind.DELETE, TOPIC)]
-    assert accepted(appended) == [Verdict.TOPIC_NOT_FOUND]
-
-
-async def test_the_logged_refusal_in_a_missing_namespace_goes_on_the_namespace(node: Node) -> None:
-    lost = parse_topic("public/lost/orders")
-    with node.events() as appended, pytest.raises(NamespaceNotFound):
-        await node.writing.set_labels(lost, {"a": "b"}, node.asked(key="k"))
-    assert [(event.kind, event.name) for event in appended] == [(Kind.DELETE, "public/lost")]
-    await node.writing.create_namespace("public/lost", NamespaceRecord(), node.asked())
-    with pytest.raises(NamespaceNotFound):
-        await node.writing.set_labels(lost, {"a": "b"}, node.asked(key="k"))
-
-
-async def test_a_refusal_without_a_key_is_not_logged(orders: Node) -> None:
-    with orders.events() as appended, pytest.raises(AlreadyExists):
-        await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked())
-    assert appended == []
-
-
-async def test_a_no_is_given_only_after_what_others_had_acknowledged_is_folded(
-    orders: Node, store: MemoryStore
-) -> None:
-    async with running(store) as other:
-        other.log.pause()
-        await orders.writing.create_topic(parse_topic("bills"), TopicRecord(), orders.asked())
-        late = asyncio.create_task(other.writing.set_labels(parse_topic("bills"), {"a": "b"}, other.asked()))
-        await turns()
-        assert not late.done()
-        other.log.resume()
-        assert (await late).changed
-
-
-async def test_a_no_that_cannot_be_made_sure_of_is_not_given(node: Node) -> None:
-    node.log.is_cut = True
-    with pytest.raises(LogUnavailable, match="cannot tell for sure"):
-        await node.label(a="b")
-
-
-async def test_a_no_that_became_a_change_while_it_waited_is_answered_as_what_it_comes_to(
-    orders: Node, store: MemoryStore
-) -> None:
-    await orders.label(team="pay")
-    async with running(store, first_id=1 << 40) as rival:
-        orders.log.answers.clear()
-        unsure = asyncio.create_task(orders.label(team="pay"))
-        await turns()
-        orders.log.fate = orders.log.hold
-        await rival.label(team="ops")
-        await turns()
-        assert len(orders.log.held) == 1
-        orders.log.is_cut = True
-        orders.log.answers.set()
-        await turns()
-        orders.log.is_cut = False
-        orders.log.release()
-        await unsure
-    assert orders.labels() == {"team": "pay"}
-
-
-async def test_if_match_of_another_version_is_refused_and_says_the_current_one(orders: Node) -> None:
-    await orders.label(team="pay")
-    current = orders.reading.labels(ORDERS)[1]
-    with pytest.raises(PreconditionFailed, match="has another version now") as caught:
-        await orders.writing.set_labels(ORDERS, {"a": "b"}, orders.asked(if_match="00.1"))
-    assert caught.value.values["current"] == current
-    await orders.writing.set_labels(ORDERS, {"a": "b"}, orders.asked(if_match=current))
-
-
-@pytest.mark.parametrize("if_match", ["*", "00.1"])
-async def test_if_match_where_nothing_is_is_refused_and_says_so(node: Node, if_match: str) -> None:
-    with pytest.raises(PreconditionFailed, match="there is no persistent://public/default/orders now"):
-        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked(if_match=if_match))
-
-
-async def test_of_racing_writers_with_one_if_match_exactly_one_wins(orders: Node, store: MemoryStore) -> None:
-    async with running(store) as other:
-        await orders.label(team="pay")
-        await other.caught_up()
-        etag = orders.reading.labels(ORDERS)[1]
-        writes = [
-            node.writing.set_labels(ORDERS, {"by": str(number)}, node.asked(if_match=etag))
-            for number, node in enumerate([orders, other] * 4)
-        ]
-        answers = await asyncio.gather(*writes, return_exceptions=True)
-        assert sum(isinstance(answer, PreconditionFailed) for answer in answers) == 7
-
-
 async def test_a_poisonous_update_fails_alone_and_its_key_may_be_used_again(orders: Node) -> None:
     def poison(old: object) -> TopicRecord:
         raise ZeroDivisionError
@@ -471,24 +277,6 @@ async def test_who_comes_while_an_event_flies_is_not_held_up_by_those_who_wait(
     assert looks < 10 * len(tasks)
 
 
-async def test_many_noes_that_wait_for_a_barrier_are_run_again_once_for_all_who_come_at_once(orders: Node) -> None:
-    await orders.label(k="v")
-    orders.log.answers.clear()
-    runs = 0
-
-    def unchanged(old: Stored) -> TopicRecord:
-        nonlocal runs
-        runs += 1
-        assert isinstance(old, TopicRecord)
-        return old
-
-    tasks = [asyncio.create_task(orders.writing.change_topic(ORDERS, unchanged, orders.asked())) for _ in range(100)]
-    await turns()
-    orders.log.answers.set()
-    assert not any(written.changed for written in await asyncio.gather(*tasks))
-    assert runs < 10 * len(tasks)
-
-
 async def test_who_waits_no_more_makes_room_while_an_event_flies(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topicfold.runtime.updates.MAX_WAITING", 5)
     orders.log.fate = orders.log.hold
@@ -547,16 +335,3 @@ async def test_an_event_that_lands_after_its_namespace_ended_is_answered_as_what
     orders.log.release()
     with pytest.raises(NamespaceNotFound):
         await write
-
-
-async def test_an_update_whose_namespace_came_while_its_refusal_flew_is_run_anew(
-    node: Node, store: MemoryStore
-) -> None:
-    async with running(store) as other:
-        node.log.fate = node.log.hold
-        name = parse_topic("public/lost/orders")
-        create = asyncio.create_task(node.writing.create_topic(name, TopicRecord(), node.asked(key="k")))
-        await turns()
-        await other.writing.create_namespace("public/lost", NamespaceRecord(), other.asked())
-        node.log.release()
-        assert (await create).changed
