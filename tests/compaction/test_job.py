@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,34 +20,30 @@ from pyspark.errors import PySparkException
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
-from tests.compaction.conftest import spark_settings
 from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
 from tests.compaction.test_failures import rows
-from tests.prerequisites import CHECKOUT
 from tests.snapshot.making import compacted_further
 from topicfold.compaction import job as jobs
 from topicfold.compaction import log_facts
 from topicfold.compaction.compactor import Compactor, Done
 from topicfold.compaction.comparison import Difference
-from topicfold.compaction.job import _REFUSED, CompactOptions, Listener, compact
+from topicfold.compaction.job import CompactOptions, Listener, compact
 from topicfold.compaction.log_facts import LogFacts
 from topicfold.compaction.stop import Stop
 from topicfold.compaction.trim import trim
-from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, TooLarge, WrongLog
+from topicfold.errors import LevelUnsupported, LogGap, LogUnavailable, SnapshotUnwritable, WrongLog
 from topicfold.log.codec import encode_event
 from topicfold.log.digest_record import Statement, digest_value
 from topicfold.log.identity import recognise_identity
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import Kind
 from topicfold.settings import Settings
-from topicfold.snapshot.claims import CLAIMS, Claims
-from topicfold.snapshot.commits import GENESIS_COMMIT, read_commit, sequences
+from topicfold.snapshot.commits import read_commit, sequences
 from topicfold.state.fold import PartitionState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(CHECKOUT / "engine")}
 
 
 @pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -329,83 +319,6 @@ def test_what_an_aborted_transaction_wrote_is_never_folded(
     assert sequences(tmp_path / "snapshot") == []
 
 
-def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
-    log = settings_of(log_file=tmp_path / "log.db")
-    append(log, random_values(6, 60))
-    settings = spark_settings("local-cluster[2,1,1024]")
-    options = [part for name, value in settings.items() for part in ("--spark-setting", f"{name}={value}")]
-    command = command_of(log, tmp_path / "snapshot", "--once", *options, "--batch-rows", "40", "-o", "json")
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=200)
-    assert ran.returncode == 0, ran.stderr
-    assert '"sequence": 2' in ran.stdout
-    assert "compacted sequence=1 events=" in ran.stderr
-    require_equal(tmp_path / "snapshot", replayed(log))
-
-
-def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_path: Path) -> None:
-    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
-    append(log, random_values(7, 60))
-    command = command_of(log, root, "--once", "--batch-rows", "20", "--slices", "2")
-    jobs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) for _ in range(2)]
-    told = [line for job in jobs for line in job.communicate(timeout=200)[1].splitlines()]
-    assert [job.returncode for job in jobs] == [0, 0]
-    expected = ("compacted ", "no new commit", "another job is at commit")
-    assert [line for line in told if not line.startswith(expected)] == []
-    assert sum(line.startswith("compacted ") for line in told) == len(sequences(root))
-    require_equal(root, replayed(log))
-    without_java = {**ENVIRONMENT, "JAVA_HOME": str(tmp_path), "PATH": ""}
-    again = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=True, env=without_java)
-    assert json.loads(again.stdout)["sequence"] == sequences(root)[0]
-    assert again.stderr == "no new commit was made\n"
-
-
-def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
-    log = settings_of(log_file=tmp_path / "log.db")
-    append(log, random_values(9, 10))
-    here = tmp_path / "here"
-    here.mkdir()
-    for number, place in enumerate((Path("/proc"), here)):
-        ran = commanded(log, tmp_path / f"snapshot-{number}", cwd=place)
-        assert (ran.returncode, ran.stdout.count("SEQUENCE")) == (0, 1), ran.stderr
-    assert list(here.iterdir()) == []
-
-
-ENDING = "ending as soon as Spark can; once more ends at once\n"
-
-
-@pytest.mark.parametrize(("number", "to"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg)])
-def test_a_signal_while_spark_starts_leaves_nothing_behind(
-    tmp_path: Path, number: signal.Signals, to: Callable[[int, signal.Signals], None]
-) -> None:
-    log, mark = settings_of(log_file=tmp_path / "log.db"), f"mark-{uuid.uuid4().hex}"
-    append(log, random_values(11, 10))
-    command = command_of(log, tmp_path / "snapshot", "--once", "--spark-setting", f"spark.app.id={mark}")
-    starting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True)
-    eventually(lambda: any(mark in each and is_spark(each) for each in commands_that_run()), 60)
-    to(starting.pid, number)
-    assert starting.communicate(timeout=100)[1] == ENDING
-    assert starting.returncode == 130
-    eventually(lambda: not any(mark in each for each in commands_that_run()))
-
-
-@pytest.mark.parametrize(("options", "code"), [(["--every", "5"], 0), (["--once"], 130)])
-def test_a_signal_in_the_middle_of_a_batch_is_no_failure_to_tell(
-    tmp_path: Path, options: Sequence[str], code: int
-) -> None:
-    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
-    append(log, random_values(12, 2_000))
-    running = subprocess.Popen(
-        command_of(log, root, *options), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
-    )
-    while running.poll() is None and not any((root / CLAIMS).glob("*.json")):
-        time.sleep(0.005)
-    os.killpg(running.pid, signal.SIGINT)
-    told = running.communicate(timeout=100)[1].splitlines(keepends=True)
-    expected = (ENDING, "compacted ", "no new commit was made", "WARNING: Using incubator modules")
-    assert [line for line in told if not line.startswith(expected)] == []
-    assert running.returncode == code
-
-
 def test_spark_is_told_next_to_nothing_of_a_batch_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
         base = None
@@ -452,21 +365,6 @@ def test_a_job_that_another_left_behind_does_not_take_a_trim_for_a_loss(
     assert isinstance(sleeping._translated(PySparkException("offset out of range")), LogUnavailable)
 
 
-def test_a_slice_that_is_too_large_is_told_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = settings_of(log_file=tmp_path / "log.db")
-    append(log, random_values(3, 20))
-    said = PySparkException(
-        "An exception was thrown from the Python worker. Please see the stack trace below.\n"
-        'Traceback (most recent call last):\n  File "spans.py", line 1, in spans_of\n'
-        "topicfold.errors.TooLarge: a slice of the batch has 9 bytes, at most 3 are possible\n"
-    )
-    error = idle(log, tmp_path / "snapshot", monkeypatch)._translated(said)
-    assert isinstance(error, TooLarge)
-    assert (error.reason, "--batch-rows" in error.hint) == (
-        "a slice of the batch has 9 bytes, at most 3 are possible", True,
-    )  # fmt: skip
-
-
 def further(log: Settings, root: Path) -> None:
     """Make a commit up to the log's end, without Spark."""
 
@@ -475,54 +373,6 @@ def further(log: Settings, root: Path) -> None:
             await compacted_further(opened, root)
 
     asyncio.run(make())
-
-
-def is_spark(command: str) -> bool:
-    """Return whether that is its JVM, and not what finds out how to start it."""
-    return " -cp " in command and "launcher" not in command
-
-
-def commands_that_run() -> list[str]:
-    """Return the command lines of all processes."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            found.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-    return found
-
-
-def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp_path: Path) -> None:
-    log = settings_of(log_file=tmp_path / "log.db")
-    append(log, random_values(10, 10))
-    a_file = tmp_path / "file"
-    a_file.touch()
-    in_the_way = tmp_path / "snapshot"
-    in_the_way.mkdir()
-    (in_the_way / "history").touch()
-    for root, why in ((a_file / "below", "Not a directory"), (in_the_way, "File exists")):
-        ran = commanded(log, root, cwd=tmp_path)
-        assert ran.returncode == 1
-        assert "Traceback" not in ran.stderr
-        said, hint = ran.stderr.splitlines()[-2:]
-        assert said.startswith(f"error: the snapshot {root} cannot be written: ")
-        assert why in said
-        assert hint.startswith("hint: Make room or give the right to write")
-
-
-@pytest.mark.parametrize(
-    ("said", "is_of_files"),
-    [
-        ("OSError: [Errno 28] No space left on device: '/snapshot/topics/1.parquet'", True),
-        ("PermissionError: [Errno 13] Permission denied: '/snapshot/topics'", True),
-        ("BrokenPipeError: [Errno 32] Broken pipe", False),
-        ("OSError: [Errno 24] Too many open files", False),
-        ("ConnectionRefusedError: [Errno 111] Connection refused", False),
-    ],
-)
-def test_a_task_that_failed_is_a_snapshot_that_cannot_be_written_only_where_it_says_so(
-    said: str, is_of_files: bool
-) -> None:
-    assert bool(_REFUSED.search(f"Traceback (most recent call last):\n  File 'x'\n{said}\n")) is is_of_files
 
 
 def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path: Path, spark: dict[str, str]) -> None:
@@ -546,74 +396,6 @@ def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, s
     options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, checkpoint=checkpoint, spark=spark)
     with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/checkpoint cannot be written: "):
         compact(log, options, Listener(put_in_the_way))
-
-
-@pytest.mark.parametrize(
-    ("says", "is_of_checkpoint"),
-    [
-        ("java.io.IOException: No space left on device SQLSTATE: XXKST", True),
-        ("File file:/snapshot/checkpoint/sqlite-00/offsets does not exist SQLSTATE: XXKST", True),
-        ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node", False),
-        ("java.io.FileNotFoundException: /etc/ca.pem (Permission denied)", False),
-    ],
-)
-def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_it_says_so(
-    says: str, is_of_checkpoint: bool
-) -> None:
-    assert is_of_checkpoint is jobs._is_of_checkpoint(says, Path("/snapshot/checkpoint"))
-
-
-@pytest.mark.parametrize(
-    ("says", "reason"),
-    [
-        (
-            "An error occurred while calling o233.getResult.\n"
-            ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n"
-            "\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:53)\n"
-            "Caused by: org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range\n"
-            "\tat org.apache.kafka.Fetcher.fetch(Fetcher.java:1)\n",
-            "org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range",
-        ),
-        (
-            "Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
-            '  File "worker.py", line 1, in main\n'
-            "OSError: [Errno 5] Input/output error\n\n"
-            "\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:1)\n",
-            "OSError: [Errno 5] Input/output error",
-        ),
-        ("[STREAM_FAILED] terminated with exception: no room\n", "[STREAM_FAILED] terminated with exception: no room"),
-        ("", "Spark failed"),
-    ],
-)
-def test_of_all_that_spark_says_the_last_cause_is_told(says: str, reason: str) -> None:
-    assert jobs._cause_in(says) == reason
-
-
-def command_of(log: Settings, root: Path, *options: str) -> list[str]:
-    """Return what compacts `log`, to be run with `ENVIRONMENT`."""
-    places = ["--log", str(log.log_file), "--snapshot", str(root)]
-    return [sys.executable, "-m", "topicfold", "compact", *places, *options]
-
-
-def commanded(log: Settings, root: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command once, in a process of its own."""
-    command = command_of(log, root, "--once", "--slices", "2")
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, cwd=cwd, timeout=200)
-
-
-def test_a_job_that_waits_for_another_says_so_and_can_be_stopped(tmp_path: Path) -> None:
-    log, root = settings_of(log_file=tmp_path / "log.db"), tmp_path / "snapshot"
-    append(log, random_values(8, 10))
-    claims = Claims(root)
-    assert claims.take(1, GENESIS_COMMIT, (0, 0))
-    command = command_of(log, root)
-    waiting = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    assert waiting.stderr is not None
-    assert waiting.stderr.readline() == "another job is at commit 1: waiting for it\n"
-    waiting.terminate()
-    assert waiting.communicate(timeout=60)[1] == f"{ENDING}no new commit was made\n"
-    assert waiting.returncode == 0
-    claims.drop()
 
 
 def test_a_node_that_states_another_digest_where_a_batch_ends_is_named(

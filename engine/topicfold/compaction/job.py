@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -34,19 +31,11 @@ from topicfold.compaction.prior import newest_events
 from topicfold.compaction.session import open_session
 from topicfold.compaction.silence import EVERY_SECONDS, Silence
 from topicfold.compaction.sources import stream_of
-from topicfold.compaction.spans import SMALLER_HINT
+from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error, naming_lost_jvm
 from topicfold.compaction.spark_run import run_on_spark, slice_keys
 from topicfold.compaction.stop import Stop, stopping_on_signals
 from topicfold.compaction.vacuum import KEPT_COMMITS
-from topicfold.errors import (
-    BadSetting,
-    ClusterUnavailable,
-    LogUnavailable,
-    TooLarge,
-    TopicfoldError,
-    WrongLog,
-    WrongSnapshot,
-)
+from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable, TopicfoldError, WrongLog
 from topicfold.log.same_records import require_same_records
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import Commit
@@ -55,21 +44,9 @@ from topicfold.starting import require_log
 
 CHECKPOINT = "checkpoint"
 
-_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENOSPC,
-                 errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG)  # fmt: skip
-_REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE))})\] .+)$", re.MULTILINE)
-"""What Python says of a file that cannot be written, among all that Spark says of the task that wanted to."""
-_TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
-"""What Python says of our own error in a task, without its hint."""
-_NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
-_TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _AWAY_SECONDS = 120.0
 """So long a log that is away between two batches is waited for: Spark's `kafkaConsumer.pollTimeoutMs` in one."""
 _PAUSE_SECONDS = 1.0
-_CAUSE = re.compile(
-    r"^\s*(?:Caused by: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
-)
-"""A line of Python's or Java's about what was raised; the last one tells what all others came of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,31 +130,12 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             listener.begins(sum(facts.end) - sum(compactor.base.start))
             session = open_session(options.spark, needs_kafka=settings.kafka_bootstrap is not None)
             listener.folds()
-            with naming_unwritable(options.root), _naming_lost_jvm(), closing(compactor):
+            with naming_unwritable(options.root), naming_lost_jvm(), closing(compactor):
                 while not _Job(session, settings, options, facts, compactor, events, listener, stop).run():
                     events = _require_continuation(settings, options.root, facts, compactor.base)
     if stop.is_said and options.once:
         raise KeyboardInterrupt
     return compactor.base.commit
-
-
-@contextmanager
-def _naming_lost_jvm() -> Iterator[None]:
-    """Say so where the block finds nobody that it could tell what Spark is to do.
-
-    Raises:
-        LogUnavailable: the JVM is gone.
-    """
-    try:
-        yield
-    except (Py4JError, ConnectionError) as error:
-        if isinstance(error, Py4JJavaError):
-            raise
-        raise LogUnavailable(
-            "the stream ended: Spark's JVM is gone",
-            hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "
-            "it goes on from the newest commit.",
-        ) from error
 
 
 def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base: Base) -> Events:
@@ -256,7 +214,7 @@ class _Job:
         except StreamingQueryException as error:
             if self._error is None:
                 ended = self._error = self._translated(error)
-                if isinstance(ended, LogUnavailable) and _is_of_checkpoint(ended.reason, root):
+                if isinstance(ended, LogUnavailable) and is_of_checkpoint(ended.reason, root):
                     raise unwritable(root, ended.reason, "checkpoint") from error
         if isinstance(self._error, LogUnavailable) and self._is_overtaken() and not self._stop.is_said:
             return False
@@ -350,15 +308,8 @@ class _Job:
     def _translated(self, error: Exception) -> TopicfoldError:
         """Return our own error for one of Spark's."""
         text = str(error)
-        if refused := _REFUSED.search(text):
-            return unwritable(self._options.root, refused[1])
-        if too_large := _TOO_LARGE.search(text):
-            return TooLarge(too_large[1], hint=SMALLER_HINT)
-        if _TAKEN.search(text):
-            return WrongSnapshot(
-                "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
-            )
-        return self._fault_of_log() or LogUnavailable(f"the stream ended: {_cause_in(text)[:500]}")
+        known = known_error(text, self._options.root) or self._fault_of_log()
+        return known or LogUnavailable(f"the stream ended: {cause_in(text)[:500]}")
 
     def _wait(self, sequence: int) -> None:
         if self._stop.is_said:
@@ -371,14 +322,3 @@ class _Job:
         """Return how Spark's plans are called: apart for each log, as jobs of several may share a directory."""
         kind = "sqlite" if self._settings.kafka_bootstrap is None else "kafka"
         return f"{kind}-{self._facts.identity.incarnation.hex()}"
-
-
-def _cause_in(text: str) -> str:
-    """Return what Spark's `text` about a failure says that it came of, else its first line."""
-    causes = _CAUSE.findall(text)
-    return causes[-1] if causes else next(filter(None, map(str.strip, text.splitlines())), "Spark failed")
-
-
-def _is_of_checkpoint(reason: str, checkpoint: Path) -> bool:
-    """Return whether a stream that ended between two batches, for this `reason`, could not keep its plans."""
-    return str(checkpoint.absolute()) in reason or _NO_ROOM.search(reason) is not None

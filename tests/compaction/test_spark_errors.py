@@ -1,0 +1,82 @@
+"""What Spark says of a failure, and what is told of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error
+from topicfold.errors import SnapshotUnwritable, TooLarge
+
+ROOT = Path("/snapshot")
+
+
+def test_a_slice_that_is_too_large_is_told_with_what_helps() -> None:
+    error = known_error(
+        "An exception was thrown from the Python worker. Please see the stack trace below.\n"
+        'Traceback (most recent call last):\n  File "spans.py", line 1, in spans_of\n'
+        "topicfold.errors.TooLarge: a slice of the batch has 9 bytes, at most 3 are possible\n",
+        ROOT,
+    )
+    assert isinstance(error, TooLarge)
+    assert error.reason == "a slice of the batch has 9 bytes, at most 3 are possible"
+    assert "--batch-rows" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "is_of_files"),
+    [
+        ("OSError: [Errno 28] No space left on device: '/snapshot/topics/1.parquet'", True),
+        ("PermissionError: [Errno 13] Permission denied: '/snapshot/topics'", True),
+        ("BrokenPipeError: [Errno 32] Broken pipe", False),
+        ("OSError: [Errno 24] Too many open files", False),
+        ("ConnectionRefusedError: [Errno 111] Connection refused", False),
+    ],
+)
+def test_a_task_that_failed_is_a_snapshot_that_cannot_be_written_only_where_it_says_so(
+    said: str, is_of_files: bool
+) -> None:
+    error = known_error(f"Traceback (most recent call last):\n  File 'x'\n{said}\n", ROOT)
+    assert isinstance(error, SnapshotUnwritable) is is_of_files
+
+
+@pytest.mark.parametrize(
+    ("says", "is_told_of"),
+    [
+        ("java.io.IOException: No space left on device SQLSTATE: XXKST", True),
+        ("File file:/snapshot/checkpoint/sqlite-00/offsets does not exist SQLSTATE: XXKST", True),
+        ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node", False),
+        ("java.io.FileNotFoundException: /etc/ca.pem (Permission denied)", False),
+    ],
+)
+def test_a_stream_that_ended_is_a_checkpoint_that_cannot_be_written_only_where_it_says_so(
+    says: str, is_told_of: bool
+) -> None:
+    assert is_told_of is is_of_checkpoint(says, ROOT / "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (
+            "An error occurred while calling o233.getResult.\n"
+            ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n"
+            "\tat org.apache.spark.util.SparkThreadUtils$.awaitResult(SparkThreadUtils.scala:53)\n"
+            "Caused by: org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range\n"
+            "\tat org.apache.kafka.Fetcher.fetch(Fetcher.java:1)\n",
+            "org.apache.kafka.OffsetOutOfRangeException: Fetch position 61 is out of range",
+        ),
+        (
+            "Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+            '  File "worker.py", line 1, in main\n'
+            "OSError: [Errno 5] Input/output error\n\n"
+            "\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:1)\n",
+            "OSError: [Errno 5] Input/output error",
+        ),
+        ("[STREAM_FAILED] terminated with exception: no room\n", "[STREAM_FAILED] terminated with exception: no room"),
+        ("", "Spark failed"),
+    ],
+)
+def test_of_all_that_spark_says_the_last_cause_is_told(says: str, reason: str) -> None:
+    assert cause_in(says) == reason
