@@ -6,7 +6,6 @@ import gc
 import json
 import re
 import resource
-import shlex
 import signal
 import socket
 import subprocess
@@ -26,7 +25,7 @@ from tests.server.rest import RestNode, problem_in
 from topicfold.client import Client, RetryRule
 from topicfold.errors import BadSetting
 from topicfold.server import run
-from topicfold.server.run import _announce, listen, server_of
+from topicfold.server.run import listen, server_of
 from topicfold.settings import Settings
 
 PROGRAM = """
@@ -35,15 +34,6 @@ from topicfold.server.run import serve
 from topicfold.settings import Settings
 sys.exit(serve(Settings(**eval(sys.argv[1])), is_quiet="quiet" in sys.argv))
 """
-
-
-class Bound(socket.socket):
-    """A socket that says that it has an `address`."""
-
-    address: tuple[str, int]
-
-    def getsockname(self) -> tuple[str, int]:
-        return self.address
 
 
 def command(**settings: object) -> list[str]:
@@ -62,62 +52,6 @@ def served(log_file: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[s
             yield process, json.loads(line)["url"]
         finally:
             process.kill()
-
-
-@pytest.mark.parametrize(
-    ("settings", "lines"),
-    [
-        ({}, ["Topicfold serves URL on the log topicfold.db. Ctrl-C stops it. Try, in another terminal:"]),
-        (
-            {"kafka_bootstrap": "b:9092"},
-            [
-                "Topicfold serves URL on the log b:9092. Ctrl-C stops it.",
-                "Topics are made and deleted in Kafka at b:9092 too, messages and all; with --adopt-only they are not.",
-                "Try, in another terminal:",
-            ],
-        ),
-    ],
-)
-def test_the_announcement_is_of_whole_lines(
-    capsys: pytest.CaptureFixture[str], settings: dict[str, Any], lines: list[str]
-) -> None:
-    with listen(Settings(port=0)) as listener:
-        _announce(Settings(**settings), listener)
-        port = listener.getsockname()[1]
-    told = capsys.readouterr().out.replace(f"http://127.0.0.1:{port}", "URL")
-    assert told[told.index("Topicfold serves") :].partition("\n\n")[0].splitlines() == lines
-
-
-@pytest.mark.parametrize(
-    ("host", "settings", "at"),
-    [
-        ("127.0.0.1", {}, ""),
-        ("127.0.0.1", {"tls_cert_file": "cert.pem"}, " --url https://127.0.0.1:8080"),
-        ("127.0.0.5", {}, " --url http://127.0.0.5:8080"),
-        ("0.0.0.0", {}, ""),
-        ("::", {}, " --url http://[::1]:8080"),
-    ],
-)
-def test_the_commands_that_are_announced_ask_this_server(
-    capsys: pytest.CaptureFixture[str], host: str, settings: dict[str, Any], at: str
-) -> None:
-    with Bound() as listener:
-        listener.address = host, 8080
-        _announce(Settings(host=host, **settings), listener)
-    command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
-    assert command.partition("topics create orders")[2] == at
-
-
-def test_the_commands_that_are_announced_may_lie_in_a_path_with_spaces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "a path" / "bin" / "python"))
-    monkeypatch.chdir(tmp_path)
-    with listen(Settings(port=0)) as listener:
-        _announce(Settings(), listener)
-    command = next(line for line in capsys.readouterr().out.splitlines() if "topics create" in line)
-    assert shlex.split(command)[:2] == ["a path/bin/topicfold", "topics"]
 
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:

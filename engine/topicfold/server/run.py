@@ -7,10 +7,7 @@ import contextlib
 import gc
 import logging
 import math
-import os
 import resource
-import shlex
-import shutil
 import signal
 import socket
 import sys
@@ -18,7 +15,6 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import FrameType
 
 import structlog
@@ -31,6 +27,7 @@ from topicfold.loopback import is_loopback
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.upkeep import Upkeep
+from topicfold.server.announcement import announce_server
 from topicfold.server.app import create_app
 from topicfold.server.auth.authenticator import Authenticator
 from topicfold.server.auth.setup import check_security, tls_of
@@ -59,10 +56,6 @@ WANTED_FILES = 65_536
 """So many connections and files a node may have open. Shells say 1,024: whoever comes beyond that is reset."""
 GRACE_SECONDS = 5
 """For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
-_DEFAULT_URL = "http://127.0.0.1:8080"
-"""Where the command line asks that is told nothing else."""
-_FROM_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- to be told apart, not to be listened on
-"""Which of all addresses is this machine's own: requests for no address in particular are not served."""
 _COLLECT_AFTER = (20_000, 50, 1_000)
 """Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles."""
 _SWITCH_SECONDS = 0.0005
@@ -239,7 +232,7 @@ def server_of(
 async def _serve(settings: Settings, *, is_quiet: bool) -> None:
     check_security(settings)
     with contextlib.closing(listen(settings)) as listener:
-        announce: Callable[[], None] = _announce_nothing if is_quiet else partial(_announce, settings, listener)
+        announce: Callable[[], None] = _announce_nothing if is_quiet else partial(announce_server, settings, listener)
         loading = _loading_nothing if is_quiet else loading_bar
         while await _serve_once(settings, listener, announce, loading):
             _log.warning("starting_anew", snapshot=str(settings.snapshot))
@@ -309,58 +302,3 @@ async def _start(log: Log, settings: Settings, loading: Loading) -> Engine:
         return await Engine.start(log, options)
     with loading() as tell:
         return await Engine.start(log, replace(options, tell=tell))
-
-
-def _announce(settings: Settings, listener: socket.socket) -> None:
-    host, port = listener.getsockname()[:2]
-    scheme = "http" if settings.tls_cert_file is None else "https"
-    url, here = _url(scheme, host, port), _url(scheme, _FROM_HERE.get(host, host), port)
-    log = settings.kafka_bootstrap or str(settings.log_file)
-    _log.info("serving", url=url, log=log, **_cluster(settings))
-    at = "" if here == _DEFAULT_URL else f" --url {here}"
-    command = _command()
-    if settings.has_authentication:
-        at += " --token-file FILE"
-    _say(
-        f"Topicfold serves {url} on the log {log}. Ctrl-C stops it.{_warning(settings)}Try, in another terminal:\n\n"
-        f"  {command} topics create orders{at}\n"
-        f"  {command} topics set-custom-labels orders --labels team=payments,tier=gold{at}\n"
-        f"  {command} topics list public/default --custom-labels team:payments{at}\n\n"
-    )
-
-
-def _say(text: str) -> None:
-    """Write on stdout. Where that cannot be written, as on a disk that is full, nothing is from then on."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _url(scheme: str, host: str, port: int) -> str:
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-
-
-def _cluster(settings: Settings) -> dict[str, str]:
-    """Return what the log line says of the Kafka cluster."""
-    if settings.cluster is None:
-        return {}
-    return {"cluster": settings.cluster[0], "topics": "adopted" if settings.adopt_only else "made and deleted"}
-
-
-def _warning(settings: Settings) -> str:
-    """Return a line with what a person must know who does not expect a deletion to reach Kafka; a space for nothing."""
-    if settings.cluster is None or settings.adopt_only:
-        return " "
-    return (
-        f"\nTopics are made and deleted in Kafka at {settings.cluster[0]} too, messages and all; "
-        "with --adopt-only they are not.\n"
-    )
-
-
-def _command() -> str:
-    """Return what to type for `topicfold` in a terminal where this checkout's environment is not active."""
-    if shutil.which("topicfold"):
-        return "topicfold"
-    return shlex.quote(os.path.relpath(Path(sys.executable).with_name("topicfold")))
