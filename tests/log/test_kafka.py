@@ -270,6 +270,22 @@ async def test_records_of_an_aborted_transaction_are_never_delivered_but_stop_th
     assert following.values(0) == [b"ours"]
 
 
+async def test_a_page_ends_where_nobody_may_read_what_follows(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
+    log.append(0, b"ours", never)
+    await Following(log).seen(1)
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
+    stranger.init_transactions()
+    stranger.begin_transaction()
+    stranger.produce(topic, b"theirs", partition=0)
+    stranger.flush()
+    stranger.abort_transaction()
+    async with asyncio.timeout(PATIENCE_SECONDS):  # Kafka writes the transaction's end after it has answered
+        while (await log.end_offsets())[0] < 3:
+            pass
+    assert await log.read(0, 0, 10) == [Entry(0, 0, b"ours")]
+    assert await log.read(0, 1, 10) == []
+
+
 async def test_the_end_is_the_end_of_what_is_committed(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
     stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
     stranger.init_transactions()

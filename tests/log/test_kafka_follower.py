@@ -150,6 +150,38 @@ async def test_what_was_trimmed_before_it_was_delivered_is_a_gap(follow: Follow)
     assert await world.delivered(1) == [b"a"]
 
 
+async def test_a_log_that_ends_before_what_was_read_of_it_is_a_gap(follow: Follow) -> None:
+    class Truncated(Consumer):
+        def poll(self, seconds: float) -> Message | None:
+            if self.position == len(self._values):
+                self.position, self._values = None, self._values[:1]
+                return Message(2, error=KafkaError(KafkaError._AUTO_OFFSET_RESET))
+            return super().poll(seconds)
+
+    world = follow(Truncated([b"a", b"b"]), [])
+    error, partition = await world.fault()
+    assert isinstance(error, LogGap)
+    assert partition == 0
+    assert await world.delivered(2) == [b"a", b"b"]
+
+
+async def test_what_goes_on_behind_a_missing_record_is_a_gap_and_is_not_delivered(follow: Follow) -> None:
+    class Leaping(Consumer):
+        def poll(self, seconds: float) -> Message | None:
+            if self.position == 1:
+                self.position = 2
+            return super().poll(seconds)
+
+    consumer = Leaping([b"a", b"missing", b"c"])
+    world = follow(consumer, [])
+    error, partition = await world.fault()
+    assert isinstance(error, LogGap)
+    assert (partition, error.values["expected"], error.values["found"]) == (0, 1, 2)
+    assert consumer.position is None
+    assert await world.delivered(1) == [b"a"]
+    assert world.values.empty()
+
+
 async def test_a_partition_that_holds_another_record_than_was_told_is_read_no_further(follow: Follow) -> None:
     consumer = Consumer([b"a", b"another", b"c"])
     world = follow(consumer, [b"a", b"b"])
