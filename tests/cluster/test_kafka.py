@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -14,6 +15,7 @@ from tests.brokers.process import KafkaProcess
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.cluster.kafka_errors import translated
 from topicfold.errors import BadSetting, ClusterUnavailable
+from topicfold.model.adoption import KafkaTopic
 
 
 @pytest.fixture
@@ -90,6 +92,49 @@ async def test_brokers_that_do_not_show_a_change_in_time_say_nothing_of_other_to
     with pytest.raises(ClusterUnavailable, match="orders was made, but the brokers do not show it yet") as late:
         await nowhere._until("topic orders was made", never)
     assert late.value.is_of_one_topic
+
+
+@pytest.mark.kafka
+async def test_a_change_is_made_once_the_brokers_show_it(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, name = KafkaCluster(kafka_bootstrap), fresh_topic()
+    described, configurations = cluster._described, cluster.configurations
+    shown: list[Any] = []
+
+    async def described_late(name: str) -> Any:
+        return shown.pop() if shown else await described(name)
+
+    async def configured_late(names: Collection[str]) -> Any:
+        return shown.pop() if shown else await configurations(names)
+
+    monkeypatch.setattr(cluster, "_described", described_late)
+    monkeypatch.setattr(cluster, "configurations", configured_late)
+    for change, asked in (
+        (cluster.create(name, 1), described(name)),
+        (cluster.grow(name, 2), described(name)),
+        (cluster.alter(name, {"retention.ms": "1000"}), configurations([name])),
+        (cluster.delete(name), described(name)),
+    ):
+        shown += [await asked] * 3
+        await change
+        assert not shown
+
+
+@pytest.mark.kafka
+async def test_a_deleted_topic_is_gone_though_another_one_has_taken_its_name(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, name = KafkaCluster(kafka_bootstrap), fresh_topic()
+    await cluster.create(name, 1)
+    shown = [KafkaTopic(name, 1, id="another"), await cluster.topic(name)]
+
+    async def topic(name: str) -> KafkaTopic | None:
+        return shown.pop()
+
+    monkeypatch.setattr(cluster, "topic", topic)
+    await cluster.delete(name)
+    assert shown == []
 
 
 def test_no_answer_is_a_matter_of_the_whole_cluster() -> None:
