@@ -88,6 +88,27 @@ async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: py
     assert sum(limit for _, _, limit in pages) < 2_000
 
 
+async def test_the_header_of_a_trimmed_log_is_found_however_far_behind_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("topicfold.log.identity._HEADER_WITHIN", 5)
+    log = MemoryLog(store := MemoryStore(partitions=3))
+    for _ in range(20):
+        store.append(0, b"an event")
+    store.append(0, header_value(IDENTITY))
+    await log.delete_before(0, 10)
+    assert await recognise_identity(log) == IDENTITY
+
+
+async def test_a_partition_all_of_which_was_deleted_gets_a_copy_too() -> None:
+    log = MemoryLog(store := MemoryStore(partitions=3))
+    store.append(0, header_value(IDENTITY))
+    store.append(1, b"a record")
+    await log.delete_before(1, 1)
+    await establish_identity(log, b"n" * 16)
+    assert [entry.value for entry in await log.read(1, 1, 10)] == [header_value(IDENTITY)]
+
+
 async def test_a_log_that_nobody_has_begun_is_said_to_be_empty() -> None:
     with pytest.raises(WrongLog, match=r"^the log is empty: no server has begun it$") as caught:
         await recognise_identity(MemoryLog(MemoryStore(partitions=3)))

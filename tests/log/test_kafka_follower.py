@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from types import SimpleNamespace
 
@@ -93,7 +94,7 @@ class World:
         """Make one that is told of appends before it reads anything."""
         self.values: asyncio.Queue[bytes] = asyncio.Queue()
         self.faults: asyncio.Queue[tuple[TopicfoldError, int | None]] = asyncio.Queue()
-        arrivals = KafkaArrivals({0: 0}, self._deliver)
+        self.arrivals = arrivals = KafkaArrivals({0: 0}, self._deliver)
         arrivals.told([Entry(0, offset, value) for offset, value in enumerate(told)])
         self.follower = KafkaFollower({}, "topic", arrivals, lambda *fault: self.faults.put_nowait(fault))
         self.follower.start({0: 0})
@@ -163,6 +164,9 @@ async def test_a_log_that_ends_before_what_was_read_of_it_is_a_gap(follow: Follo
     assert isinstance(error, LogGap)
     assert partition == 0
     assert await world.delivered(2) == [b"a", b"b"]
+    world.arrivals.told([Entry(0, 2, b"put where the lost ones were")])
+    await asyncio.sleep(0)
+    assert world.values.empty()
 
 
 async def test_what_goes_on_behind_a_missing_record_is_a_gap_and_is_not_delivered(follow: Follow) -> None:
@@ -190,6 +194,21 @@ async def test_a_partition_that_holds_another_record_than_was_told_is_read_no_fu
     assert partition == 0
     assert consumer.position is None
     assert await world.delivered(2) == [b"a", b"b"]
+
+
+async def test_while_the_loop_is_busy_with_a_batch_little_more_is_read(follow: Follow) -> None:
+    class Telling(Consumer):
+        has_read_on = threading.Event()
+
+        def poll(self, seconds: float) -> Message | None:
+            if self.position is not None and self.position > 2:
+                self.has_read_on.set()
+            return super().poll(seconds)
+
+    consumer = Telling([b"a", b"b", b"c", b"d"])
+    world = follow(consumer, [])
+    assert not consumer.has_read_on.wait(0.2)
+    assert await world.delivered(4) == [b"a", b"b", b"c", b"d"]
 
 
 class Lost(Message):

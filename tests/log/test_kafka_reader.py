@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from topicfold.errors import LogUnavailable
 from topicfold.log import kafka_reader
 from topicfold.log.kafka_reader import KafkaReader
+from topicfold.log.port import Entry
 
 
 class Consumer:
@@ -92,6 +94,45 @@ def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
     with pytest.raises(LogUnavailable, match="no broker answers"):
         reader_of(consumer).end_offsets(range(2), 0.05)
     assert 1 < len(consumer.waited) < 10
+
+
+def test_an_offset_that_comes_with_an_error_is_no_answer(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = Consumer(silent=0)
+    errors = [KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION), None]
+
+    def of_one_that_lost_its_leader(wanted: list[TopicPartition], timeout: float) -> list[SimpleNamespace]:
+        error = errors.pop(0)
+        return [SimpleNamespace(partition=0, offset=7, error=None), SimpleNamespace(partition=1, offset=8, error=error)]
+
+    monkeypatch.setattr(consumer, "offsets_for_times", of_one_that_lost_its_leader)
+    assert reader_of(consumer).end_offsets(range(2), 1.0) == {0: 7, 1: 8}
+    assert errors == []
+
+
+def test_who_may_not_use_the_name_of_a_group_reads_pages_all_the_same(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    messages = [
+        SimpleNamespace(error=lambda: KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), offset=lambda: None),
+        SimpleNamespace(error=lambda: None, offset=lambda: 6, value=lambda: b"a"),
+    ]
+
+    class Told(Consumer):
+        def assign(self, _: object) -> None:
+            pass
+
+        def unassign(self) -> None:
+            pass
+
+        def poll(self, _: float) -> SimpleNamespace:
+            return messages.pop(0)
+
+        def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+            return [TopicPartition(each.topic, each.partition, 6 + (each.offset == OFFSET_END)) for each in wanted]
+
+    assert reader_of(Told(silent=0)).page(0, 6, 1) == [Entry(0, 6, b"a")]
 
 
 def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(

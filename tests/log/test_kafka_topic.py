@@ -2,11 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.brokers.fenced import fenced_broker
 from topicfold.errors import LogUnavailable
-from topicfold.log.kafka_topic import KafkaTopics
+from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
+
+TOPIC = KafkaTopic("log", "its id", 2, 1_000_000)
+
+
+def answer(found: Any) -> Future[Any]:
+    """Return what Kafka says, be it an error."""
+    future: Future[Any] = Future()
+    if isinstance(found, int):
+        future.set_exception(KafkaException(KafkaError(found)))
+    else:
+        future.set_result(found)
+    return future
+
+
+class Admin:
+    """Answers of the log's topic with what each partition is like, and its configuration, or the code of an error."""
+
+    def __init__(self, partitions: Sequence[SimpleNamespace] | int, configuration: dict[str, Any] | int) -> None:
+        described = (
+            partitions if isinstance(partitions, int) else SimpleNamespace(topic_id="its id", partitions=partitions)
+        )
+        self._described, self._configuration = described, configuration
+
+    def list_topics(self, name: str, timeout: float) -> SimpleNamespace:
+        return SimpleNamespace(brokers={1: "one", 2: "another", 3: "a third"})
+
+    def describe_topics(self, names: object, request_timeout: float) -> dict[str, Future[Any]]:
+        return {"log": answer(self._described)}
+
+    def describe_configs(self, resources: Sequence[object], request_timeout: float) -> dict[object, Future[Any]]:
+        return {each: answer(self._configuration) for each in resources}
+
+    def create_topics(self, *_: object, **__: object) -> None:
+        pytest.fail("nobody said that there is none")
+
+
+def asking(admin: Admin) -> KafkaTopics:
+    topics = KafkaTopics({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "127.0.0.1:1")
+    topics._admin = admin  # type: ignore[assignment]
+    return topics
+
+
+def of_replicas(*counts: int) -> list[SimpleNamespace]:
+    return [SimpleNamespace(id=id_, replicas=[0] * count, isr=[0] * count) for id_, count in enumerate(counts)]
+
+
+def test_a_topic_that_kafka_does_not_describe_in_time_is_not_taken_for_one_that_is_not_there() -> None:
+    topics = asking(Admin(KafkaError._TIMED_OUT, {}))
+    with pytest.raises(LogUnavailable):
+        topics.open("log", 2)
+    with pytest.raises(LogUnavailable):
+        topics.problems(TOPIC)
+
+
+def test_a_topic_has_as_many_copies_as_the_partition_that_has_the_fewest() -> None:
+    [problem] = asking(Admin(of_replicas(1, 3), {})).problems(TOPIC)
+    assert (problem.setting, problem.found, problem.is_advice) == ("replication.factor", "1", False)
+    assert asking(Admin(of_replicas(3, 3), {})).problems(TOPIC) == []
+
+
+def test_settings_that_may_not_be_read_are_a_problem_and_those_that_are_not_told_in_time_are_none_yet() -> None:
+    [problem] = asking(Admin(of_replicas(3, 3), KafkaError.TOPIC_AUTHORIZATION_FAILED)).problems(TOPIC)
+    assert (problem.setting, problem.wanted, problem.refuses_writes) == (
+        "configuration", "DescribeConfigs allowed", False
+    )  # fmt: skip
+    with pytest.raises(LogUnavailable):
+        asking(Admin(of_replicas(3, 3), KafkaError._TIMED_OUT)).problems(TOPIC)
 
 
 def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_reached() -> None:
