@@ -130,10 +130,14 @@ async def follow(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Follow]:
 
 
 async def test_whatever_ends_the_thread_is_a_fault_of_all_partitions(follow: Follow) -> None:
-    error, partition = await follow(BrokenConsumer([]), []).fault()
+    world = follow(BrokenConsumer([]), [])
+    error, partition = await world.fault()
     assert isinstance(error, OperatorNeeded)
     assert "no room" in error.reason
     assert partition is None
+    world.arrivals.told([Entry(0, 0, b"ours")])
+    await asyncio.sleep(0)
+    assert world.values.empty()
 
 
 @pytest.mark.parametrize("silent", [0, 2])
@@ -209,6 +213,56 @@ async def test_while_the_loop_is_busy_with_a_batch_little_more_is_read(follow: F
     world = follow(consumer, [])
     assert not consumer.has_read_on.wait(0.2)
     assert await world.delivered(4) == [b"a", b"b", b"c", b"d"]
+
+
+async def test_an_error_that_passes_ends_nothing(follow: Follow) -> None:
+    class Stumbling(Consumer):
+        errors = iter([KafkaError._TRANSPORT, KafkaError.NOT_LEADER_FOR_PARTITION])
+
+        def poll(self, seconds: float) -> Message | None:
+            code = next(self.errors, None)
+            return super().poll(seconds) if code is None else Message(0, error=KafkaError(code))
+
+    world = follow(Stumbling([b"a", b"b"]), [])
+    assert await world.delivered(2) == [b"a", b"b"]
+    assert world.faults.empty()
+
+
+async def test_a_topic_is_gone_where_nobody_knows_it_two_seconds_after_one_said_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, asked = [0.0], []
+    says: list[KafkaError | None] = [
+        None, KafkaError(KafkaError.LEADER_NOT_AVAILABLE), KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    ]  # fmt: skip
+
+    class Describing(Consumer):
+        def list_topics(self, name: str, timeout: float) -> SimpleNamespace:
+            asked.append(now[0])
+            return SimpleNamespace(topics={name: SimpleNamespace(error=says.pop(0))})
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+        follower._suspect(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        if follower._gone_since is not None:
+            follower._look_for_topic(follower._gone_since)
+
+    faults: list[tuple[TopicfoldError, int | None]] = []
+    monkeypatch.setattr(kafka_follower, "Consumer", lambda _: Describing([]))
+    monkeypatch.setattr(kafka_follower, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    follower = KafkaFollower({}, "topic", KafkaArrivals({0: 0}, print), lambda *fault: faults.append(fault))
+    follower._suspect(KafkaError(KafkaError._TRANSPORT))
+    assert follower._gone_since is None
+    for _ in range(8):
+        wait(1.0)
+    await asyncio.sleep(0)
+    assert (asked, faults) == ([3.0, 6.0], [])
+    wait(1.0)
+    await asyncio.sleep(0)
+    assert asked == [3.0, 6.0, 9.0]
+    [(error, partition)] = faults
+    assert isinstance(error, WrongLog)
+    assert partition is None
 
 
 class Lost(Message):
