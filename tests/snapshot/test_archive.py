@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tests.builders import TOPIC, an_id, namespace_put, topic_put
+from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
 from tests.compaction.folding import Tables, placed
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import REQUIRE_EMPTY, AggregateKind, Event, Verdict
 from topicfold.snapshot import archive
-from topicfold.snapshot.archive import Archive, _Newest
+from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
+from topicfold.state.aggregate import Etag
 
 BATCH, BATCHES, NAMES = 50, 80, 1_000
 
@@ -54,3 +56,35 @@ def test_of_large_events_so_many_are_read_as_there_is_room_for_and_one_at_least(
         return [each.offset for each in found]
 
     assert [offsets(8), offsets(7), offsets(2), offsets(7, 1)] == [[8], [7, 6], [2, 1], [7]]
+
+
+def namespace_after(root: Path, log: Sequence[Event]) -> ArchivedNamespace | None:
+    """Return the namespace as the archive has it behind all of `log`."""
+    Tables(root, 1).take(placed(0, log))
+    return Archive(root, bytes(16), 1).namespace_at(NAMESPACE, 0, len(log))
+
+
+def test_neither_a_change_of_a_namespace_nor_a_delete_that_was_refused_begins_another_life(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), namespace_put(3, an_id(1))]
+    log += [namespace_delete(4, an_id(3), flags=REQUIRE_EMPTY)]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    assert found.incarnation == an_id(1)
+    assert [name for name, _ in found.topics()] == [TOPIC]
+
+
+def test_topics_of_a_life_that_ended_are_not_those_of_the_next(tmp_path: Path) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), namespace_delete(3, an_id(1)), namespace_put(4, an_id(3))]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    assert (found.incarnation, [*found.topics()]) == (an_id(4), [])
+
+
+def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -> None:
+    changing = (operation(1), operation(2), operation(3, Verdict.UNCHANGED))
+    log = [namespace_put(1), topic_put(2, an_id(1), operations=changing)]
+    log += [topic_put(3, an_id(1), an_id(2), operations=(operation(4, Verdict.UNCHANGED),))]
+    found = namespace_after(tmp_path, log)
+    assert found is not None
+    [(_, topic)] = found.topics()
+    assert (topic.version, topic.etag) == (an_id(3), Etag(an_id(2), 2))
