@@ -12,6 +12,7 @@ import pytest
 from topicfold.enforcement import run
 from topicfold.enforcement.run import enforce_for_ever, enforce_once
 from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable
+from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.settings import Settings
 
 
@@ -43,6 +44,39 @@ def test_a_log_on_a_kafka_that_does_not_answer_is_unavailable(monkeypatch: pytes
     monkeypatch.setattr("topicfold.cluster.kafka.KafkaCluster.__init__.__defaults__", (None, 0.2))
     with pytest.raises(ClusterUnavailable):
         once(Settings(kafka_bootstrap="127.0.0.1:1"))
+
+
+def test_a_process_never_touches_the_topic_of_its_log_and_only_shows_where_it_is_told_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[dict[str, object]] = []
+
+    class Enforcing:
+        def __init__(self, *_: object, **options: object) -> None:
+            made.append(options)
+
+        async def catch_up(self) -> None:
+            pass
+
+        def names(self) -> list[str]:
+            return []
+
+        async def run_once(self, *_: object) -> None:
+            pass
+
+    async def memory(_: Settings) -> MemoryLog:
+        return MemoryLog(MemoryStore(1))
+
+    async def there(_: Settings) -> None:
+        pass
+
+    monkeypatch.setattr(run, "Enforcer", Enforcing)
+    monkeypatch.setattr(run, "open_log", memory)
+    monkeypatch.setattr(run, "require_log", there)
+    settings = Settings(kafka_bootstrap="127.0.0.1:1", kafka_topic="changes", cluster_bootstrap="127.0.0.1:1")
+    for only_shows in (True, False):
+        enforce_once(settings, lambda _: None, lambda _: nullcontext(lambda: None), only_shows=only_shows)
+    assert made == [{"protected": {"changes"}, "only_shows": only_shows} for only_shows in (True, False)]
 
 
 class Sleeper:
