@@ -6,6 +6,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Callable, Collection
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,7 +117,8 @@ async def test_a_change_is_made_once_the_brokers_show_it(
         (cluster.alter(name, {"retention.ms": "1000"}), configurations([name])),
         (cluster.delete(name), described(name)),
     ):
-        shown += [await asked] * 3
+        leaderless = SimpleNamespace(partitions=[SimpleNamespace(leader=None)] * 2)
+        shown += [*[await asked] * 3, *([leaderless] if change.__name__ in ("create", "grow") else [])]
         await change
         assert not shown
 
@@ -135,6 +137,17 @@ async def test_a_deleted_topic_is_gone_though_another_one_has_taken_its_name(
     monkeypatch.setattr(cluster, "topic", topic)
     await cluster.delete(name)
     assert shown == []
+
+
+@pytest.mark.kafka
+async def test_topics_beyond_one_question_have_their_settings_told_too(
+    kafka_bootstrap: str, fresh_topic: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.cluster.kafka._NAMES_A_QUESTION", 2)
+    cluster, names = KafkaCluster(kafka_bootstrap), [fresh_topic() for _ in range(5)]
+    for name in names:
+        await cluster.create(name, 1)
+    assert set(await cluster.configurations(names)) == set(names)
 
 
 def test_no_answer_is_a_matter_of_the_whole_cluster() -> None:
