@@ -18,6 +18,7 @@ from tests.client.served import serving
 from tests.integration.consuming import Topics, read_all, read_for, read_until
 from topicfold.client import Client, ExtraMissing, LabelConsumer, QueryUnconfirmed, RetryRule, ServerUnreachable
 from topicfold.errors import BadSetting, Forbidden, InvalidPattern, InvalidRequest
+from topicfold.wire.confirmation import query_text
 
 CONF: Mapping[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
 EVERYTHING = CONFIRMED.replace('"match":[]', '"match":["**"]')
@@ -86,6 +87,19 @@ def test_a_pattern_that_is_refused_changes_nothing(client: Client) -> None:
         with pytest.raises(InvalidPattern, match="segment 1"):
             consumer.subscribe_pattern("pay*")
         assert list(consumer.matched_topics()) == ["persistent://public/default/pay__eu"]
+
+
+def test_a_pattern_that_the_server_refused_is_asked_for_again_by_the_next_call() -> None:
+    confirmed = [query_text(["public/default"], patterns=match) for match in (["orders"], ["orders", "pay"])]
+    told = stream(added("orders"), START, confirmed=confirmed[0], stays_open=True)
+    both = stream(added("orders"), added("pay"), START, confirmed=confirmed[1], stays_open=True)
+    with (
+        scripted(told, refusal(403, "forbidden"), both) as server,
+        LabelConsumer(CONF, match="orders", url=server.url) as consumer,
+    ):
+        with pytest.raises(Forbidden):
+            consumer.subscribe_pattern("pay")
+        assert consumer.subscribe_pattern("pay").added == ("persistent://public/default/pay",)
 
 
 def test_a_first_pattern_restricts_and_without_the_last_nothing_matches(client: Client) -> None:
