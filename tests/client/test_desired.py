@@ -142,6 +142,15 @@ def test_policies_that_are_in_themselves_are_refused(tmp_path: Path) -> None:
     assert "local" in problems_of(tmp_path, "topics: [{name: a, policies: &p {local: *p}}]")
 
 
+def test_an_object_that_stands_in_many_places_is_looked_at_once(tmp_path: Path) -> None:
+    inner = "&a0 {ttl: 010}"
+    for level in range(1, 4):
+        others = ", ".join(f"k{number}: *a{level - 1}" for number in range(9))
+        inner = f"&a{level} {{k: {inner}, {others}}}"
+    said = problems_of(tmp_path, f"topics: [{{name: a, policies: {{local: {inner}}}}}]")
+    assert said.count("010 would be taken for 8") == 1
+
+
 def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     said = problems_of(tmp_path, f"topics: [{{name: orders}}, {{name: '{ORDERS}'}}]")
     assert re.search(rf"topic 2 .*: {ORDERS} is given twice, first in .*policies\.yaml: topic 1", said)
@@ -398,6 +407,9 @@ def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
         (b"\xff\xfe", "no YAML: this is no text in UTF-8"),
         (b"topics: [{name: !x a}]", "line 1, column 17: could not determine a constructor for the tag '!x'"),
         (b"topics: [{name: a, partitions: " + b"9" * 5000 + b"}]", f"line 1, column 32: '{'9' * 40}' is no int"),
+        (b"a: 0x" + b"f" * 5000, f"line 1, column 4: '0x{'f' * 38}' is no int"),
+        (b"a: " + b":".join([b"59"] * 3000), f"line 1, column 4: '{'59:' * 13}5' is no int"),
+        (b"a: " + b":".join([b"59"] * 300) + b".5", f"line 1, column 4: '{'59:' * 13}5' is no float"),
         (b"just words", "expected one member, topics, with a list of topics"),
     ],
 )

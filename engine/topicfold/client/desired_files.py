@@ -216,7 +216,7 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
         elif not isinstance(given, dict):
             yield _no_object(f"policies.{scope}", given)
     numbers = {name: entry[name] for name in ("partitions", "policies") if name in entry}
-    yield from _other_numbers("", numbers, _written(entry))
+    yield from _other_numbers("", numbers, _written(entry), set())
     partitions = entry.get("partitions", 0)
     if not isinstance(partitions, int) or isinstance(partitions, bool) or partitions < 0:
         yield "partitions must be 0 or a positive number"
@@ -225,20 +225,24 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
         yield "kafkaName: 1 to 249 of A-Z a-z 0-9 . _ - are allowed"
 
 
-def _other_numbers(place: str, value: Any, written: Mapping[Any, str], levels: int = _LEVELS) -> Iterator[str]:
+def _other_numbers(
+    place: str, value: Any, written: Mapping[Any, str], seen: set[int], levels: int = _LEVELS
+) -> Iterator[str]:
     """Yield the numbers in `value` that are others, or none, to YAML 1.2 and to people than to YAML 1.1, which we read.
 
-    Those are octals, `010`, and numbers of base 60, `1:30`.
+    Those are octals, `010`, and numbers of base 60, `1:30`. An object that aliases put in many places is looked at in
+    the first alone: a few lines could name it a billion times. `seen` are the ids of such, which `value` keeps alive.
     """
-    if not isinstance(value, dict) or not levels:
+    if not isinstance(value, dict) or not levels or id(value) in seen:
         return
+    seen.add(id(value))
     for key, each in value.items():
         digits = written.get(key, "").lstrip("+-").replace("_", "")
         if digits.isdecimal() and int(digits) != abs(each):
             yield f"{place}{key}: {written[key]} would be taken for {each}; write it without the 0 in front"
         elif ":" in digits:
             yield f"{place}{key}: {written[key]} would be taken for {each}; write the number that you mean"
-        yield from _other_numbers(f"{place}{key}.", each, _written(each), levels - 1)
+        yield from _other_numbers(f"{place}{key}.", each, _written(each), seen, levels - 1)
 
 
 def _written(value: Any) -> Mapping[Any, str]:

@@ -112,13 +112,17 @@ _JSON = json.JSONDecoder(
 
 _FRAGILE = tuple(f"tag:yaml.org,2002:{each}" for each in ("bool", "int", "float", "timestamp"))
 """Tags that PyYAML makes values of without looking whether it can."""
+_LONGEST = 1_000
+"""Characters of a number: Python makes no text of one that is much longer, and one of base 60 takes their square."""
 
 
 def _checked(tag: str, construct: Callable[..., Any]) -> Callable[..., Any]:
     def checked(constructor: SafeConstructor, node: yaml.ScalarNode) -> Any:
         try:
+            if len(node.value) > _LONGEST:
+                raise ValueError("too long")
             return construct(constructor, node)
-        except (AttributeError, IndexError, KeyError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, OverflowError, ValueError) as error:
             kind = tag.rpartition(":")[2]
             raise ConstructorError(None, None, f"{node.value[:40]!r} is no {kind}", node.start_mark) from error
 
