@@ -111,8 +111,10 @@ def _base_url(text: str | None) -> str | None:
     """
     if text is None:
         return None
+    if "@" in text:
+        raise ValueError("no user and no password belong in it")
     parts = urlsplit(text.rstrip("/"))
-    is_plain = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc) and parts.port != 0
+    is_plain = not (parts.path or parts.query or parts.fragment) and parts.port != 0
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not text.isprintable():
         raise ValueError(f"{text[:80]!r} is not the address of a node, such as http://node1:8080")
     return f"{parts.scheme}://{parts.netloc}"

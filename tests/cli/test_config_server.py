@@ -83,6 +83,36 @@ def test_secrets_are_masked_wherever_they_stand(
     assert told(bare_run)["kafka_settings"]["value"] == {"sasl.password": "****"}
 
 
+@pytest.mark.parametrize(
+    "text", ['{"sasl.password": "hunter2"', '[{"sasl.password": "hunter2"}]', '{"sasl.password": {"it": "hunter2"}}']
+)
+def test_a_table_that_is_none_is_masked_whole_for_its_entries_may_be_secret(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS", text)
+    shown = bare_run("config", "server", "-o", "json")
+    assert "hunter2" not in shown.out
+    assert "****" in shown.out
+
+
+def test_a_table_of_the_file_that_is_none_is_masked_too(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text('[server]\nkafka_settings = "sasl.password=hunter2"')
+    assert told(bare_run)["kafka_settings"]["value"] == "****"
+
+
+@pytest.mark.parametrize("name", ["ssl.key.pem", "sasl.password", "ssl.key.password"])
+def test_whatever_keeps_a_key_of_kafka_secret_is_masked(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS", json.dumps({name: "4711", "ssl.ca.pem": "public"}))
+    assert told(bare_run)["kafka_settings"]["value"] == {name: "****", "ssl.ca.pem": "public"}
+
+
+def test_a_password_that_holds_an_at_sign_is_masked_whole(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_AUTH_JWKS_URL", "https://me:p@hunter2@issuer.example/keys?of=a@b")
+    assert told(bare_run)["auth_jwks_url"]["value"] == "https://****@issuer.example/keys?of=a@b"
+
+
 def test_serve_says_where_all_settings_are_listed(bare_run: Run) -> None:
     assert "topicfold config server" in " ".join(bare_run("serve", "--help").out.split())
 

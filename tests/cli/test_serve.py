@@ -150,6 +150,8 @@ def test_an_empty_variable_is_as_good_as_none(
         ("CLUSTER_BOOTSTRAP", "http://b:9092", "TOPICFOLD_CLUSTER_BOOTSTRAP: write HOST:PORT, without http://"),
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
         ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is no JSON object"),
+        ("KAFKA_SETTINGS", '[{"sasl.password": "hunter2"}]', "TOPICFOLD_KAFKA_SETTINGS: should be a valid dictionary"),
+        ("ADVERTISED_URL", "http://me:p@w@node1:80", "TOPICFOLD_ADVERTISED_URL: no user and no password belong in it"),
     ],
 )
 def test_a_value_that_cannot_work_is_told_in_plain_words(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, SERVER_SETTINGS, check_keys
-from topicfold.cli.masking import masked
+from topicfold.cli.masking import MASK, masked
 from topicfold.cli.output import value_text
 from topicfold.cli.server_settings import entries_in_variables, needed_packages, without
 from topicfold.cli.session import Session
@@ -48,7 +48,10 @@ def server(session: Session) -> None:
 
 
 def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
-    """Return the value of a setting, masked where it is secret, and where it is from."""
+    """Return the value of a setting, masked where it is secret, and where it is from.
+
+    What was to be a table and is none is masked whole: nobody knows which part of it is an entry that is secret.
+    """
     variable = ENVIRONMENT_PREFIX + name.upper()
     value, origin = default, DEFAULT
     if text := os.environ.get(variable):
@@ -58,7 +61,8 @@ def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
     if (entries := entries_in_variables(name)) and isinstance(value, dict):
         value = {**without(value, entries), **entries}
         origin = f"{variable}__…" if origin == DEFAULT else f"{origin}, {variable}__…"
-    return {"value": masked(name, value), "origin": origin}
+    is_no_table = isinstance(default, dict) and not isinstance(value, dict)
+    return {"value": MASK if is_no_table else masked(name, value), "origin": origin}
 
 
 def _table_in(text: str) -> Any:

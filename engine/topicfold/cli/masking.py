@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-_SECRET = re.compile("password|secret|token|credential|jaas|private", re.IGNORECASE)
+MASK = "****"
+
+_SECRET = re.compile(r"password|passphrase|secret|token|credential|jaas|private|key\.pem", re.IGNORECASE)
 # Where a secret is, not the secret.
 _PLACE = re.compile("_file$|_url$")
-_USER_IN_URL = re.compile(r"(?<=://)[^/@]*@")
+_USER_IN_URL = re.compile(r"(?<=://)[^/?#]*@")
 
 
 def masked(name: str, value: Any) -> Any:
@@ -18,10 +20,10 @@ def masked(name: str, value: Any) -> Any:
     >>> masked("kafka_settings", {"sasl.password": "x", "security.protocol": "SSL"})
     {'sasl.password': '****', 'security.protocol': 'SSL'}
     """
+    if value and _SECRET.search(name) and not _PLACE.search(name):
+        return MASK
     if isinstance(value, dict):
         return {key: masked(key, each) for key, each in value.items()}
-    if value and _SECRET.search(name) and not _PLACE.search(name):
-        return "****"
     if isinstance(value, list | tuple):
         return [masked(name, each) for each in value]
-    return _USER_IN_URL.sub("****@", str(value)) if isinstance(value, str | Path) else value
+    return _USER_IN_URL.sub(f"{MASK}@", str(value)) if isinstance(value, str | Path) else value

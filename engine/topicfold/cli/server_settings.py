@@ -136,10 +136,10 @@ def _spoken(name: str, config: Config, given: Mapping[str, Any]) -> str:
 
 
 def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> str:
-    """Return in our words what pydantic has against a setting; what is in a table may be secret and is not shown."""
+    """Return in our words what pydantic has against a setting; what is in a table, or was to be one, may be secret."""
     setting, *entry = map(str, error["loc"]) if error["loc"] else [""]
     name = ".".join([_spoken(setting, config, given), *entry])
-    shown = f"{error['input']!r} " if len(error["loc"]) == 1 else ""
+    shown = f"{error['input']!r} " if len(error["loc"]) == 1 and error["type"] != "dict_type" else ""
     match error["type"]:
         case "int_parsing" | "int_from_float" | "int_type":
             return f"{name}: {shown}is not a whole number"
