@@ -145,6 +145,16 @@ def test_what_belongs_to_one_version_stands_under_it_where_a_rollback_asks(
     assert second == f"  {' ' * len(version)}  labels.b: – → y"
 
 
+def test_nothing_that_a_rollback_undoes_steers_the_terminal_of_whoever_is_asked(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.patch_topic("orders", {"properties": {"owner": "\x1b[2K\rnothing"}})
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    asked = run("rollback", "orders", "--to", orders[1], "--quiet").err
+    assert r"properties.owner: – → \x1b[2K\rnothing" in asked
+    assert "\x1b" not in asked
+
+
 def test_a_rollback_that_was_agreed_to_does_not_undo_what_came_meanwhile(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

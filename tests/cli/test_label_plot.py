@@ -83,6 +83,11 @@ def test_so_is_the_key_of_those_who_do_not_have_it() -> None:
     assert [each.get_text() for each in left.get_yticklabels()] == [f"(no {ESCAPED})"]
 
 
+def test_what_no_file_could_hold_is_drawn_escaped() -> None:
+    left, *_ = drawn(["\x1b[31mred"], ["a/b"]).axes
+    assert [each.get_text() for each in left.get_yticklabels()] == [r"\x1b[31mred"]
+
+
 def test_a_long_key_leaves_room_for_bars() -> None:
     counts = count_labels([("a/b", {"team": "pay"})])
     left, *_ = picture(label_report(counts, "k" * 200), "a test").axes

@@ -41,6 +41,24 @@ def test_characters_that_steer_a_terminal_are_shown_escaped(table: Output, capsy
     assert capsys.readouterr().out.splitlines()[1] == "\\x1b[31mred\\n"
 
 
+@pytest.mark.parametrize("output_format", ["json", "name"])
+def test_nor_does_any_format_hand_them_to_one(
+    output_format: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.cli.output.is_unicode", lambda: True)
+    text = "\x1b[2J\x9b31m\x7f\né"
+    output = Output(OutputFormat(output_format), ColorMode.NEVER, is_quiet=False)
+    output.show([text], [text], ("NAME",), [(text,)])
+    output.show_event([text], text, text)
+    shown = capsys.readouterr().out
+    assert [each for each in shown.replace("\n", "") if not each.isprintable()] == []
+    assert shown.count("é") == 2
+    if output_format == "json":
+        assert json.loads(shown.splitlines()[-1]) == [text]
+    else:
+        assert shown.splitlines() == [r"\x1b[2J\x9b31m\x7f\né"] * 2
+
+
 def test_a_long_line_is_neither_wrapped_nor_cut(run: Run, client: Client) -> None:
     name = "x" * 240
     client.create_topic(name, labels={"note": "y" * 128})

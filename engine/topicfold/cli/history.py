@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,7 +107,7 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
     width = max((len(str(entry.offset)) for entry in undone), default=0)
     for entry in undone:
         for version, *others in _rows(entry):
-            sys.stderr.write(f"  {'  '.join((version.ljust(width), *filter(None, others)))}\n")
+            session.output.detail(f"  {'  '.join((version.ljust(width), *filter(None, others)))}")
     count = f"{counted(len(undone), 'change')} of" if undone else "whatever changed on"
     require_yes(f"This undoes {count} {topic} since version {to}; partitions and grants stay.")
     return entries[0].etag if entries else None

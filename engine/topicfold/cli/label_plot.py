@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from topicfold.cli.output import value_text
+from topicfold.cli.output import printable, value_text
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelReport, Owned, share_text
 
@@ -166,6 +166,7 @@ def _finish(axes: Any, title: str, unit: str, names: Sequence[str]) -> None:
 
 
 def _short(name: str) -> str:
-    """Return a name that leaves room for bars; no `$`, which would begin a formula."""
+    """Return a name that leaves room for bars; no `$`, which would begin a formula, nor what SVG cannot hold."""
+    name = printable(name)
     text = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     return text.replace("$", r"\$")

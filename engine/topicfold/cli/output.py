@@ -1,7 +1,8 @@
 """Printing: data on stdout in the wanted format, everything else on stderr.
 
 Machine formats are written plainly: never coloured, wrapped or cut, whatever stdout is. Tables line up, fitted to a
-terminal by `tables`; characters that would steer a terminal are shown escaped.
+terminal by `tables`. Characters that would steer a terminal are written escaped in all formats: whoever may set a
+property chooses its text.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +21,8 @@ from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_LEFT_BY_JSON = re.compile("[\x7f-\x9f]")
 
 
 class Output:
@@ -40,7 +44,7 @@ class Output:
             case OutputFormat.JSON | OutputFormat.YAML:
                 self.show_data(data)
             case OutputFormat.NAME:
-                self._write("".join(f"{name}\n" for name in names))
+                self._write("".join(f"{_in_one_line(name)}\n" for name in names))
             case OutputFormat.TABLE:
                 self._write(self._table(header, rows, spare))
 
@@ -49,7 +53,7 @@ class Output:
         if self.is_for_machines:
             self.show_data(data)
         else:
-            self._write(f"{_shown(text)}\n")
+            self._write(f"{printable(text)}\n")
 
     def show_event(self, data: Any, name: str, text: str) -> None:
         """Print one of many things that happen, at once: a line of JSON, a document of YAML, a name, or a line of text.
@@ -58,13 +62,13 @@ class Output:
         """
         match self.format:
             case OutputFormat.JSON:
-                self._write(json.dumps(data_of(data), ensure_ascii=not is_unicode()) + "\n")
+                self._write(_json(data_of(data)))
             case OutputFormat.YAML:
                 self._write(f"---\n{to_yaml(data_of(data))}")
             case OutputFormat.NAME:
-                self._write(f"{name}\n" if name else "")
+                self._write(f"{_in_one_line(name)}\n" if name else "")
             case OutputFormat.TABLE:
-                self._write(f"{_shown(text)}\n" if text else "")
+                self._write(f"{printable(text)}\n" if text else "")
         sys.stdout.flush()
 
     def show_data(self, data: Any) -> None:
@@ -80,28 +84,32 @@ class Output:
     def note(self, text: str) -> None:
         """Tell people something on stderr, unless they want quiet."""
         if not self.is_quiet:
-            _say(_shown(text))
+            _say(printable(text))
+
+    def detail(self, text: str) -> None:
+        """Say on stderr, in a line, what a question is about."""
+        _say(printable(text))
 
     def warning(self, text: str, hint: str = "") -> None:
         """Say on stderr what is amiss with data that is shown all the same, or with the settings, and what to do."""
-        _say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(text)}")
+        _say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(text)}")
         self._hint(hint)
 
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
         for line in reason.split("\n"):
-            _say(_styled("error:", _RED, is_colored) + f" {_shown(line)}")
+            _say(_styled("error:", _RED, is_colored) + f" {printable(line)}")
         self._hint(hint)
 
     def _hint(self, hint: str) -> None:
         if hint:
-            _say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {_shown(hint)}")
+            _say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(hint)}")
 
     def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
         if not rows:
             return ""
-        rows = [[_shown(cell) for cell in row] for row in rows]
+        rows = [[printable(cell) for cell in row] for row in rows]
         if missing := left_out(header, rows, spare):
             header, rows = without(missing, header, rows)
             names = f"{'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
@@ -140,7 +148,12 @@ def to_yaml(data: Any) -> str:
 
 def to_json(data: Any) -> str:
     """Return `data` as indented JSON, in ASCII where stdout cannot take more."""
-    return json.dumps(data, indent=2, ensure_ascii=not is_unicode()) + "\n"
+    return _json(data, 2)
+
+
+def _json(data: Any, indent: int | None = None) -> str:
+    text = json.dumps(data, indent=indent, ensure_ascii=not is_unicode())
+    return _LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
@@ -203,5 +216,10 @@ def _styled(text: str, style: str, is_colored: bool) -> str:
     return f"{style}{text}{_PLAIN}" if is_colored else text
 
 
-def _shown(text: str) -> str:
+def _in_one_line(name: str) -> str:
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], name)
+
+
+def printable(text: str) -> str:
+    """Return `text` with what cannot be printed as escapes."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -28,6 +28,7 @@ from topicfold.collection import no_collection
 from topicfold.errors import InvalidRequest, TopicfoldError
 
 if TYPE_CHECKING:
+    from topicfold.cli.output import Output
     from topicfold.client.applying import Applied
     from topicfold.client.desired import Desired, Step
 
@@ -146,7 +147,7 @@ def apply(
     pruned = _pruning(session, desired, selector, namespaces) if selector is not None else []
     planned = [*found, *pruned]
     if pruned and not dry_run:
-        _confirm(pruned, namespaces, confirm_count)
+        _confirm(session.output, pruned, namespaces, confirm_count)
     reason = session.changes.get("reason") or "topicfold policies apply"
     outcomes = try_steps(session.client, planned) if dry_run else apply_steps(session.client, planned, reason)
     again = _again(session, file, selector, dry_run)
@@ -206,7 +207,7 @@ def _counted_in(pruned: Sequence[Step], namespaces: Sequence[str]) -> str:
     return f"{counted(len(pruned), 'topic')} in {', '.join(namespaces[:_NAMED])}{others}"
 
 
-def _confirm(pruned: Sequence[Step], namespaces: Sequence[str], confirm_count: int | None) -> None:
+def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], confirm_count: int | None) -> None:
     """Return if whoever runs this knows how many topics lose their labels and policies.
 
     Raises:
@@ -220,7 +221,7 @@ def _confirm(pruned: Sequence[Step], namespaces: Sequence[str], confirm_count: i
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:
-            sys.stderr.write(f"  {step.topic}\n")
+            output.detail(f"  {step.topic}")
         these = f"These {SAMPLE} and others" if len(pruned) > SAMPLE else "These"
         typed = ask(f"{these} lose their labels and policies. Type how many topics that are: ")
         confirm_count = int(typed) if typed.isdecimal() else -1
