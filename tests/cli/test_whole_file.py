@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,33 @@ def test_a_file_keeps_its_mode_and_the_links_to_it(tmp_path: Path) -> None:
     link.symlink_to(file)
     write_whole(link, "after")
     assert (file.read_text(), file.stat().st_mode & 0o777, link.is_symlink()) == ("after", 0o640, True)
+
+
+def test_what_takes_the_place_of_a_private_file_is_private_before_it_holds_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "policies.yaml"
+    file.write_text("before")
+    file.chmod(0o600)
+    open_to_others: list[int] = []
+    copied = shutil.copymode
+
+    def copymode(source: Path, target: Path) -> None:
+        open_to_others.append(target.stat().st_mode & 0o077)
+        copied(source, target)
+
+    monkeypatch.setattr(shutil, "copymode", copymode)
+    write_whole(file, "after")
+    assert (file.read_text(), open_to_others) == ("after", [0])
+
+
+def test_a_new_file_has_the_mode_that_files_have(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "policies.yaml", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "policies.yaml").stat().st_mode & 0o777 == 0o640
 
 
 def test_a_file_that_nothing_can_take_the_place_of_is_written_to(

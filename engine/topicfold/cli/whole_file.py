@@ -46,10 +46,13 @@ def _replace(place: Path, text: str) -> None:
 
 
 def _put(place: Path, text: str) -> None:
-    made = unfinished(place)
+    made, is_there = unfinished(place), place.exists()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        made.write_text(text, encoding="utf-8")
-        if place.exists():
+        # Nobody else may read it before it has the mode of the file that it replaces.
+        with os.fdopen(os.open(made, flags, 0o600 if is_there else 0o666), "w", encoding="utf-8") as out:
+            out.write(text)
+        if is_there:
             shutil.copymode(place, made)
         os.replace(made, place)
     finally:
