@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +22,12 @@ class Played:
 
     def __init__(self) -> None:
         self.subscribed: list[str] = []
+        self.callbacks: dict[str, Callable[..., None]] = {}
         self.is_closed = False
 
-    def subscribe(self, topics: list[str]) -> None:
+    def subscribe(self, topics: list[str], **callbacks: Callable[..., None]) -> None:
         self.subscribed = topics
+        self.callbacks = callbacks
 
     def assignment(self) -> list[Any]:
         assert not self.is_closed
@@ -39,8 +42,14 @@ class Played:
     def poll(self, _: float) -> Any:
         return SimpleNamespace(error=lambda: DEAD)
 
+    def consume(self, *_: Any) -> list[Any]:
+        self.callbacks["on_assign"](self, [])
+        return [SimpleNamespace(error=lambda: None)]
+
     def close(self) -> None:
         self.is_closed = True
+        if "on_revoke" in self.callbacks:
+            self.callbacks["on_revoke"](self, [])
 
 
 def test_where_no_other_consumer_can_be_had_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,3 +97,30 @@ def test_a_poll_lets_the_calls_of_other_threads_end_first_as_long_as_it_has_time
     consumer.poll(10)
     assert told == ["polled", "called", "polled"]
     consumer.close()
+
+
+def refuse(*_: Any) -> None:
+    raise ValueError("the caller's own")
+
+
+def test_what_a_callback_raises_while_the_group_is_joined_anew_is_raised_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Played(), Played()
+    opened = iter([first, second])
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: next(opened))
+    consumer = SubscribedConsumer({}, {"on_revoke": refuse}, lambda: None, lambda member: None)
+    consumer.tend({"orders": "id-1"})
+    with pytest.raises(ValueError, match="own"):
+        consumer.poll(0)
+    monkeypatch.setattr(second, "poll", lambda _: None)
+    consumer.tend({"orders": "id-1"})
+    assert consumer.poll(0) is None
+    assert (first.is_closed, second.is_closed, second.subscribed) == (True, False, ["orders"])
+
+
+def test_what_a_callback_raises_costs_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", lambda *_, **__: Played())
+    consumer = SubscribedConsumer({}, {"on_assign": refuse}, lambda: None, lambda member: None)
+    consumer.tend({"orders": "id-1"})
+    assert len(consumer.consume(1, 0)) == 1
+    with pytest.raises(ValueError, match="own"):
+        consumer.consume(1, 0)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from tests.client.waiting import eventually
 from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
 from tests.integration.node import Node, running
 from topicfold.client import LabelConsumer, NetChange, subscribed_consumer
@@ -200,6 +201,20 @@ def test_what_goes_wrong_while_consume_holds_records_is_raised_by_the_next_call(
         with pytest.raises(error):
             consumer.poll(0)
         assert consumer.poll(0) is None
+
+
+def commit_now(kafka: Consumer, _: Any) -> None:
+    kafka.commit(asynchronous=False)
+
+
+def test_closing_ends_everything_though_kafkas_client_refuses_what_a_callback_asks_of_it(place: Place) -> None:
+    before = set(threading.enumerate())
+    conf = place.topics.conf(**{"enable.auto.commit": False, "enable.auto.offset.store": False})
+    consumer = LabelConsumer(conf, "team=pay", client=place.client, on_revoke=commit_now)
+    read_all(consumer, place.make("orders", 5, team="pay"))
+    with pytest.raises(KafkaException, match="No offset stored"):
+        consumer.close()
+    eventually(lambda: set(threading.enumerate()) <= before)
 
 
 def test_members_of_a_group_with_different_patterns_each_read_only_their_own(

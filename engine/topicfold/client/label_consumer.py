@@ -83,7 +83,8 @@ class LabelConsumer(PassedOn):
         `conf` is librdkafka's. With `properties` (PIP-452) only topics are read that the server's topic listing names
         for them, which must confirm that it goes by them; it is asked every second. `client` is used and left open, or
         `url` is where the server is. `on_topics` is called by polls with the full names that came and those that went.
-        `on_assign`, `on_revoke` and `on_lost` are those of `Consumer.subscribe`.
+        `on_assign`, `on_revoke` and `on_lost` are those of `Consumer.subscribe`; what they raise is raised by the poll
+        that called them, or the next one where that has records.
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.

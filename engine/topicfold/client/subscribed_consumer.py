@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.client.assignment_check import AssignmentCheck, Elsewhere
+from topicfold.client.callbacks import Callbacks
 from topicfold.client.gate import Gate
 from topicfold.client.kafka_consumer import (
     chooses_protocol,
@@ -23,9 +24,6 @@ from topicfold.client.start_over import StartOver
 from topicfold.client.subscription import Partition, Subscription
 
 _log = logging.getLogger(__name__)
-
-Callbacks = Mapping[str, Callable[..., None]]
-"""`on_assign`, `on_revoke` and `on_lost`, as `Consumer.subscribe` takes them."""
 
 
 _MAX_REOPENED = 5
@@ -48,15 +46,23 @@ class SubscribedConsumer:
     """
 
     def __init__(
-        self, conf: Mapping[str, Any], callbacks: Callbacks, on_missing: Callable[[], None], elsewhere: Elsewhere
+        self,
+        conf: Mapping[str, Any],
+        on_rebalance: Mapping[str, Callable[..., None]],
+        on_missing: Callable[[], None],
+        elsewhere: Elsewhere,
     ) -> None:
         """Make a consumer that is subscribed to nothing yet; nothing is sent.
+
+        `on_rebalance` are `on_assign`, `on_revoke` and `on_lost`, as `Consumer.subscribe` takes them. What they raise,
+        and the callbacks of `conf`, is raised by `poll`, `consume` or `close`; by the next one where there are records.
 
         Raises:
             BadSetting: librdkafka does not take `conf`.
         """
-        self._conf = conf
-        self._callbacks = callbacks
+        self._callbacks = Callbacks()
+        self._conf = self._callbacks.of_settings(conf)
+        self._on_rebalance = self._callbacks.kept_from(on_rebalance)
         self._on_missing = on_missing
         self._is_newer = True
         self._subscription = Subscription(_distrust_seconds(conf))
@@ -68,7 +74,7 @@ class SubscribedConsumer:
         """Up to where a consumer that was left had returned records."""
         self._left_until = 0.0
         self._gate = Gate()
-        self._kafka: Consumer = open_consumer(conf, newer=True)
+        self._kafka: Consumer = open_consumer(self._conf, newer=True)
         self._start_over = StartOver(self._kafka, self._gate)
 
     def tend(self, there: Mapping[str, str]) -> None:
@@ -111,6 +117,7 @@ class SubscribedConsumer:
         self._check.close()
         with self._gate.alone():
             self._kafka.close()
+        self._callbacks.raise_kept()
 
     def _tend(self, there: Mapping[str, str]) -> None:
         if self._is_lost:
@@ -126,7 +133,7 @@ class SubscribedConsumer:
         names = {each.topic for each in assigned}
         target = self._subscription.next(there, names, self._in_flight(assigned), now)
         if target:
-            self._kafka.subscribe(sorted(target), **self._callbacks)
+            self._kafka.subscribe(sorted(target), **self._on_rebalance)
         elif target is not None:
             self._kafka.unsubscribe()
         if target is not None:
@@ -179,14 +186,22 @@ class SubscribedConsumer:
 
     def poll(self, seconds: float) -> Message | None:
         """Return the next record, or the next error that the caller must know of; None if there is none in time."""
+        self._callbacks.raise_kept()
         rest = self._left_after_others(seconds)
         message = None if rest is None else self._kafka.poll(rest)
-        return None if message is None else next(iter(self._for_caller([message])), None)
+        if message is not None and (passed_on := self._for_caller([message])):
+            return passed_on[0]
+        self._callbacks.raise_kept()
+        return None
 
     def consume(self, count: int, seconds: float) -> list[Message]:
         """Return up to `count` of them."""
+        self._callbacks.raise_kept()
         rest = self._left_after_others(seconds)
-        return [] if rest is None else self._for_caller(self._kafka.consume(count, rest))
+        messages = [] if rest is None else self._for_caller(self._kafka.consume(count, rest))
+        if not messages:
+            self._callbacks.raise_kept()
+        return messages
 
     def _left_after_others(self, seconds: float) -> float | None:
         """Let the calls of other threads end, within `seconds`; return how many of these are left, None if none is.
