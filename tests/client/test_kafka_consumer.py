@@ -38,6 +38,7 @@ REFUSED = "ConsumerGroupHeartbeat fatal error: Broker: API version not supported
         ({"group.protocol": "consumer"}, False),
         ({"partition.assignment.strategy": "range"}, False),
         ({"session.timeout.ms": 6000}, False),
+        ({"group.instance.id": "one"}, False),
     ],
 )
 @pytest.mark.parametrize("newer", [True, False])

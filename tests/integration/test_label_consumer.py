@@ -236,6 +236,17 @@ def test_members_of_a_group_with_different_patterns_each_read_only_their_own(
         assert (set(ours), set(theirs)) == (set(pay), {*ship, *later})
 
 
+def test_a_member_that_comes_back_under_its_own_id_takes_its_place_at_once(place: Place) -> None:
+    conf = place.topics.conf(**{"group.instance.id": "one"})
+    with (
+        LabelConsumer(conf, "team=pay", client=place.client) as former,
+        LabelConsumer(conf, "team=pay", client=place.client) as come_back,
+    ):
+        read_all(former, place.make("orders", 5, team="pay"))
+        wanted = place.produce("orders", 5, start=5)
+        assert set(read_all(come_back, wanted)) >= set(wanted)
+
+
 def test_patterns_can_be_subscribed_to_and_unsubscribed_and_tell_the_net_change(
     place: Place, protocol: dict[str, Any]
 ) -> None:

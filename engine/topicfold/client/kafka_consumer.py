@@ -31,6 +31,9 @@ _CLASSIC_ONLY = frozenset(
     {"partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms", "group.protocol.type"}
 )
 """librdkafka takes none of these beside the newer protocol, so who sets one has chosen."""
+_STATIC = "group.instance.id"
+"""By the newer protocol, a member that died and comes back under its own id dies again as long as its session lasts. By
+the classic one, which is the default of Kafka's client, it takes its place at once, which is what such an id is for."""
 
 _BROKERS = ("bootstrap.servers", "metadata.broker.list")
 """librdkafka's two names for one setting."""
@@ -49,7 +52,7 @@ def chooses_protocol(conf: Mapping[str, Any]) -> bool:
     >>> chooses_protocol({"group.id": "billing"}), chooses_protocol({"session.timeout.ms": 6000})
     (True, False)
     """
-    return "group.protocol" not in conf and _CLASSIC_ONLY.isdisjoint(conf)
+    return _CLASSIC_ONLY.union(("group.protocol", _STATIC)).isdisjoint(conf)
 
 
 def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
