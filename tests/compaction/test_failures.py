@@ -362,6 +362,32 @@ def test_a_commit_that_stays_because_it_is_young_keeps_files_that_are_old(tmp_pa
         require_intact(tmp_path, read_commit(tmp_path, number))
 
 
+def test_what_tables_had_an_hour_ago_is_there_for_who_is_reading_it(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    before = {table: DeltaTable(str(tmp_path / table)) for table in SCHEMAS}
+    read = {table: delta.to_pyarrow_table() for table, delta in before.items()}
+    make_old(tmp_path)
+    job = Compactor(tmp_path, IDENTITY)
+    for number in range(3):
+        job.take(run_here([Placed(PARTITION, LENGTH + number, b"garbage")]), slices=2)
+    job.close()
+    for table in GROWING_TABLES:
+        DeltaTable(str(tmp_path / table)).optimize.compact()
+    vacuum(tmp_path, keep=2)
+    assert {table: delta.to_pyarrow_table() for table, delta in before.items()} == read
+    make_old(tmp_path)
+    vacuum(tmp_path, keep=2)
+    for table in ("topics", "history"):
+        with pytest.raises(OSError, match="not found"):
+            before[table].to_pyarrow_table()
+
+
+def make_old(root: Path) -> None:
+    """Have all that lies in a snapshot be written long ago."""
+    for path in root.rglob("*.*"):
+        os.utime(path, (0, 0))
+
+
 def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path, cuts=1)
     newest, *_ = found = [read_commit(tmp_path, number) for number in sequences(tmp_path)]

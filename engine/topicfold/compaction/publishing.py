@@ -112,6 +112,19 @@ def active_files(root: Path, table: str) -> set[str]:
     return _active(_delta(root / table))
 
 
+def active_files_at(root: Path, table: str, time: float) -> set[str]:
+    """Return the names of the files that made up a Delta table at a time, by the clock of where it lies.
+
+    None where its log does not go so far back, or that version cannot be opened: then nobody reads it.
+    """
+    log = root / table / "_delta_log"
+    with suppress(DeltaError, FileNotFoundError):
+        for entry in sorted(log.glob("*.json"), reverse=True):
+            if entry.stem.isdecimal() and entry.stat().st_mtime < time:
+                return _active(DeltaTable(str(root / table), version=int(entry.stem)))
+    return set()
+
+
 def _bring(root: Path, table: str, commit: Commit) -> int:
     """Return the version of `table` that is as `commit` says, made now if there is none."""
     while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from topicfold.compaction.publishing import active_files, published_sequence
+from topicfold.compaction.publishing import active_files, active_files_at, published_sequence
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, not_given_up, read_commit, sequences
@@ -29,7 +29,8 @@ WINDOW = 100_000
 def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN_AGE_SECONDS) -> int:
     """Remove all but the newest `keep` commits, and what no commit that stays and no Delta table names; say how many.
 
-    So it does with files that a process which died had begun.
+    So it does with files that a process which died had begun. What a Delta table had `min_age_seconds` ago stays, too,
+    or was put there since: somebody may be reading it.
 
     One that was given up is not among these. Of the others those stay that are younger than `min_age_seconds`, the
     newest that is `WINDOW` events back wherever a partition has so many, and those that trimming noted. A commit that
@@ -54,6 +55,8 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
         wanted |= {each.path for each in commit.files + commit.added}
     for table in (*GROWING_TABLES, "commits"):
         wanted |= {f"{table}/{name}" for name in active_files(root, table)}
+    for table in SCHEMAS:
+        wanted |= {f"{table}/{name}" for name in active_files_at(root, table, written_before)}
     removed = 0
     for number in dropped:
         _manifest(root, number).unlink(missing_ok=True)
