@@ -70,6 +70,14 @@ def compacted(log: Log, root: Path, cuts: Sequence[int] = ()) -> Tables:
     return tables
 
 
+def timed(log: Log, times: Sequence[int]) -> Log:
+    """Return the first events of `log`, as if they were written at these times."""
+    return [
+        event and event._replace(audit=encode_audit(AuditTrail((), time_ms, -1)))
+        for event, time_ms in zip(log, times, strict=False)
+    ]
+
+
 async def at(past: Past, position: int) -> Mapping[Place, PastNamespace]:
     places = [(name, position) for name in HERE]
     return await past.namespaces(places, asyncio.get_running_loop().time() + SECONDS)
@@ -171,14 +179,27 @@ async def test_a_clock_that_stood_back_once_moves_no_time_of_before_the_trim(
 ) -> None:
     times = [(at + 1) * 10 for at in range(10)]
     times[stood_back] = 1
-    log = [
-        event._replace(audit=encode_audit(AuditTrail((), time_ms, -1)))
-        for event, time_ms in zip(some_log(), times, strict=False)
-    ]
+    log = timed(some_log(), times)
     compacted(log, tmp_path, [4])
     past = past_of(TrimmedLog(log, floor=floor), tmp_path)
     assert [await past.position_at(PARTITION, time_ms) for time_ms in (5, 10, 55)] == [0, 1, 5]
     assert await past.known_since(PARTITION) == time_text(10)
+
+
+@pytest.mark.parametrize(("ahead_ms", "behind"), [(0, [None]), (0, [None] * 3), (25, [])])
+async def test_a_time_right_behind_the_trim_is_not_taken_for_one_of_before(
+    tmp_path: Path, ahead_ms: int, behind: Log
+) -> None:
+    """The last that the table of history has is no event, or by a clock that is a little ahead."""
+    times = [(at + 1) * 10 for at in range(10)]
+    times[5] += ahead_ms
+    events = timed(some_log(), times)
+    log = [*events[:6], *behind, *events[6:]]
+    floor = 6 + len(behind)
+    compacted(log[:floor], tmp_path)
+    past = past_of(TrimmedLog(log, floor=floor), tmp_path)
+    assert await past.position_at(PARTITION, times[7]) == floor + 2
+    assert await past.position_at(PARTITION, times[2]) == 3
 
 
 async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:

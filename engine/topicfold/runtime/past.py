@@ -18,7 +18,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
-from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, time_text
+from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus, time_text
 from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
@@ -96,7 +96,8 @@ class Past:
             # So few events may all be by a clock that is far off, and only those before them tell.
             try:
                 if archive is not None and len(await self._snapshots.ask(archive.ends)):
-                    earlier = await self._snapshots.ask(archive.position_at, partition, time_ms, position)
+                    behind = await surplus(self._log, partition, time_ms, start, position)
+                    earlier = await self._snapshots.ask(archive.position_at, partition, time_ms, start, behind)
                     return earlier if earlier < start else position
             except OperatorNeeded as error:
                 why = f"; {error.reason}"

@@ -58,6 +58,20 @@ async def position_at(log: Log, partition: int, time_ms: int, start: int, end: i
     return _parting([*before, *between, *after], time_ms) or start
 
 
+async def surplus(log: Log, partition: int, time_ms: int, start: int, end: int) -> int:
+    """Return how many more of the events from `start` on and below `end` were written up to `time_ms` than later.
+
+    Raises:
+        LogUnavailable: the log did not answer in time.
+    """
+    found = 0
+    turn = Slice()
+    while block := await _next_timed(log, partition, start, end, turn):
+        found += sum(_side(each, time_ms) for each in block)
+        start = block[-1].offset + 1
+    return found
+
+
 async def first_time_ms(log: Log, partition: int, start: int, end: int) -> int | None:
     """Return when the first event from `start` on and below `end` was written; None where there is none.
 

@@ -98,12 +98,13 @@ class Archive:
         newest = next(self._commits(), None)
         return () if newest is None else newest.to
 
-    def position_at(self, partition: int, time_ms: int, below: int) -> int:
+    def position_at(self, partition: int, time_ms: int, below: int, behind: int = 0) -> int:
         """Return the position that parts what was written at `time_ms` or before from what was written later.
 
-        After the newest event of the former, of those below the offset `below`; 0 for none. Where clocks of nodes
-        differ, the first position with the fewest events on the wrong side: a clock that once stood far back moves it
-        nowhere.
+        After the newest event of the former, of those below the offset `below`; 0 for none, and `below` where all of
+        them are. Where clocks of nodes differ, the first position with the fewest events on the wrong side: a clock
+        that once stood far back moves it nowhere. It is `below`, too, where fewest are if `behind` more of the events
+        from there on are of the former than of the latter.
 
         Raises:
             SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
@@ -115,7 +116,10 @@ class Archive:
         ends, surplus = np.concatenate(runs, axis=1)
         order = np.argsort(ends)
         surplus = np.append(0, np.cumsum(surplus[order]))
-        return int(np.append(0, ends[order] + 1)[surplus.argmax()])
+        place = surplus.argmax()
+        if place == len(ends) > 0 or surplus[place] < surplus[-1] + behind:
+            return below
+        return int(np.append(0, ends[order] + 1)[place])
 
     def first_time_ms(self, partition: int) -> int | None:
         """Return when the first event of a partition that says so was written; None for none.
