@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from topicfold.errors import InvalidName, TopicfoldError, Wait
@@ -42,21 +43,23 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
     ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,
+    ("fewer_partitions", "topics update-partitioned-topic"): _START_OVER,
     ("not_found", "clusters get"): "topicfold clusters list",
     ("not_found", "clusters delete"): "topicfold clusters list",
     ("already_exists", "topics create"): "topicfold topics get {topic}",
     ("already_exists", "topics create-partitioned-topic"): "topicfold topics get {topic}",
+    ("already_exists", "namespaces create"): "topicfold namespaces policies {namespace}",
     ("already_exists", "clusters create"): "topicfold clusters get {cluster}",
     ("already_exists", "tenants create"): "topicfold tenants update {tenant} --help says how to change it",
-    ("precondition_failed", "tenants update"): "topicfold tenants get {tenant}, then try again with its ETag",
     ("topic_not_found", "rollback"): _MAKE_AGAIN,
     ("precondition_failed", "rollback"): "topicfold history {topic}, then try again",
 }
-_NEXT_STEP: Mapping[str, str] = {
+# Of several the first for which all is known that it names.
+_NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "tenant_not_found": "topicfold tenants list",
     "namespace_not_found": "topicfold namespaces list {tenant}",
     "topic_not_found": "topicfold topics list {namespace}",
-    "version_not_found": "topicfold history {topic}; near it are {nearest}",
+    "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
     "invalid_pattern": "'*' is the whole of a segment; give --regex {expression} instead of --match",
     "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
@@ -64,7 +67,19 @@ _NEXT_STEP: Mapping[str, str] = {
     "log_unavailable": "try again in a few seconds; topicfold doctor tells more",
     "outcome_unknown": "topicfold operations get {operation}",
     "answer_lost": "run it again with --idempotency-key {idempotency_key}; it is applied at most once",
-    "precondition_failed": "topicfold topics get {topic}, then try again with its ETag",
+    "precondition_failed": (
+        "topicfold topics get {topic}, then try again with its ETag",
+        # No command shows the ETag of what follows.
+        "topicfold namespaces policies {namespace}, then try again with --if-match {current}",
+        "topicfold namespaces policies {namespace}, then try again without --if-match",
+        "topicfold clusters get {cluster}, then try again with --if-match {current}",
+        "topicfold clusters get {cluster}, then try again without --if-match",
+        "topicfold tenants get {tenant}, then try again with its ETag",
+    ),
+    "undecodable": (
+        "upgrade the server if others can read it; else topicfold topics delete {topic} ends the topic, and "
+        "topicfold topics create {topic} makes it anew"
+    ),
     "idempotency_key_reused": "leave out --idempotency-key, or give another one: this one stands for another change",
     "resync": "topicfold history {topic} shows how far back one can look",
 }
@@ -95,6 +110,13 @@ SPOKEN_HERE: Mapping[str, str] = {
     ),
     "Is it from another log, or was this one restored? Watch without `since`.": (
         "is it of another server? leave --since out to watch from now"
+    ),
+    "Watch without `since`, and start anew.": "leave --since out to watch from now",
+    "Watch without `since`.": "leave --since out to watch from now",
+    "Read again without a position and go on from the answer's.": "leave --at out, or give a time",
+    "Histories show offsets.": "topicfold history TOPIC shows those of a topic",
+    "Try again in a few seconds. GET /readyz?verbose counts such topics as endingTopics.": (
+        "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"
     ),
     "Leave selector out to watch all topics.": "leave -l out to watch all topics",
     "Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.": (
@@ -134,20 +156,24 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     """
     if error.code == "namespace_not_found" and error.hint and given.get("at") is not None:
         return error.hint
-    template = SPOKEN_HERE.get(error.hint)
-    if not isinstance(error, Wait) or error.hint == error.default_hint:
-        template = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code)) or template
-    if error.code == "topic_not_found" and given.get("at"):
-        template = "topicfold history {topic}"
-    if error.values.get("instead"):
-        template = "try --url {instead} with --idempotency-key {idempotency_key}; it is applied at most once"
-    if template is None:
-        return error.hint
     words = {key: _quoted(value) for key, value in _words(given, error).items() if value}
-    try:
-        return template.format_map(words)
-    except KeyError:
-        return error.hint
+    for template in _templates(error, command, given):
+        with suppress(KeyError):
+            return template.format_map(words)
+    return error.hint
+
+
+def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> list[str]:
+    """Return what may be said in the place of the error's own hint, the best first."""
+    if error.values.get("instead"):
+        return ["try --url {instead} with --idempotency-key {idempotency_key}; it is applied at most once"]
+    spoken = [SPOKEN_HERE[error.hint]] if error.hint in SPOKEN_HERE else []
+    if isinstance(error, Wait) and error.hint != error.default_hint:
+        return spoken
+    if error.code == "topic_not_found" and given.get("at"):
+        return ["topicfold history {topic}"]
+    steps = _NEXT_STEP_OF_COMMAND.get((error.code, command), _NEXT_STEP.get(error.code, ()))
+    return [*((steps,) if isinstance(steps, str) else steps), *spoken]
 
 
 def _quoted(value: Any) -> str:

@@ -23,6 +23,7 @@ from topicfold.errors import (
     UnknownCluster,
     WrongKind,
 )
+from topicfold.model.clusters import CLUSTERS
 from topicfold.model.events import Verdict
 from topicfold.model.grants import MAX_ROLES
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
@@ -58,7 +59,8 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.ALREADY_EXISTS:
             return AlreadyExists(reason or f"{name} exists already", name=name)
         case Verdict.PRECONDITION_FAILED:
-            return PreconditionFailed(reason or f"{name} has another version now", current=etag)
+            has = "the clusters have" if name == CLUSTERS else f"{name} has"
+            return PreconditionFailed(reason or f"{has} another version now", current=etag)
         case Verdict.TOO_MANY_LABELS:
             return InvalidLabels([{"path": "labels", "reason": reason or "too many labels"}])
         case Verdict.WRONG_KIND:

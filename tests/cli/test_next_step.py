@@ -1,0 +1,101 @@
+"""What is to be typed next speaks of what the command was about, and in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.cli.conftest import Run
+from topicfold import errors
+from topicfold.cli.next_step import next_step
+from topicfold.client import Client
+
+SPOKEN_OF_REQUESTS = re.compile(r"\b(GET|PUT|POST|DELETE|PATCH) |If-Match|X-[A-Z]|`since`")
+
+
+def hint_of(err: str) -> str:
+    """Return the hint of a command that failed."""
+    return err.partition("\nhint: ")[2].rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "looked_at"),
+    [
+        ("namespaces delete acme/pay", "namespaces policies acme/pay"),
+        ("namespaces set-retention acme/pay -t 7d -s 1G", "namespaces policies acme/pay"),
+        ("namespaces grant-permission acme/pay --role ann --actions produce", "namespaces policies acme/pay"),
+        ("namespaces set-properties acme/pay -p owner=ann", "namespaces policies acme/pay"),
+        ("clusters delete west", "clusters get west"),
+    ],
+)
+def test_of_what_shows_no_etag_the_hint_names_the_one_that_is_current(
+    run: Run, client: Client, words: str, looked_at: str
+) -> None:
+    client.create_tenant("acme")
+    client.create_namespace("acme/pay")
+    client.create_cluster("west", {})
+    hint = hint_of(run(*words.split(), "--if-match", "other").err)
+    assert hint.startswith(f"topicfold {looked_at}, then try again with --if-match ")
+    assert run(*hint.split(",")[0].split()[1:]).code == 0
+    assert run(*words.split(), *hint.split()[-2:]).code == 0
+
+
+@pytest.mark.parametrize("words", ["delete acme", "grant-permission acme --role ann --actions produce"])
+def test_a_tenant_of_another_version_is_looked_at_as_a_tenant(run: Run, client: Client, words: str) -> None:
+    client.create_tenant("acme")
+    hint = hint_of(run("tenants", *words.split(), "--if-match", "other").err)
+    assert hint == "topicfold tenants get acme, then try again with its ETag"
+
+
+def test_the_clusters_of_another_version_are_called_so(run: Run, client: Client) -> None:
+    client.create_cluster("west", {})
+    assert run("clusters", "delete", "west", "--if-match", "x").err.startswith("error: the clusters have another ver")
+
+
+def test_partitions_that_cannot_become_fewer_are_begun_anew(run: Run, client: Client) -> None:
+    client.create_topic("orders", partitions=4)
+    hint = hint_of(run("topics", "update-partitioned-topic", "orders", "--partitions", "2").err)
+    assert hint.endswith("; then topicfold topics create-partitioned-topic orders --partitions 2")
+
+
+def test_a_namespace_that_is_there_already_can_be_looked_at(run: Run) -> None:
+    hint = hint_of(run("namespaces", "create", "public/default").err)
+    assert hint == "topicfold namespaces policies public/default"
+
+
+def test_a_topic_without_any_version_is_one_that_there_never_was(run: Run) -> None:
+    run("topicPolicies", "delete", "nope")
+    hint = hint_of(run("rollback", "nope", "--to", "7", "--yes").err)
+    assert hint == "topicfold topics list public/default"
+
+
+@pytest.mark.parametrize(
+    ("error", "command", "given"),
+    [
+        (errors.Undecodable("x"), "topics set-custom-labels", {"topic": "orders"}),
+        (errors.Resync("x"), "topics list", {"namespace": "public/default", "at": "AAAA"}),
+        (errors.Resync("x", hint="Watch without `since`, and start anew."), "watch", {"since": "AAAA"}),
+        (errors.Resync("x", hint="Watch without `since`."), "watch", {"since": "AAAA"}),
+        (errors.PreconditionFailed("x"), "namespaces delete", {"namespace": "acme/pay"}),
+        (errors.PreconditionFailed("x"), "clusters delete", {"cluster": "west"}),
+    ],
+)
+def test_a_hint_of_the_command_line_does_not_speak_of_requests(
+    error: errors.TopicfoldError, command: str, given: dict[str, str]
+) -> None:
+    assert SPOKEN_OF_REQUESTS.search(error.hint) or error.hint == errors.Resync.default_hint
+    hint = next_step(error, command, given)
+    assert hint
+    assert not SPOKEN_OF_REQUESTS.search(hint)
+    assert hint != errors.Resync.default_hint
+
+
+def test_what_has_changed_under_a_watch_is_watched_anew() -> None:
+    error = errors.Resync("x", hint="Watch without `since`, and start anew.")
+    assert next_step(error, "watch", {"since": "AAAA"}) == "leave --since out to watch from now"
+
+
+def test_a_topic_that_cannot_be_read_is_deleted_or_made_anew() -> None:
+    hint = next_step(errors.Undecodable("x"), "topics get", {"topic": "acme/pay/a b"})
+    assert "topicfold topics delete 'acme/pay/a b'" in hint
