@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said_with_what_to_do_and_ends_with_one(bare_run: Run, 
         1,
         [
             f"error: there is no commit in the snapshot {tmp_path / 'none'}",
-            f"hint: topicfold compact --once --log topicfold.db --snapshot {tmp_path / 'none'}",
+            f"hint: topicfold compact --once --log {Path('topicfold.db').absolute()} --snapshot {tmp_path / 'none'}",
         ],
     )
 

@@ -46,6 +46,10 @@ def test_what_found_nothing_is_explained_by_the_same_server(bare_run: Run, serve
         ),
         ("start one with 'topicfold serve'", "start one with 'topicfold serve'"),
         ("topicfold doctor --url http://g asks that node", "topicfold doctor --url http://g asks that node"),
+        (
+            "topicfold import kafka --bootstrap b:9092 --dry-run names them",
+            "topicfold --url http://h --token-file t import kafka --bootstrap b:9092 --dry-run names them",
+        ),
         ("topicfold compact --once --log a.db", "topicfold compact --once --log a.db"),
     ],
 )

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.runtime.agreeing import flip_payload, foreign_record, look
-from tests.server.rest import RestNode, problem_in, rest_node
+from tests.server.rest import ORDERS, RestNode, problem_in, rest_node
+from tests.server.test_unreadable import DAMAGED, NEWER, with_topic
 from tests.snapshot.making import refused_at
 from tests.snapshot.test_commits import COMMIT
 from topicfold.errors import LogUnavailable, OperatorNeeded
@@ -126,6 +127,30 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
 
 
+@pytest.mark.parametrize(("how", "told"), [(DAMAGED, "it is damaged: "), (NEWER, "a newer node than this can read it")])
+async def test_a_topic_that_cannot_be_read_is_told_of_with_what_makes_it_good(
+    orders: RestNode, store: MemoryStore, how: dict[str, Any], told: str
+) -> None:
+    rest = await with_topic(orders, store, how)
+    (problem,) = problems(await rest.get(DOCTOR))
+    assert told in problem
+    making = "topicfold topics create persistent://public/default/orders makes it anew"
+    assert (making in problem) is (how is DAMAGED)
+    await rest.send("PUT", ORDERS)
+    assert bool(problems(await rest.get(DOCTOR))) is (how is NEWER)
+
+
+async def test_the_command_that_makes_a_snapshot_can_be_typed_in_any_directory(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with rest_node(store, snapshot=Path("snap")) as rest:
+        (problem,) = problems(await rest.get(DOCTOR))
+        monkeypatch.chdir("/")
+    command = f"topicfold compact --once --log {tmp_path / 'topicfold.db'} --snapshot {tmp_path / 'snap'}"
+    assert problem.endswith(f" -> {command}")
+
+
 async def test_partitions_that_are_not_ready_for_the_same_reason_are_told_together(
     orders: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +192,7 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         assert found["snapshot"] == {"path": str(tmp_path), "sequence": None, "ageSeconds": None}
         assert problems(found) == [
             f"there is no commit in the snapshot {tmp_path} -> "
-            f"topicfold compact --once --log topicfold.db --snapshot {tmp_path}"
+            f"topicfold compact --once --log {Path('topicfold.db').absolute()} --snapshot {tmp_path}"
         ]
         put_commit(tmp_path, replace(COMMIT, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
         found = await rest.get(DOCTOR)

@@ -14,7 +14,7 @@ _WAITING = frozenset({"timeout_seconds"})
 # Those that ask a server, but for what names its server already.
 _COMMAND = re.compile(
     r"\btopicfold (?=(?:tenants|namespaces|topics|topicPolicies|clusters|policies|operations|history|explain"
-    r"|doctor)\b(?!.* --url\b))"
+    r"|import|doctor)\b(?!.* --url\b))"
 )
 
 

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from topicfold import __version__
 from topicfold.errors import LogUnavailable, SnapshotDamaged, SnapshotUnreadable, TopicfoldError
+from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access
 from topicfold.runtime.agreement import AgreementReport
@@ -219,7 +220,8 @@ class Doctor:
             yield _problem(f"{what}: {wrong.reason}", wrong.hint)
         elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
-            command = ["topicfold", "compact", "--once", *self._log_flags(), "--snapshot", snapshot.path]
+            place = str(Path(snapshot.path).absolute())
+            command = ["topicfold", "compact", "--once", *self._log_flags(), "--snapshot", place]
             yield _problem(what, shlex.join(command))
 
     def _old_snapshot(self) -> Iterator[DiagnosedProblem]:
@@ -230,10 +232,10 @@ class Doctor:
             yield _problem(what, "see whether 'topicfold compact' runs, and what it says")
 
     def _log_flags(self) -> list[str]:
-        """Return how a command is told of the log; settings of librdkafka may be secret."""
+        """Return how a command is told of the log, wherever it is typed; settings of librdkafka may be secret."""
         settings = self.node.settings
         if settings.kafka_bootstrap is None:
-            return ["--log", self._log_place()]
+            return ["--log", str(settings.log_file.absolute())]
         return ["--kafka", self._log_place(), "--kafka-topic", settings.kafka_topic]
 
     def _log_place(self) -> str:
@@ -252,11 +254,16 @@ def operations(node: Node) -> Sequence[Operation]:
 def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
     for namespace, table in state.topics.items():
         if table.undecodable:
-            name = topic_of_key(namespace, table.keys[table.undecodable[0]])
+            number = table.undecodable[0]
+            name = topic_of_key(namespace, table.keys[number])
             count = len(table.undecodable)
             what = f"{count} topic{'' if count == 1 else 's'} of {namespace} cannot be read, such as {name}"
             command = shlex.join(["topicfold", "history", name])
-            yield _problem(what, f"{command} tells who wrote it; a newer node than this can read it")
+            way_out = "a newer node than this can read it"
+            if table.row(number).payload_schema <= PAYLOAD_SCHEMA:
+                ending, making = (shlex.join(["topicfold", "topics", verb, name]) for verb in ("delete", "create"))
+                way_out = f"it is damaged: {ending} ends it, {making} makes it anew"
+            yield _problem(what, f"{command} tells who wrote it; {way_out}")
 
 
 def _named(partitions: Sequence[int]) -> str:
