@@ -281,6 +281,13 @@ class Settings(BaseSettings):
         return None
 
     @property
+    def log_flags(self) -> list[str]:
+        """How a command is told of the log, wherever it is typed; not of settings of librdkafka: they may be secret."""
+        if self.kafka_bootstrap is None:
+            return ["--log", str(self.log_file.absolute())]
+        return ["--kafka", self.kafka_bootstrap, "--kafka-topic", self.kafka_topic]
+
+    @property
     def label_rules(self) -> LabelRules:
         """What labels a writer may set through this node."""
         keys = self.allowed_custom_label_keys

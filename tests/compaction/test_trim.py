@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -140,7 +141,8 @@ def test_without_two_commits_nothing_goes(on_sqlite: Settings, root: Path, batch
     grow(on_sqlite, root, batches)
     with pytest.raises(TrimRefused, match=holds) as caught:
         trimmed(on_sqlite, root)
-    assert "topicfold compact" in caught.value.hint
+    place = ["--log", str(on_sqlite.log_file), "--snapshot", str(root)]
+    assert shlex.join(["topicfold", "compact", "--once", *place]) in caught.value.hint
     assert set(bounds(on_sqlite)[0].values()) == {0}
 
 

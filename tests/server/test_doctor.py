@@ -23,6 +23,7 @@ from topicfold.snapshot.commits import MANIFESTS, put_commit
 
 DOCTOR = "/api/v1/doctor"
 PARTITION = 3
+LOG = Path("topicfold.db").absolute()
 
 
 @pytest.fixture(autouse=True)
@@ -192,7 +193,7 @@ async def test_the_snapshot_is_told_of_with_its_age_or_that_there_is_none(store:
         assert found["snapshot"] == {"path": str(tmp_path), "sequence": None, "ageSeconds": None}
         assert problems(found) == [
             f"there is no commit in the snapshot {tmp_path} -> "
-            f"topicfold compact --once --log {Path('topicfold.db').absolute()} --snapshot {tmp_path}"
+            f"topicfold compact --once --log {LOG} --snapshot {tmp_path}"
         ]
         put_commit(tmp_path, replace(COMMIT, sequence=7, time_ms=rest.node.engine.options.clock_ms() - 60_000))
         found = await rest.get(DOCTOR)

@@ -8,6 +8,7 @@ be gone, records go. Doing it again goes on; two at once do no harm. Needs no Sp
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,6 +103,8 @@ class Trimming:
         self._root = root
         self._new_state = state_maker(identity, engine_options(settings))
         self._tell = tell
+        place = str(root.absolute())
+        self._compact = shlex.join(["topicfold", "compact", "--once", *settings.log_flags, "--snapshot", place])
 
     async def plan(self, until_ms: int | None = None) -> Plan:
         """Return what may go now: what lies below the second newest verified commit and, if not None, below the newest
@@ -114,7 +117,9 @@ class Trimming:
             LogUnavailable: the log did not answer in time.
         """
         note = self._note()
-        verifier = Verifier(self._log, self._root, self._identity.incarnation, self._new_state, self._tell)
+        verifier = Verifier(
+            self._log, self._root, self._identity.incarnation, self._new_state, self._tell, self._compact
+        )
         newest, second = await verifier.newest(note.verified)
         below = second if until_ms is None else self._newest_within(second, until_ms)
         starts, ends = await self._log.start_offsets(), await self._log.end_offsets()

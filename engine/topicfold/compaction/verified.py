@@ -31,15 +31,19 @@ Tell = Callable[[str], None]
 
 
 class Verifier:
-    """Looks at the commits under `root`, of the log that they are of. `damaged` are those that were passed over."""
+    """Looks at the commits under `root`, of the log that they are of. `damaged` are those that were passed over.
 
-    def __init__(self, log: Log, root: Path, incarnation: bytes, new_state: NewState, tell: Tell) -> None:
+    `compact` is the command that makes one.
+    """
+
+    def __init__(self, log: Log, root: Path, incarnation: bytes, new_state: NewState, tell: Tell, compact: str) -> None:
         self.damaged: list[SnapshotDamaged] = []
         self._log = log
         self._root = root
         self._incarnation = incarnation
         self._new_state = new_state
         self._tell = tell
+        self._compact = compact
 
     async def newest(self, known: Collection[str]) -> tuple[Commit, ...]:
         """Return the newest `WANTED` whole commits, the newest first; `known` were verified before, by their SHA-256.
@@ -68,13 +72,13 @@ class Verifier:
         return verified
 
     def _too_few(self, found: int, verified: int) -> TrimRefused:
-        hint = f"Let `topicfold compact` make one of this log in {self._root}, and another once it has grown."
+        hint = f"{self._compact} makes one; run it once more when the log has grown"
         if self.damaged:
             hint = f"{self.damaged[0].reason}. {self.damaged[0].hint}"
         elif verified < min(found, WANTED):
             hint = (
                 "The log does not hold what lies before the others: something else than trimming deleted it. "
-                "Let `topicfold compact` make new commits."
+                f"{self._compact} makes new commits"
             )
         holds = f"{verified}, of {found} in all" if found else "none at all"
         return TrimRefused(f"two verified commits are needed, and {self._root} holds {holds}", hint=hint)

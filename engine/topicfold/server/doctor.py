@@ -221,7 +221,7 @@ class Doctor:
         elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
             place = str(Path(snapshot.path).absolute())
-            command = ["topicfold", "compact", "--once", *self._log_flags(), "--snapshot", place]
+            command = ["topicfold", "compact", "--once", *self.node.settings.log_flags, "--snapshot", place]
             yield _problem(what, shlex.join(command))
 
     def _old_snapshot(self) -> Iterator[DiagnosedProblem]:
@@ -230,13 +230,6 @@ class Doctor:
         if age_seconds is not None and OLD_SNAPSHOT_SECONDS < age_seconds < math.inf:
             what = f"the snapshot has lacked what is in the log for {age_seconds / 86_400:.0f} days"
             yield _problem(what, "see whether 'topicfold compact' runs, and what it says")
-
-    def _log_flags(self) -> list[str]:
-        """Return how a command is told of the log, wherever it is typed; settings of librdkafka may be secret."""
-        settings = self.node.settings
-        if settings.kafka_bootstrap is None:
-            return ["--log", str(settings.log_file.absolute())]
-        return ["--kafka", self._log_place(), "--kafka-topic", settings.kafka_topic]
 
     def _log_place(self) -> str:
         settings = self.node.settings
