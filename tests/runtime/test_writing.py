@@ -234,6 +234,22 @@ async def test_a_tenant_with_namespaces_stays(wide: Node) -> None:
         wide.reading.tenant("acme")
 
 
+async def test_a_tenant_whose_namespaces_end_too_slowly_is_not_told_of_by_the_operation_that_ended_one(
+    wide: Node,
+) -> None:
+    await acme(wide)
+    wide.log.fate = wide.log.hold
+    with pytest.raises(errors.OutcomeUnknown, match="acme is not ended") as unknown:
+        await wide.writing.delete_tenant("acme", wide.asked(0.1, key="k"), force=True)
+    wide.log.release()
+    await wide.caught_up()
+    partition, handle = unknown.value.values["operation"].split("-")
+    assert wide.reading.namespaces("acme") == []
+    assert wide.reading.operation(int(partition), "", bytes.fromhex(handle)) is None
+    await wide.writing.delete_tenant("acme", wide.asked(key="k"), force=True)
+    assert wide.reading.operation(int(partition), "", bytes.fromhex(handle)) is not None
+
+
 async def test_a_tenant_that_is_made_between_the_two_looks_is_found(
     wide: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,9 @@ two partitions.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Collection, Mapping
 
-from topicfold.errors import NamespaceNotFound
+from topicfold.errors import NamespaceNotFound, OutcomeUnknown
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, operation_of
 from topicfold.model.labels import check_labels
@@ -191,15 +190,24 @@ class Writing:
         Raises:
             NotEmpty: a live namespace bears its name.
             TenantNotFound: refused.
+            OutcomeUnknown: the end of a namespace took too long; that the tenant stands is what its operation says.
         """
         await look_at(self._engine, self._engine.states, asked)
         target = self._engine.target(AggregateKind.TENANT, name)
         ended: list[str] = []
         if force and self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is None:
             for namespace in namespaces_of(self._engine, name):
-                with contextlib.suppress(NamespaceNotFound):
+                try:
                     await self.delete_namespace(namespace, asked, force=True)
                     ended.append(namespace)
+                except NamespaceNotFound:
+                    continue
+                except OutcomeUnknown as error:
+                    raise OutcomeUnknown(
+                        f"tenant {name} is not ended; {len(ended)} of its namespaces are: {error.reason}",
+                        operation=operation_text(target.partition, self._handle(target, asked)),
+                        hint="Delete it again: what is ended stays so.",
+                    ) from error
 
         def update(old: updates.Stored) -> Refuse | None:
             owned = namespaces_of(self._engine, name)
