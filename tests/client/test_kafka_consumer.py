@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -100,6 +101,27 @@ def test_what_a_group_reads_is_not_learnt_where_no_new_client_can_be_had(monkeyp
     monkeypatch.setattr(look, "_probe", SimpleNamespace(poll=lambda _: None, committed=lambda *_: []))
     monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", fail)
     assert look.elsewhere("billing", "me") is None
+
+
+def test_a_topic_of_which_nothing_is_answered_is_not_taken_for_one_that_is_not_there() -> None:
+    look = KafkaLook(GROUP)
+
+    def answer(code: int) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(KafkaException(KafkaError(code)))
+        return future
+
+    codes = {
+        "silent": KafkaError._TIMED_OUT,
+        "gone": KafkaError.UNKNOWN_TOPIC_OR_PART,
+        "hidden": KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    }
+    look._admin = SimpleNamespace(  # type: ignore[assignment]
+        poll=lambda _: None,
+        list_topics=lambda *_: None,
+        describe_topics=lambda *_, **__: {name: answer(code) for name, code in codes.items()},
+    )
+    assert look(codes) == {"gone": None, "hidden": None}
 
 
 @pytest.mark.kafka

@@ -118,14 +118,17 @@ def test_what_on_topics_raises_keeps_no_later_change_from_being_told(client: Cli
         told.append(change)
         raise LookupError
 
-    for name in ("pay__eu", "pay__us"):
+    names = ("pay__eu", "pay__us", "pay__de")
+    for name in names:
         client.create_topic(name)
     with LabelConsumer(CONF, match="pay__eu", client=client, on_topics=tell) as consumer:
         consumer.subscribe_pattern("pay__us")
-        for _ in range(2):
+        for later in ("pay__de", None, None):
             with pytest.raises(LookupError):
                 consumer.poll(10)
-    assert told == [((f"persistent://public/default/{name}",), ()) for name in ("pay__eu", "pay__us")]
+            if later:
+                consumer.subscribe_pattern(later)
+    assert told == [((f"persistent://public/default/{name}",), ()) for name in names]
 
 
 def test_threads_that_change_patterns_at_the_same_time_lose_none(client: Client) -> None:

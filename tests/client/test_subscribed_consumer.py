@@ -71,6 +71,29 @@ def test_where_no_other_consumer_can_be_had_it_is_tried_again(monkeypatch: pytes
     consumer.close()
 
 
+def test_one_that_dies_again_and_again_is_told_of_after_five_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Played] = []
+
+    def open_next(*_: Any, **__: Any) -> Played:
+        opened.append(Played())
+        return opened[-1]
+
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", open_next)
+    consumer = SubscribedConsumer({}, {}, lambda: None, lambda member: None)
+    assert [consumer.poll(0) for _ in range(4)] == [None] * 4
+    record: Any = SimpleNamespace(error=lambda: None)
+    monkeypatch.setattr(opened[-1], "poll", lambda _: record)
+    assert consumer.poll(0) is record
+    monkeypatch.undo()
+    monkeypatch.setattr(subscribed_consumer, "open_consumer", open_next)
+    assert [consumer.poll(0) for _ in range(5)] == [None] * 5
+    told = consumer.poll(0)
+    assert told is not None
+    assert told.error() is DEAD
+    assert [each.is_closed for each in opened] == [True] * 9 + [False]
+    consumer.close()
+
+
 def test_a_poll_lets_the_calls_of_other_threads_end_first_as_long_as_it_has_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
