@@ -14,9 +14,11 @@ from topicfold.cluster.port import Configuration
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import notes
 from topicfold.enforcement.enforcer import Enforcer
+from topicfold.enforcement.former import FormerSayings
 from topicfold.enforcement.notes import ENFORCED, Notes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, TopicfoldError
 from topicfold.model.events import AggregateKind
+from topicfold.model.names import parse_topic
 
 SIZE = {"max.message.bytes": "9"}
 
@@ -51,6 +53,42 @@ async def test_an_override_that_equals_a_policy_which_was_taken_away_is_somebody
     await site.cluster.alter("orders", SIZE)
     assert await site.again(enforcer()) == []
     assert await site.own("orders") == SIZE
+
+
+async def test_one_that_read_the_history_before_it_took_something_away_reads_it_anew(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    await site.once()
+    await site.remove("orders", "maxMessageSize")
+    restarted = site.enforcer()
+    assert len(await site.again(restarted)) == 1
+    await site.cluster.alter("orders", SIZE)
+    assert await site.again(restarted) == []
+    assert await site.own("orders") == SIZE
+
+
+async def test_what_somebody_else_made_of_an_override_stays_when_the_policy_goes(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    enforcer = site.enforcer()
+    await site.again(enforcer)
+    await site.remove("orders", "maxMessageSize")
+    await site.cluster.alter("orders", {"max.message.bytes": "10"})
+    assert await site.again(enforcer) == []
+    assert await site.own("orders") == {"max.message.bytes": "10"}
+
+
+async def test_a_policy_that_goes_by_the_very_next_event_after_a_clean_pass_is_known(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 9)
+    engine, topic = site.node.engine, parse_topic("orders")
+    former = FormerSayings(engine, Notes(engine, site.cluster.bootstrap))
+    state = engine.states[engine.partition(topic.namespace)]
+    clean = state.position
+    await site.remove("orders", "maxMessageSize")
+    assert state.position == clean + 1
+    assert await former.of(topic, clean) == {("max.message.bytes", "9")}
+    assert await former.of(topic, clean + 1) == set()
 
 
 async def test_a_policy_that_came_after_that_is_told_by_the_history_again(
@@ -190,6 +228,8 @@ async def test_notes_of_one_cluster_say_nothing_of_another(site: Site) -> None:
     here, there = Notes(site.node.engine, "here:9092"), Notes(site.node.engine, "there:9092")
     await here.add(frozenset({("max.message.bytes", "9")}))
     assert (len(here.read().sayings), len(there.read().sayings)) == (1, 0)
+    await there.add(frozenset({("retention.ms", "1")}))
+    assert (len(here.read().sayings), len(there.read().sayings)) == (1, 1)
 
 
 async def test_where_notes_are_kept_is_no_tenant(site: Site) -> None:
