@@ -111,14 +111,14 @@ async def test_a_change_is_made_once_the_brokers_show_it(
 
     monkeypatch.setattr(cluster, "_described", described_late)
     monkeypatch.setattr(cluster, "configurations", configured_late)
-    for change, asked in (
-        (cluster.create(name, 1), described(name)),
-        (cluster.grow(name, 2), described(name)),
-        (cluster.alter(name, {"retention.ms": "1000"}), configurations([name])),
-        (cluster.delete(name), described(name)),
+    leaderless = [SimpleNamespace(partitions=[SimpleNamespace(leader=None)] * 2)]
+    for change, asked, first in (
+        (cluster.create(name, 1), described(name), leaderless),
+        (cluster.grow(name, 2), described(name), leaderless),
+        (cluster.alter(name, {"retention.ms": "1000"}), configurations([name]), []),
+        (cluster.delete(name), described(name), []),
     ):
-        leaderless = SimpleNamespace(partitions=[SimpleNamespace(leader=None)] * 2)
-        shown += [*[await asked] * 3, *([leaderless] if change.__name__ in ("create", "grow") else [])]
+        shown += [await asked] * 3 + first
         await change
         assert not shown
 
