@@ -17,6 +17,7 @@ from topicfold.snapshot.commits import (
     Commit,
     put_commit,
     read_commit,
+    require_log,
     sequences,
 )
 from topicfold.snapshot.data_files import write_rows
@@ -128,3 +129,10 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     put_commit(tmp_path, replace(COMMIT, format=2))
     with pytest.raises(WrongSnapshot, match="format 2"):
         read_commit(tmp_path, 1)
+
+
+@pytest.mark.parametrize(("incarnation", "partitions"), [("cd" * 16, 2), ("ab" * 16, 3)])
+def test_a_commit_of_another_log_or_number_of_partitions_is_refused(incarnation: str, partitions: int) -> None:
+    require_log(COMMIT, bytes.fromhex("ab" * 16), 2, "another directory")
+    with pytest.raises(WrongSnapshot, match="is of the log"):
+        require_log(COMMIT, bytes.fromhex(incarnation), partitions, "another directory")

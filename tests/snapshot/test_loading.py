@@ -21,7 +21,7 @@ from topicfold.log import payload as payloads
 from topicfold.log.payload import encode_record, payload_schema_of
 from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
-from topicfold.snapshot.loading import load
+from topicfold.snapshot.loading import Folded, load
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
@@ -223,3 +223,17 @@ def test_a_commit_that_goes_beyond_one_of_several_positions_is_passed_over(tmp_p
     for beyond, is_found in ((ends, True), ({**ends, PARTITION: ends[PARTITION] - 1}, False)):
         found = load(tmp_path, bytes(16), PARTITIONS, new_state, only=tuple(ends), not_above=beyond)
         assert (found is not None) == is_found
+
+
+@pytest.mark.parametrize("last", ["topic", "namespace"])
+def test_the_newest_event_of_a_partition_is_told_whatever_it_was_about(tmp_path: Path, last: str) -> None:
+    log = topics(TopicRecord())
+    log.append(
+        namespace_put(9, an_id(1), name="acme/a")
+        if last == "namespace"
+        else topic_put(9, an_id(1), an_id(2), name="persistent://acme/a/t0")
+    )
+    snapshot_of(log, tmp_path)
+    found = load(tmp_path, bytes(16), PARTITIONS, new_state)
+    assert found is not None
+    assert found.newest == {PARTITION: Folded(len(log) - 1, an_id(9))}
