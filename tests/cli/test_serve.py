@@ -111,6 +111,12 @@ def test_a_mistake_in_the_files_server_table_is_a_usage_error(
     assert said in failed.err
 
 
+@pytest.mark.parametrize("text", ["sasl.password:hunter2", "sasl.password hunter2", "sasl.password"])
+def test_of_a_setting_without_a_value_its_name_alone_is_told(bare_run: Run, text: str) -> None:
+    failed = bare_run("serve", "--kafka", "b:9092", "--kafka-setting", text)
+    assert (failed.code, failed.err.splitlines()[0]) == (2, "error: --kafka-setting: 'sasl.password' has no value")
+
+
 @pytest.mark.parametrize("option", [("--kafka-setting", "a=b"), ("--kafka-topic", "a")])
 def test_settings_of_kafka_with_a_log_in_a_file_are_refused(
     bare_run: Run, served: list[Any], option: tuple[str, str]

@@ -87,6 +87,8 @@ def read_settings(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     for text in texts or ():
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
-            raise InvalidRequest(f"{option}: {key.strip()!r} has no value", hint="Write KEY=VALUE.")
+            # What follows may be a secret, parted from its name by another sign.
+            name = re.split(r"[:\s]", key.strip(), maxsplit=1)[0]
+            raise InvalidRequest(f"{option}: {name!r} has no value", hint="Write KEY=VALUE.")
         settings[key.strip()] = value
     return settings
