@@ -135,6 +135,28 @@ def test_consume_returns_records_of_several_topics_at_once(place: Place) -> None
         assert consumer.consume(1, 0.2) == []
 
 
+def test_what_consume_holds_is_committed_only_once_it_was_returned(place: Place) -> None:
+    values = place.make("orders", 5, team="pay")
+    conf = place.topics.conf(**{"enable.auto.commit": False})
+    partitions = [TopicPartition(place.kafka("orders"), number) for number in (0, 1)]
+    returned: list[Any] = []
+    with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+
+        def positions() -> list[int]:
+            return [each.offset for each in consumer.position(partitions)]
+
+        reading = threading.Thread(target=lambda: returned.extend(consumer.consume(6, 60)))
+        reading.start()
+        eventually(lambda: sum(max(each, 0) for each in positions()) == 5, 30)
+        with pytest.raises(KafkaException, match="No offset stored"):
+            consumer.commit(asynchronous=False)
+        values += place.produce("orders", 1, start=5)
+        reading.join()
+        assert sorted(message.value().decode() for message in returned) == values
+        consumer.commit(asynchronous=False)
+        assert [each.offset for each in consumer.committed(partitions)] == positions()
+
+
 def labelling(place: Place, **labels: str) -> threading.Timer:
     """Label the topic refunds in two seconds."""
     timer = threading.Timer(2, place.label, ["refunds"], labels)

@@ -35,6 +35,7 @@ _STATIC = "group.instance.id"
 """By the newer protocol, a member that died and comes back under its own id dies again as long as its session lasts. By
 the classic one, which is the default of Kafka's client, it takes its place at once, which is what such an id is for."""
 
+_STORE = "enable.auto.offset.store"
 _BROKERS = ("bootstrap.servers", "metadata.broker.list")
 """librdkafka's two names for one setting."""
 _FENCED = (KafkaError.FENCED_INSTANCE_ID, KafkaError.UNRELEASED_INSTANCE_ID)
@@ -55,8 +56,19 @@ def chooses_protocol(conf: Mapping[str, Any]) -> bool:
     return _CLASSIC_ONLY.union(("group.protocol", _STATIC)).isdisjoint(conf)
 
 
+def stores_by_itself(conf: Mapping[str, Any]) -> bool:
+    """Return whether `conf` has offsets stored, to be committed, without the caller.
+
+    >>> stores_by_itself({}), stores_by_itself({"enable.auto.offset.store": "false"})
+    (True, False)
+    """
+    return str(conf.get(_STORE, True)).lower() not in {"false", "f", "0"}
+
+
 def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     """Return a consumer. If `conf` leaves it to us, members agree by KIP-848 if `newer`, else cooperative-sticky.
+
+    It stores no offset by itself.
 
     Raises:
         BadSetting: librdkafka does not take `conf`, or it names no broker, which librdkafka takes and never connects.
@@ -68,7 +80,7 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     else:
         protocol = _NEWER if newer and chooses_protocol(conf) else _CLASSIC
     try:
-        return Consumer({**_DEFAULTS, **protocol, **conf})
+        return Consumer({**_DEFAULTS, **protocol, **conf} | ({_STORE: False} if stores_by_itself(conf) else {}))
     except (KafkaException, TypeError, ValueError) as error:
         raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
 

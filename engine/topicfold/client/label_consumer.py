@@ -159,6 +159,7 @@ class LabelConsumer(PassedOn):
                 self._tend()
                 # One without a value is false.
                 if (message := self._subscribed.poll(seconds)) is not None:
+                    self._subscribed.store(message)
                     return message
         return None
 
@@ -166,8 +167,8 @@ class LabelConsumer(PassedOn):
         """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
 
         They are fewer where the topic of one of them is to be dropped, or starts over: the next call does that, so
-        that their offsets can be stored before. What goes wrong once there are some is raised by the next call, and so
-        is Ctrl-C.
+        that their offsets can be stored before; by Kafka's client itself that is done when they are returned. What goes
+        wrong once there are some is raised by the next call, and so is Ctrl-C.
 
         Raises:
             TopicfoldError, RuntimeError: as `poll`.
@@ -190,6 +191,10 @@ class LabelConsumer(PassedOn):
             if not messages:
                 raise
             self._postponed = error
+        with self._polling:
+            if not self._is_closed:
+                for message in messages:
+                    self._subscribed.store(message)
         return messages
 
     def pause(self, partitions: list[TopicPartition]) -> None:

@@ -19,6 +19,7 @@ from topicfold.client.kafka_consumer import (
     is_membership_lost,
     is_protocol_refused,
     open_consumer,
+    stores_by_itself,
 )
 from topicfold.client.start_over import StartOver
 from topicfold.client.subscription import Partition, Subscription
@@ -63,6 +64,7 @@ class SubscribedConsumer:
         self._callbacks = Callbacks()
         self._conf = self._callbacks.of_settings(conf)
         self._on_rebalance = self._callbacks.kept_from(on_rebalance)
+        self._stores = stores_by_itself(conf)
         self._on_missing = on_missing
         self._is_newer = True
         self._subscription = Subscription(_distrust_seconds(conf))
@@ -202,6 +204,19 @@ class SubscribedConsumer:
         if not messages:
             self._callbacks.raise_kept()
         return messages
+
+    def store(self, message: Message) -> None:
+        """Have the next commit be behind a record that the caller is given now, unless `conf` says that he does this.
+
+        Kafka's client would do it when it hands the record out, and commit soon: what is held here a while before the
+        caller is given it would be lost with his process.
+        """
+        if self._stores and message.error() is None:
+            try:
+                self._kafka.store_offsets(message=message)
+            except KafkaException:
+                # Its partition is another member's by now, who reads it again.
+                return
 
     def _left_after_others(self, seconds: float) -> float | None:
         """Let the calls of other threads end, within `seconds`; return how many of these are left, None if none is.
