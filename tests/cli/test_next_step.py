@@ -13,6 +13,8 @@ from topicfold.client import Client
 
 SPOKEN_OF_REQUESTS = re.compile(r"\b(GET|PUT|POST|DELETE|PATCH) |If-Match|X-[A-Z]|`since`")
 
+OTHER_PARTITION = "Take X-Log-Position from an answer about its namespace, or an offset from its history."
+
 
 def hint_of(err: str) -> str:
     """Return the hint of a command that failed."""
@@ -74,6 +76,7 @@ def test_a_topic_without_any_version_is_one_that_there_never_was(run: Run) -> No
     ("error", "command", "given"),
     [
         (errors.Undecodable("x"), "topics set-custom-labels", {"topic": "orders"}),
+        (errors.InvalidRequest("x", hint=OTHER_PARTITION), "topics get", {"topic": "orders", "at": "AAAA"}),
         (errors.Resync("x"), "topics list", {"namespace": "public/default", "at": "AAAA"}),
         (errors.Resync("x", hint="Watch without `since`, and start anew."), "watch", {"since": "AAAA"}),
         (errors.Resync("x", hint="Watch without `since`."), "watch", {"since": "AAAA"}),

@@ -66,6 +66,13 @@ def test_a_refusal_says_what_is_wrong_and_nothing_reaches_standard_error(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("regex", ["*pay", "pay-(", "pay(?=-eu)", r"(pay)-\1"])
+def test_a_refusal_says_what_is_right_instead(regex: str) -> None:
+    with pytest.raises(InvalidRegex) as caught:
+        parse_regex(regex)
+    assert ".* is any text" in caught.value.hint
+
+
 def test_an_expression_whose_automaton_would_not_fit_is_matched_within_its_memory_and_in_silence(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -167,7 +167,7 @@ async def test_a_position_of_other_partitions_says_nothing_of_a_topic(orders: Re
     elsewhere = (await orders.done("PUT", "/admin/v2/tenants/acme")).headers["x-log-position"]
     answer = await orders.send("GET", f"{NATIVE}?at={elsewhere}")
     assert answer.status_code == 400
-    assert "X-Log-Position from an answer about public/default" in answer.json()["hint"]
+    assert "X-Log-Position from an answer about its namespace" in answer.json()["hint"]
 
 
 async def test_a_rollback_restores_a_version_and_is_a_change_like_any_other(orders: RestNode) -> None:

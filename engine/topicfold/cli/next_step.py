@@ -114,6 +114,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Watch without `since`, and start anew.": "leave --since out to watch from now",
     "Watch without `since`.": "leave --since out to watch from now",
     "Read again without a position and go on from the answer's.": "leave --at out, or give a time",
+    "Take X-Log-Position from an answer about its namespace, or an offset from its history.": (
+        "topicfold history {topic} shows versions"
+    ),
     "Histories show offsets.": "topicfold history TOPIC shows those of a topic",
     "Try again in a few seconds. GET /readyz?verbose counts such topics as endingTopics.": (
         "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"

@@ -24,6 +24,8 @@ _MAX_MEMORY_BYTES = 1 << 20
 _BEYOND_MEMORY = "pattern too large"
 """What RE2 says of a program that does not fit into memory."""
 
+_RE2_HINT = r"It is one of RE2 for the whole name: .* is any text and \. a dot, and nothing looks ahead or back."
+
 
 def _options() -> re2.Options:
     options = re2.Options()
@@ -86,7 +88,7 @@ def parse_regex(text: str, prefix: str = "") -> Regex:
         said = error.args[0].decode(errors="replace")
         if _BEYOND_MEMORY in said:
             raise _too_large(text) from None
-        raise InvalidRegex(f"regular expression {text[:80]!r}: {said}", regex=text) from None
+        raise InvalidRegex(f"regular expression {text[:80]!r}: {said}", hint=_RE2_HINT, regex=text) from None
     if compiled.programsize > MAX_PROGRAM:
         raise _too_large(text)
     regex = _known[text, prefix] = Regex(text, prefix, compiled)

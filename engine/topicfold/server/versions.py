@@ -106,7 +106,7 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
     if position is None:
         raise InvalidRequest(
             f"at={at[:80]} says nothing of the partition that holds {name}",
-            hint=f"Take X-Log-Position from an answer about {name.namespace}, or an offset from the topic's history.",
+            hint="Take X-Log-Position from an answer about its namespace, or an offset from its history.",
         )
     return position
 
