@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from topicfold.client.bulk import each_at_once
+from topicfold.client import Client
+from topicfold.client.bulk import each_at_once, label_counts
 
 
 def test_each_thing_is_called_once_and_told_when_its_call_ends() -> None:
@@ -47,3 +48,15 @@ def test_who_is_interrupted_does_not_wait_for_servers_that_do_not_answer() -> No
     # Nor does the interpreter, when it ends.
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "test")
     answers.set()
+
+
+def test_labels_of_more_namespaces_than_a_query_takes_are_counted_however_long_their_names(client: Client) -> None:
+    tenant = ":" * 64
+    client.create_tenant(tenant)
+    namespaces = [f"{tenant}/{number::>64}" for number in range(101)]
+    list(each_at_once("test", client.create_namespace, namespaces))
+    for each in (namespaces[0], namespaces[-1]):
+        client.create_topic(f"{each}/t", labels={"team": "pay"})
+    counts = label_counts(client, namespaces)
+    assert counts.topics == {namespaces[0]: 1, namespaces[-1]: 1}
+    assert counts.bearing == {(each, "team", "pay"): 1 for each in (namespaces[0], namespaces[-1])}

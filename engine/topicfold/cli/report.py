@@ -19,8 +19,8 @@ from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
 from topicfold.errors import InvalidRequest
-from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, count_labels, label_report, share_text
-from topicfold.model.names import parse_namespace, recorded_topic
+from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
+from topicfold.model.names import parse_namespace
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -113,11 +113,10 @@ def _require_drawable(plot: Path) -> None:
 
 def _from_server(client: Client, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:
     """Return the counts over what one may list there, and in words where they are from."""
-    from topicfold.client.bulk import all_namespaces, topics_of
+    from topicfold.client.bulk import all_namespaces, label_counts
 
     places = all_namespaces(client) if namespaces is None else namespaces
-    found = ((recorded_topic(topic.name).namespace, topic.labels) for topic in topics_of(client, places))
-    return count_labels(found), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    return label_counts(client, places), f"a server, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _from_snapshot(session: Session, root: Path, namespaces: Sequence[str] | None) -> tuple[LabelCounts, str]:

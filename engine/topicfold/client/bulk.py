@@ -10,14 +10,19 @@ from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from typing import TypedDict, TypeVar, Unpack
+from urllib.parse import quote
 
 from topicfold.client.answers import Topic
 from topicfold.client.client import Client
 from topicfold.client.find_answers import Match
 from topicfold.client.find_calls import SelectorForm
+from topicfold.model.label_report import LabelCounts, count_labels
+from topicfold.model.names import recorded_topic
 
 _AT_ONCE = 8
-_NAMESPACES_A_QUERY = 50
+_NAMESPACES_A_QUERY = 100
+_BYTES_A_QUERY = 16 * 1024
+"""What a server takes of both, the latter with room for whatever else is asked."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,14 +69,23 @@ def topics_then(
         yield from islice(client.topics(namespaces=some, at=at, page_size=page_size, **wanted), page_size)
 
 
-def topics_of(client: Client, namespaces: Sequence[str]) -> Iterator[Match]:
-    """Yield all topics of any number of namespaces with their labels, page by page.
+def label_counts(client: Client, namespaces: Sequence[str]) -> LabelCounts:
+    """Return how many topics of any number of namespaces bear each label, several queries at once.
 
     Raises:
         NamespaceNotFound: one of these is missing.
     """
-    for some in _parts(namespaces):
-        yield from client.topics(namespaces=some)
+
+    def count(some: Sequence[str]) -> LabelCounts:
+        found = client.topics(namespaces=some)
+        return count_labels((recorded_topic(topic.name).namespace, topic.labels) for topic in found)
+
+    topics: dict[str, int] = {}
+    bearing: dict[tuple[str, str, str], int] = {}
+    for counts in each_at_once("topicfold-counting", count, list(_parts(namespaces))):
+        topics.update(counts.topics)
+        bearing.update(counts.bearing)
+    return LabelCounts(topics, bearing)
 
 
 def count_topics(client: Client, namespaces: Sequence[str]) -> int:
@@ -90,8 +104,17 @@ def all_namespaces(client: Client) -> list[str]:
 
 
 def _parts(namespaces: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(namespaces), _NAMESPACES_A_QUERY):
-        yield namespaces[start : start + _NAMESPACES_A_QUERY]
+    part: list[str] = []
+    size = 0
+    for namespace in namespaces:
+        more = len(f"&namespace={quote(namespace, safe='')}")
+        if len(part) == _NAMESPACES_A_QUERY or size + more > _BYTES_A_QUERY:
+            yield part
+            part, size = [], 0
+        part.append(namespace)
+        size += more
+    if part:
+        yield part
 
 
 def each_at_once(name: str, call: Callable[[T], R], things: Collection[T]) -> Iterator[R]:
