@@ -56,6 +56,11 @@ def test_a_missing_table_is_found(state: PartitionState) -> None:
     assert says(state, "public/default is live and has no table of topics")
 
 
+def test_a_namespace_that_its_tenant_does_not_lead_to_is_found(state: PartitionState) -> None:
+    del state.names_of["public"][NAMESPACE]
+    assert says(state, "public/default is not among the namespaces that bear its tenant's name")
+
+
 def test_a_table_of_a_namespace_that_is_not_live_is_found(state: PartitionState, table: TopicTable) -> None:
     state.topics["acme/pay"] = TopicTable(decode_indexed)
     assert says(state, "acme/pay is not live and has a table of topics")

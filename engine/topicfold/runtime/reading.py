@@ -36,6 +36,7 @@ from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, Topic
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listed_labels import listed_labels
+from topicfold.runtime.tenancy import namespaces_of
 from topicfold.runtime.unreadable import unreadable
 from topicfold.state.operations import Settled
 from topicfold.state.topic_table import TopicTable
@@ -200,8 +201,8 @@ class Reading:
         Raises:
             TenantNotFound: there is no such tenant.
         """
-        names = sorted(name for name in self.all_namespaces() if name.startswith(f"{tenant}/"))
-        if not names and tenant not in self.tenants():
+        names = namespaces_of(self._engine, tenant)
+        if not names and tenant not in self._recorded():
             raise TenantNotFound(f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {tenant}")
         return names
 
@@ -219,9 +220,14 @@ class Reading:
 
     def tenants(self) -> list[str]:
         """Return all tenants, sorted: those with a live record, and those that a live namespace bears the name of."""
-        recorded = {name for state in self._engine.states.values() for name, t in state.tenants.items() if t.is_live}
-        recorded = {name for name in recorded if not name.startswith("@")}
-        return sorted(recorded | {name.partition("/")[0] for name in self.all_namespaces()})
+        states = self._engine.states.values()
+        borne = {
+            tenant
+            for state in states
+            for tenant, names in state.names_of.items()
+            if not state.topics.keys().isdisjoint(names)
+        }
+        return sorted(self._recorded() | borne)
 
     def clusters(self) -> tuple[Mapping[str, Addresses], str]:
         """Return the registered clusters with their addresses, and the ETag of their record.
@@ -238,6 +244,11 @@ class Reading:
         None where it has not been seen within the ring's horizon, or is another actor's.
         """
         return self._engine.states[partition].operations.get(operation_of(actor, handle))
+
+    def _recorded(self) -> set[str]:
+        """Return the tenants with a live record."""
+        recorded = {name for state in self._engine.states.values() for name, t in state.tenants.items() if t.is_live}
+        return {name for name in recorded if not name.startswith("@")}
 
     def _tenant_record(self, name: str) -> tuple[TenantRecord | None, str]:
         """Return a tenant's record, None where it has none, and its ETag."""

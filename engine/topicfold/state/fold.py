@@ -43,8 +43,9 @@ KEPT_DIGEST_RECORDS = 16
 class PartitionState:
     """All that a prefix of one partition means.
 
-    `position` is the next offset to fold. `namespaces` and `tenants` hold live and dead ones; `topics` has a table
-    for each live namespace. `separator` parts the segments of names for wildcards; no verdict depends on it.
+    `position` is the next offset to fold. `namespaces` and `tenants` hold live and dead ones, `names_of` the names of
+    the former by the tenants that they bear; `topics` has a table for each live namespace. `separator` parts the
+    segments of names for wildcards; no verdict depends on it.
     `accepted_to` is the position after the last accepted event. `digest_records` are the last of them, oldest first,
     with what the state was there, while `keeps_marks`; no verdict or digest depends on these three.
     """
@@ -64,6 +65,7 @@ class PartitionState:
         self.level = 1
         self.tenants: dict[str, Aggregate] = {}
         self.namespaces: dict[str, Aggregate] = {}
+        self.names_of: dict[str, dict[str, None]] = {}
         self.topics: dict[str, TopicTable] = {}
         self.operations = operations or Operations()
         self._decode = decode
@@ -105,6 +107,8 @@ class PartitionState:
         self.level = level
         self.tenants = dict(tenants)
         self.namespaces = dict(namespaces)
+        for name in namespaces:
+            self._file(name)
         for kind, owners in ((AggregateKind.TENANT, tenants), (AggregateKind.NAMESPACE, namespaces)):
             for name, owner in owners.items():
                 self._digest_sum = add_hashes(self._digest_sum, hash_of(kind, name, owner))
@@ -214,6 +218,8 @@ class PartitionState:
             if is_namespace and new.is_live:
                 new = new._replace(incarnation=old.incarnation if old.is_live else event.event_id)
         owners[event.name] = new
+        if is_namespace and old is ABSENT:
+            self._file(event.name)
         self.accepted_to = offset + 1
         kind = event.aggregate_kind
         old_hash = 0 if old is ABSENT else hash_of(kind, event.name, old)
@@ -222,6 +228,9 @@ class PartitionState:
             return Change(Outcome.ACCEPTED, event, settled)
         self._turn_over(event.name, new.is_live)
         return Change(Outcome.ACCEPTED, event, settled, NamespaceTurn(event.name, new.is_live, offset))
+
+    def _file(self, namespace: str) -> None:
+        self.names_of.setdefault(namespace.partition("/")[0], {})[namespace] = None
 
     def _turn_over(self, namespace: str, is_live: bool) -> None:
         """Begin or end a namespace's life: its topics and their tombstones go with it."""

@@ -76,6 +76,8 @@ def _owner_steps(state: PartitionState) -> Iterator[Step]:
         is_live, has_table = _life(name, state)
         text = f"{name} is {'live' if is_live else 'not live'} and has {'a' if has_table else 'no'} table of topics"
         yield False, None if is_live is has_table else Flaw(text, partial(_life, name))
+        text = f"{name} is not among the namespaces that bear its tenant's name"
+        yield False, None if _is_filed(name, state) else Flaw(text, partial(_is_filed, name))
 
 
 def _topic_steps(state: PartitionState, namespace: str, table: TopicTable) -> Iterator[Step]:
@@ -164,6 +166,11 @@ def _owners(state: PartitionState) -> object:
 def _life(name: str, state: PartitionState) -> tuple[bool, bool]:
     """Return whether a namespace is live, and whether it has a table."""
     return state.namespaces.get(name, ABSENT).is_live, name in state.topics
+
+
+def _is_filed(name: str, state: PartitionState) -> bool:
+    """Return whether a namespace that there ever was is found by its tenant."""
+    return name not in state.namespaces or name in state.names_of.get(name.partition("/")[0], ())
 
 
 def _stored(name: str, state: PartitionState) -> object:
