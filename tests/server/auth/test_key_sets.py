@@ -174,6 +174,19 @@ async def test_without_any_keys_nobody_can_tell_and_it_is_tried_again_soon() -> 
     assert await site.takes(OLD)
 
 
+async def test_all_who_wait_for_a_set_that_does_not_come_wait_for_one_fetch() -> None:
+    site = Site(OLD)
+    site.answer = None
+    site.is_there.clear()
+    waiting = [asyncio.create_task(site.takes(OLD)) for _ in range(3)]
+    await site.is_asked.wait()
+    site.now += RETRY_SECONDS
+    site.is_there.set()
+    answers = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(each) for each in answers] == [KeysUnavailable] * 3
+    assert site.fetches == 1
+
+
 async def test_neither_callers_nor_the_log_are_told_more_of_the_url_than_its_site() -> None:
     async def fail(url: str) -> bytes:
         raise httpx2.ConnectError("nobody there")

@@ -138,15 +138,18 @@ class FetchedKeys:
         return any(key_id in (None, key.id) for key in self._keys)
 
     async def _refresh(self) -> None:
-        self._asked_at = self._clock()
+        began_at = self._asked_at = self._clock()
         try:
             found = keys_in_set(await self._fetch(self._url))
         except (httpx2.HTTPError, OSError, ValueError) as error:
             _log.warning("keys_not_fetched", site=self._site, reason=str(error) or type(error).__name__)
             return
+        finally:
+            # A fetch takes as long as it rests before the next: each of those who waited would begin one of its own.
+            self._asked_at = self._clock()
         if not found:
             _log.warning("keys_not_fetched", site=self._site, reason="it holds no key that is taken here")
             return
         self._keys = found
-        self._had_at = self._asked_at
+        self._had_at = began_at
         _log.info("keys_fetched", site=self._site, keys=len(found))
