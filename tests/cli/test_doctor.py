@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
+from tests.markdown import code_blocks
 from topicfold.client import Client
 from topicfold.settings import Settings
 
@@ -32,7 +33,7 @@ def test_a_server_that_is_well_shows_its_partitions(run: Run, client: Client) ->
 
 def test_the_document_shows_what_it_prints(run: Run) -> None:
     shown = run("doctor")
-    (example,) = re.findall(r"```console\n(.*?)```", DOCUMENT, re.DOTALL)
+    (example,) = code_blocks(DOCUMENT, "console")
     assert example.splitlines()[1].split() == shown.out.splitlines()[0].split()
     assert example.splitlines()[-1].split()[-2:] == shown.err.splitlines()[-1].split()[-2:]
     for name in ("digest_within_seconds", "scrub_every_seconds", "advertised_url"):

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 
 from tests.compaction.job_process import run
 from tests.compaction.test_failures import whole
+from tests.markdown import code_blocks
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "compaction.md").read_text()
 
@@ -23,10 +24,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
-
-
 def asked(root: Path, statement: str) -> list[tuple[object, ...]]:
     """Return what DuckDB answers, with our tables in the place of its extension's scans."""
     connection = duckdb.connect()
@@ -36,7 +33,7 @@ def asked(root: Path, statement: str) -> list[tuple[object, ...]]:
 
 
 def test_the_view_of_now_has_each_record_once(root: Path) -> None:
-    view = blocks("sql")[0].partition("SELECT labels")[0]
+    view = code_blocks(DOCUMENT, "sql")[0].partition("SELECT labels")[0]
     found = asked(root, view + "SELECT kind, name, version FROM now ORDER BY kind, name;")
     expected = [(row["kind"], row["name"], row["version"]) for row in whole(root)["topics"]]
     assert [(kind, name, bytes(version)) for kind, name, version in found] == expected
@@ -48,7 +45,7 @@ def test_topics_can_be_counted_by_label(root: Path) -> None:
         if row["kind"] == "topic" and row["live"]:
             team = dict(row["labels"] or []).get("team")
             expected[team] = expected.get(team, 0) + 1
-    assert dict(asked(root, blocks("sql")[0])) == expected  # type: ignore[arg-type]
+    assert dict(asked(root, code_blocks(DOCUMENT, "sql")[0])) == expected  # type: ignore[arg-type]
 
 
 def test_all_diffs_summed_up_are_the_labels_there_are(root: Path) -> None:
@@ -58,10 +55,10 @@ def test_all_diffs_summed_up_are_the_labels_there_are(root: Path) -> None:
         if row["kind"] == "topic"
         for key, value in row["labels"] or []
     }
-    assert set(asked(root, blocks("sql")[1])) == expected
+    assert set(asked(root, code_blocks(DOCUMENT, "sql")[1])) == expected
 
 
 def test_pandas_sees_the_same(root: Path) -> None:
     found: dict[str, pd.DataFrame] = {}
-    exec(blocks("python")[0].replace('"snapshot/', f'"{root}/'), found)
+    exec(code_blocks(DOCUMENT, "python")[0].replace('"snapshot/', f'"{root}/'), found)
     assert sorted(found["now"]["name"]) == sorted(row["name"] for row in whole(root)["topics"])

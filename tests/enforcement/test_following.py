@@ -17,6 +17,7 @@ from tests.enforcement.conftest import (
     append_unreadable,
     following,
 )
+from tests.turning import counted_turns
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement.wishes import Wishes
 from topicfold.errors import ClusterUnavailable, NotEmpty, StateDiverged
@@ -131,27 +132,19 @@ async def test_a_change_of_many_topics_holds_up_nobody(site: Site, monkeypatch: 
     monkeypatch.setattr(enforcing, "_TOPICS_A_TURN", 5)
     for number in range(60):
         await site.make(f"t{number}")
-    turns, asked, of = 0, Counter[int](), Wishes.of
-
-    def counted(self: Wishes, name: TopicName) -> object:
-        asked[turns] += 1
-        return of(self, name)
-
-    async def take_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    monkeypatch.setattr(Wishes, "of", counted)
+    asked, of = Counter[int](), Wishes.of
     await site.set_namespace("maxMessageSize", 4)
-    async with following(site.enforcer()):
-        others = asyncio.create_task(take_turns())
+    async with counted_turns() as turns, following(site.enforcer()):
+
+        def counted(self: Wishes, name: TopicName) -> object:
+            asked[turns()] += 1
+            return of(self, name)
+
+        monkeypatch.setattr(Wishes, "of", counted)
         await site.reaches("t59", {"max.message.bytes": "4"})
         await asyncio.sleep(0.02)
         await site.set_namespace("maxMessageSize", 5)
         await site.reaches("t59", {"max.message.bytes": "5"})
-        others.cancel()
     assert max(asked.values()) < 30
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.integration.consuming import Topics
 from tests.integration.node import running
+from tests.markdown import code_blocks
 
 pytestmark = pytest.mark.kafka
 
@@ -23,14 +24,14 @@ DOCUMENT = (ROOT / "docs" / "consuming.md").read_text()
 TOPICS = ["orders__eu", "refunds__us", "parcels__eu"]
 
 
-def block(language: str) -> str:
+def code(language: str) -> str:
     """Return the document's code in `language`."""
-    return "".join(re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL))
+    return "".join(code_blocks(DOCUMENT, language))
 
 
 def examples() -> list[tuple[str, list[str]]]:
     """Return each command of the document with the lines that it shows."""
-    parts = [part.splitlines() for part in block("console").split("$ ")[1:]]
+    parts = [part.splitlines() for part in code("console").split("$ ")[1:]]
     return [(lines[0], lines[1:]) for lines in parts]
 
 
@@ -87,7 +88,7 @@ def place(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         topics.produce(name, f"a record of {name}", None)
     with running(["--log", str(directory / "log.db")], directory) as (node,):
         place = Place(node.url, kafka_bootstrap)
-        for line in block("sh").splitlines():
+        for line in code("sh").splitlines():
             place.run("-m", *shlex.split(line))
         yield place
     for name in TOPICS:
@@ -102,7 +103,7 @@ def test_a_command_prints_what_the_document_shows(place: Place, command: str, sh
 
 
 def test_the_ten_lines_of_python_consume_what_matches_records_without_a_value_too(place: Place) -> None:
-    printed = place.shown(3, "-c", block("python"))
+    printed = place.shown(3, "-c", code("python"))
     assert printed == [
         "now also persistent://public/default/orders__eu and no longer",
         "orders__eu b'a record of orders__eu'",

@@ -15,13 +15,9 @@ from typing import Any
 import pytest
 
 from tests.integration.node import running
+from tests.markdown import code_blocks
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "finding.md").read_text()
-
-
-def blocks(language: str) -> list[str]:
-    """Return the document's code blocks in `language`."""
-    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
 
 
 def timeless(text: str) -> str:
@@ -50,7 +46,7 @@ def with_topics(directory: Path) -> Iterator[str]:
 
 def _with_topics(directory: Path) -> Iterator[str]:
     with running(["--log", str(directory / "log.db")], directory) as (node,):
-        (setting_up,) = blocks("sh")
+        (setting_up,) = code_blocks(DOCUMENT, "sh")
         shell(f"set -e\n{setting_up}", node.url)
         yield node.url
 
@@ -62,14 +58,14 @@ def shell(script: str, url: str) -> str:
     return ran.stdout.strip()
 
 
-@pytest.mark.parametrize("example", "".join(blocks("console")).strip().split("$ ")[1:])
+@pytest.mark.parametrize("example", "".join(code_blocks(DOCUMENT, "console")).strip().split("$ ")[1:])
 def test_an_example_prints_what_the_document_shows(url: str, example: str) -> None:
     command, _, shown = example.partition("\n")
     assert timeless(shell(command, url)) == shown.strip()
 
 
 async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
-    source, _ = blocks("python")
+    source, _ = code_blocks(DOCUMENT, "python")
     names: dict[str, Any] = {}
     exec(source, names)
     listed = await names["Listing"]().list("public/default", "ALL", {"only": "logs"})
@@ -77,7 +73,7 @@ async def test_the_listing_of_ones_own_lists_what_it_says() -> None:
 
 
 async def test_the_service_in_the_same_process_tells_what_the_document_says(tmp_path: Path) -> None:
-    _, source = blocks("python")
+    _, source = code_blocks(DOCUMENT, "python")
     names: dict[str, Any] = {}
     exec(source, names)
     told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()

@@ -14,16 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.integration.node import running
+from tests.markdown import code_blocks
 from tests.snapshot.making import compacted
 from topicfold.log.sqlite import SqliteLog
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "past.md").read_text()
-
-
-def blocks(language: str) -> str:
-    """Return the document's code blocks in `language`."""
-    return "".join(re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL))
 
 
 def timeless(text: str) -> str:
@@ -66,14 +62,15 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
             "XDG_CONFIG_HOME": str(path), "URL": node.url, "TOPICFOLD_URL": node.url, "PYTHONUTF8": "1",
         }  # fmt: skip
         environment = {**os.environ, **given}
-        then = run(f"set -e\n{blocks('sh')}\necho $THEN", environment).splitlines()[-1]
+        script = "".join(code_blocks(DOCUMENT, "sh"))
+        then = run(f"set -e\n{script}\necho $THEN", environment).splitlines()[-1]
         asyncio.run(compact(log_file, snapshot))
         trimmed = run(f"topicfold trim --log {log_file} --snapshot {snapshot} --grace 0s", environment)
         assert re.search(r"is gone: [1-9]", trimmed), trimmed
         yield {**environment, "THEN": then}
 
 
-@pytest.mark.parametrize("example", blocks("console").strip().split("$ topicfold ")[1:])
+@pytest.mark.parametrize("example", "".join(code_blocks(DOCUMENT, "console")).strip().split("$ topicfold ")[1:])
 def test_an_example_prints_what_the_document_shows(environment: dict[str, str], example: str) -> None:
     for each in f"$ topicfold {example}".split("\n$ "):
         command, _, shown = each.removeprefix("$ ").partition("\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.node import running
+from tests.markdown import code_blocks
 from topicfold.client import AsyncClient, Client
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
@@ -36,15 +37,10 @@ def test_the_document_names_every_method_and_no_other(client: type) -> None:
 def test_the_examples_do_what_the_document_says(url: str) -> None:
     printed = [
         subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60).stdout
-        for text in (each.replace("http://127.0.0.1:8080", url) for each in blocks("python"))
+        for text in (each.replace("http://127.0.0.1:8080", url) for each in code_blocks(DOCUMENT, "python"))
     ]
-    (told,) = blocks("text")
+    (told,) = code_blocks(DOCUMENT, "text")
     orders, refunds = (f"persistent://public/default/{name}" for name in ("orders", "refunds"))
     first, following, last = printed
     assert (first, last) == (told, f"{orders}\n")
     assert sorted(following.splitlines()) == [f"Added {orders}", f"Added {refunds}", f"gone {refunds}"]
-
-
-def blocks(language: str) -> list[str]:
-    """Return the document's code blocks in `language`."""
-    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)

@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.node import running
+from tests.markdown import code_blocks
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-
-
-def examples(language: str) -> list[str]:
-    """Return the README's code blocks in `language`."""
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
 def typed() -> str:
@@ -84,7 +80,7 @@ def test_the_curl_examples_find_what_they_set(tmp_path: Path) -> None:
 
 
 def _curl_block() -> str:
-    return next(block for block in examples("sh") if block.startswith("curl"))
+    return next(block for block in code_blocks(README, "sh") if block.startswith("curl"))
 
 
 def _curl(command: str, url: str) -> str:

@@ -14,6 +14,7 @@ from tests.compaction.folding import Tables
 from tests.compaction.logs import random_values
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
+from tests.turning import counted_turns
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.runtime import slices, window
@@ -93,22 +94,15 @@ async def test_nobody_waits_for_more_than_one_event_of_what_is_folded_again(
     store, tables = log
     async with running(store, snapshot=tables.root) as node:
         monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
-        turns, kept, packed = 0, Counter[int](), window._packed
+        kept, packed = Counter[int](), window._packed
+        async with counted_turns() as turns:
 
-        def counted(*seen: Any) -> Any:
-            kept[turns] += 1
-            return packed(*seen)
+            def counted(*seen: Any) -> Any:
+                kept[turns()] += 1
+                return packed(*seen)
 
-        async def turn() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        monkeypatch.setattr(window, "_packed", counted)
-        turning = asyncio.create_task(turn())
-        await node.engine.window_refill.reach({PARTITION: 0})
-        turning.cancel()
+            monkeypatch.setattr(window, "_packed", counted)
+            await node.engine.window_refill.reach({PARTITION: 0})
         assert kept.total() == len(node.engine.watches.window.between(PARTITION, 0, 10**6)) > 1
         assert set(kept.values()) == {1}
 
