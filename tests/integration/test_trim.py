@@ -80,7 +80,7 @@ def test_the_command_says_what_goes_and_why(log_options: Sequence[str], tmp_path
         refused = trim(log_options, root)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "error: two verified commits are needed" in refused.stderr
-        assert "hint: Let `topicfold compact" in refused.stderr
+        assert "hint: topicfold compact --once --" in refused.stderr
         asyncio.run(compact(log_options, root))
         create(node, "b")
         asyncio.run(compact(log_options, root))

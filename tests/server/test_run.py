@@ -81,12 +81,16 @@ async def no_serving() -> None:
 
 
 def test_a_server_whose_terminal_is_closed_stops_in_good_order_too(tmp_path: Path) -> None:
-    with served(tmp_path / "log.db") as (process, url):
-        await_ready(url)
-        process.send_signal(signal.SIGHUP)
-        assert process.stderr is not None
-        assert '"stopped"' in process.stderr.read()
-        assert process.wait(10) == 0
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # were these tests begun with `nohup`, it would outlive it
+    try:
+        with served(tmp_path / "log.db") as (process, url):
+            await_ready(url)
+            process.send_signal(signal.SIGHUP)
+            assert process.stderr is not None
+            assert '"stopped"' in process.stderr.read()
+            assert process.wait(10) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_server_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:

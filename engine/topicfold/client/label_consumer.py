@@ -167,8 +167,8 @@ class LabelConsumer(PassedOn):
         """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
 
         They are fewer where the topic of one of them is to be dropped, or starts over: the next call does that, so
-        that their offsets can be stored before; by Kafka's client itself that is done when they are returned. What goes
-        wrong once there are some is raised by the next call, and so is Ctrl-C.
+        that their offsets can be stored before. Unless `enable.auto.offset.store` is false they are when this returns.
+        What goes wrong once there are some is raised by the next call, and so is Ctrl-C.
 
         Raises:
             TopicfoldError, RuntimeError: as `poll`.
