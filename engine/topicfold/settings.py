@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -280,12 +281,15 @@ class Settings(BaseSettings):
             return self.kafka_bootstrap, {**self.kafka_settings, **self.cluster_settings}
         return None
 
-    @property
-    def log_flags(self) -> list[str]:
-        """How a command is told of the log, wherever it is typed; not of settings of librdkafka: they may be secret."""
-        if self.kafka_bootstrap is None:
-            return ["--log", str(self.log_file.absolute())]
-        return ["--kafka", self.kafka_bootstrap, "--kafka-topic", self.kafka_topic]
+    def compact_command(self, snapshot: Path) -> str:
+        """Return what to type, wherever one is, for another commit in a snapshot of this log.
+
+        It says nothing of settings of librdkafka: they may be secret.
+        """
+        log = ["--log", str(self.log_file.absolute())]
+        if self.kafka_bootstrap is not None:
+            log = ["--kafka", self.kafka_bootstrap, "--kafka-topic", self.kafka_topic]
+        return shlex.join(["topicfold", "compact", "--once", *log, "--snapshot", str(snapshot.absolute())])
 
     @property
     def label_rules(self) -> LabelRules:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -24,6 +25,16 @@ from topicfold.errors import ClusterUnavailable, NotEmpty, StateDiverged
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.writing import Writing
+
+
+@asynccontextmanager
+async def enforced(site: Site) -> AsyncIterator[None]:
+    """Have a policy of the topic orders in Kafka, and somebody who sees to it."""
+    await site.make("orders")
+    await site.set("orders", "maxMessageSize", 5)
+    async with following(site.enforcer()):
+        await site.reaches("orders", {"max.message.bytes": "5"})
+        yield
 
 
 async def test_a_namespace_that_was_not_ended_has_its_topics_looked_at_no_more(
@@ -79,10 +90,7 @@ async def test_what_others_change_in_kafka_is_put_right_now_and_then(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         await site.cluster.alter("orders", {"max.message.bytes": "6", "retention.ms": "7"})
         await site.reaches("orders", {"max.message.bytes": "5", "retention.ms": "7"})
 
@@ -93,10 +101,7 @@ async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
 ) -> None:
     monkeypatch.setattr(enforcing, "RETRY_SECONDS", 60.0)
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         alter = site.cluster.alter
 
         async def refuse_once(name: str, settings: dict[str, str | None]) -> None:
@@ -109,10 +114,7 @@ async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
 
 
 async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         asked = 0
         configurations = site.cluster.configurations
 
@@ -162,10 +164,7 @@ async def test_settings_that_could_not_be_read_are_looked_at_again_now_and_then(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         configurations = site.cluster.configurations
 
         async def denied(names: list[str]) -> object:
@@ -182,10 +181,7 @@ async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_b
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         append_unreadable(site)
         await asyncio.sleep(0.05)
         assert site.reports[-1].reason == f"the record of {ORDERS} cannot be read"
@@ -195,10 +191,7 @@ async def test_what_was_set_for_a_record_is_taken_back_when_one_that_could_not_b
 
 async def test_a_partition_that_has_stopped_says_nothing_to_kafka(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    await site.set("orders", "maxMessageSize", 5)
-    async with following(site.enforcer()):
-        await site.reaches("orders", {"max.message.bytes": "5"})
+    async with enforced(site):
         site.node.engine.reader.stop(StateDiverged("a bit flipped"), None)
         await site.cluster.alter("orders", {"max.message.bytes": "6"})
         await asyncio.sleep(0.05)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from tests.enforcement.conftest import (
-    ORDERS,
-    Site,
-    append_unreadable,
-    following,
-)
+from tests.enforcement.conftest import ORDERS, Site, append_unreadable, following
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.writing import Writing
 
 
-async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_other_is_told_of(site: Site) -> None:
+async def make_twins(site: Site) -> None:
+    """Make the topic orders, and one that stands for its Kafka topic too, and says other."""
     await site.make("orders")
     twin = TopicRecord(kafka_name="orders")
     await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
     await site.set("orders", "maxMessageSize", 1)
     await site.set("a-twin", "maxMessageSize", 2)
+
+
+async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_other_is_told_of(site: Site) -> None:
+    await make_twins(site)
     enforcer = site.enforcer()
     assert (await site.again(enforcer))[0].endswith(f"the Kafka topic orders is that of {ORDERS}")
     assert await site.own("orders") == {"max.message.bytes": "1"}
@@ -29,11 +29,7 @@ async def test_a_kafka_topic_of_two_records_follows_the_one_of_its_name_and_the_
 
 
 async def test_an_owner_whose_record_cannot_be_read_owns_its_kafka_topic_still(site: Site) -> None:
-    await site.make("orders")
-    twin = TopicRecord(kafka_name="orders")
-    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
-    await site.set("orders", "maxMessageSize", 1)
-    await site.set("a-twin", "maxMessageSize", 2)
+    await make_twins(site)
     enforcer = site.enforcer()
     await site.again(enforcer)
     append_unreadable(site)
@@ -66,11 +62,7 @@ async def test_a_topic_has_its_say_once_the_owner_of_its_kafka_topic_is_gone(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
-    await site.make("orders")
-    twin = TopicRecord(kafka_name="orders")
-    await Writing(site.node.engine).record_topic(parse_topic("a-twin"), twin, site.node.asked())
-    await site.set("orders", "maxMessageSize", 1)
-    await site.set("a-twin", "maxMessageSize", 2)
+    await make_twins(site)
     async with following(site.enforcer()):
         await site.reaches("orders", {"max.message.bytes": "1"})
         await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())

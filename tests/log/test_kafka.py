@@ -252,18 +252,23 @@ async def test_a_page_begins_at_the_first_record_though_the_log_is_trimmed_while
     assert [entry.offset for entry in await log.read(0, 0, 10)] == [3, 4]
 
 
+def abort_a_transaction(bootstrap: str, topic: str) -> None:
+    """Leave a record in partition 0 that nobody may read."""
+    stranger = Producer({"bootstrap.servers": bootstrap, "transactional.id": topic})
+    stranger.init_transactions()
+    stranger.begin_transaction()
+    stranger.produce(topic, b"theirs", partition=0)
+    stranger.flush()
+    stranger.abort_transaction()
+
+
 async def test_records_of_an_aborted_transaction_are_never_delivered_but_stop_the_partition(
     log: KafkaLog, kafka_bootstrap: str, topic: str
 ) -> None:
     following = Following(log)
     log.append(0, b"ours", never)
     await following.seen(1)
-    stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
-    stranger.init_transactions()
-    stranger.begin_transaction()
-    stranger.produce(topic, b"theirs", partition=0)
-    stranger.flush()
-    stranger.abort_transaction()
+    abort_a_transaction(kafka_bootstrap, topic)
     error, _ = await following.faulted()
     assert isinstance(error, LogGap)
     assert error.values["expected"] == 1
@@ -273,12 +278,7 @@ async def test_records_of_an_aborted_transaction_are_never_delivered_but_stop_th
 async def test_a_page_ends_where_nobody_may_read_what_follows(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
     log.append(0, b"ours", never)
     await Following(log).seen(1)
-    stranger = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": topic})
-    stranger.init_transactions()
-    stranger.begin_transaction()
-    stranger.produce(topic, b"theirs", partition=0)
-    stranger.flush()
-    stranger.abort_transaction()
+    abort_a_transaction(kafka_bootstrap, topic)
     async with asyncio.timeout(PATIENCE_SECONDS):  # Kafka writes the transaction's end after it has answered
         while (await log.end_offsets())[0] < 3:
             pass

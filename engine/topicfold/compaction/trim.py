@@ -8,7 +8,6 @@ be gone, records go. Doing it again goes on; two at once do no harm. Needs no Sp
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -103,8 +102,7 @@ class Trimming:
         self._root = root
         self._new_state = state_maker(identity, engine_options(settings))
         self._tell = tell
-        place = str(root.absolute())
-        self._compact = shlex.join(["topicfold", "compact", "--once", *settings.log_flags, "--snapshot", place])
+        self._compact = settings.compact_command(root)
 
     async def plan(self, until_ms: int | None = None) -> Plan:
         """Return what may go now: what lies below the second newest verified commit and, if not None, below the newest

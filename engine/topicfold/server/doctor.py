@@ -220,9 +220,7 @@ class Doctor:
             yield _problem(f"{what}: {wrong.reason}", wrong.hint)
         elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
-            place = str(Path(snapshot.path).absolute())
-            command = ["topicfold", "compact", "--once", *self.node.settings.log_flags, "--snapshot", place]
-            yield _problem(what, shlex.join(command))
+            yield _problem(what, self.node.settings.compact_command(Path(snapshot.path)))
 
     def _old_snapshot(self) -> Iterator[DiagnosedProblem]:
         """Yield that the snapshot has lacked something for longer than its job may rest. The node itself is well."""
