@@ -8,7 +8,6 @@ too: a lone writer gained nothing it could feel, 8 writers lost half. A thread w
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 from collections import defaultdict, deque
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_errors import error_in, is_fatal, translated
@@ -123,12 +123,11 @@ class KafkaAppender:
         if len(appends) == 1:
             [append] = appends
             self._producer.produce(
-                self._topic, append.value, os.urandom(16), partition, on_delivery=partial(self._note, append)
+                self._topic, append.value, random_id(), partition, on_delivery=partial(self._note, append)
             )
             return
         messages: list[dict[str, Any]] = [
-            {"value": append.value, "key": os.urandom(16), "callback": partial(self._note, append)}
-            for append in appends
+            {"value": append.value, "key": random_id(), "callback": partial(self._note, append)} for append in appends
         ]
         self._producer.produce_batch(self._topic, messages, partition=partition)
         refused = [append for message, append in zip(messages, appends, strict=True) if "_error" in message]
