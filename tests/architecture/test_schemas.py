@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from fastavro.schema import fingerprint, to_parsing_canonical_form
 
 from topicfold.log.avro import schema_directory
 from topicfold.log.payload_schema import policies_schema
-from topicfold.model.events import PAYLOAD_SCHEMA
+from topicfold.model.events import PAYLOAD_SCHEMA, Verdict
 
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted(schema_directory().glob("*.avsc"))}
 FROZEN = {
@@ -75,3 +76,10 @@ def test_the_newest_schema_says_what_the_table_of_policies_says() -> None:
     local = next(field for field in topic["fields"] if field["name"] == "local")
     assert local["type"]["fields"][1]["type"] == ["null", wanted]
     assert next(field for field in namespace["fields"] if field["name"] == "policies")["type"] == wanted
+
+
+def test_every_verdict_is_documented_with_its_number() -> None:
+    page = (schema_directory() / "README.md").read_text()
+    paragraph = next(part for part in page.split("\n\n") if part.startswith("An operation's verdict"))
+    documented = re.findall(r"(\d+) ([a-z ]+?)(?= ·|\.)", " ".join(paragraph.split()))
+    assert documented == [(str(each.value), each.name.lower().replace("_", " ")) for each in Verdict]

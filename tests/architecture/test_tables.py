@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from topicfold.snapshot.tables import SCHEMAS
+from topicfold.snapshot.commits import Commit
+from topicfold.snapshot.tables import COMMITS, SCHEMAS
 
 PAGE = (Path(__file__).parents[2] / "schemas" / "tables.md").read_text()
 TYPES = {
@@ -34,3 +36,9 @@ def documented(table: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("table", SCHEMAS)
 def test_every_column_is_documented_with_its_type(table: str) -> None:
     assert documented(table) == [(column.name, spelt(column.type)) for column in SCHEMAS[table]]
+
+
+def test_every_field_of_a_manifest_is_documented() -> None:
+    section = next(part for part in PAGE.split("\n## ")[1:] if part.startswith("manifests/"))
+    documented = {*COMMITS.names, *re.findall(r"`(\w+)`", section)}
+    assert {each.name for each in fields(Commit)} - documented == set()
