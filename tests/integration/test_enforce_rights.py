@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +12,12 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from tests.brokers.guarded import GuardedKafka
-from tests.integration.test_enforce import Site, site_on
-from tests.prerequisites import needed
+from tests.integration.node import running
+from tests.integration.test_enforce import Kafka, Site, site_on
+from tests.prerequisites import CHECKOUT, needed
 
 pytestmark = pytest.mark.kafka
+DEPLOYING = (CHECKOUT / "deploy" / "README.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +75,30 @@ def test_a_wrong_password_is_one_clear_error(site: Site, guarded: GuardedKafka) 
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     assert "security settings" in done.stderr
+
+
+def documented(sentence: str) -> list[AclOperation]:
+    """Return the rights that a sentence of the document on deploying names; what is no right has no such capitals."""
+    found = re.search(sentence, DEPLOYING, re.DOTALL)
+    assert found, sentence
+    words = re.findall(r"[A-Z]\w+", found[1])
+    return [AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()] for word in words]
+
+
+def test_the_documented_rights_are_enough_to_take_away_what_a_default_had_told_kafka(
+    guarded: GuardedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = f"t-{uuid.uuid4().hex}"
+    with running(["--kafka", guarded.bootstrap, "--kafka-topic", log], tmp_path) as (node,):
+        site = Site(node, Kafka(guarded.bootstrap))
+        topic = site.make("orders")
+        guarded.allow(topic, *documented(r"`topicfold enforce` needs (.*?) on them"))
+        guarded.allow(log, *documented(r"`topicfold enforce` needs .*?\son the log (.*?)[:.]"))
+        pairs = [word for key, value in guarded.settings().items() for word in ("--kafka-setting", f"{key}={value}")]
+        site.options = ["--kafka", guarded.guarded_bootstrap, "--kafka-topic", log, *pairs]
+        monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", '{"maxMessageSize": 777}')
+        assert site.enforce("--once").returncode == 0
+        assert site.kafka.own(topic) == {"max.message.bytes": "777"}
+        monkeypatch.delenv("TOPICFOLD_POLICY_DEFAULTS")
+        done = site.enforce("--once")
+        assert (done.returncode, site.kafka.own(topic)) == (0, {}), done.stderr

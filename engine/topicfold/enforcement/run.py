@@ -97,7 +97,7 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         await require_log(settings)
         log = await open_log(settings)
         try:
-            # It may only read the log: digest records are for the nodes that serve.
+            # It writes its own notes and nothing else: digest records are for the nodes that serve.
             options = replace(engine_options(settings), digest_within_seconds=0.0)
             engine = await Engine.start(log, options)
         except BaseException:
