@@ -155,6 +155,14 @@ async def test_whatever_is_counted_is_there_from_the_first_scrape_so_that_its_fi
         assert f'topicfold_watch_resets_total{{reason="{cause}"}} 0.0' in lines
 
 
+async def test_what_metrics_show_is_documented_but_for_when_a_documented_one_began(orders: RestNode) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "health.md").read_text()
+    documented = set(re.findall(r"^\| `(topicfold_\w+)", page, re.MULTILINE))
+    shown = set(re.findall(r"^# TYPE (\w+)", (await orders.send("GET", "/metrics")).text, re.MULTILINE))
+    assert "as `…_created`" in page
+    assert shown - documented == {"topicfold_http_requests_created", "topicfold_write_visible_seconds_created"}
+
+
 async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(
     orders: RestNode, store: MemoryStore, tmp_path: Path
 ) -> None:
