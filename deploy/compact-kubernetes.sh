@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs the Spark job on Kubernetes: IMAGE has Spark 4, topicfold[spark,kafka] and deploy/compact.py in /opt/topicfold;
-# the claim topicfold-snapshot is a ReadWriteMany volume.
+# the claim topicfold-snapshot is a ReadWriteMany volume. Spark's own image has no home for Ivy to write to.
 set -eu
 volume=spark.kubernetes
 exec spark-submit \
     --master "k8s://${KUBERNETES_API:?the address of the API server}" --deploy-mode cluster --name topicfold-compact \
-    --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 \
+    --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 --conf spark.jars.ivy=/tmp/.ivy \
     --conf spark.kubernetes.container.image="${IMAGE:?the image}" \
     --conf spark.executor.instances=2 --conf spark.executor.cores=2 --conf spark.executor.memory=4g \
     --conf $volume.driver.volumes.persistentVolumeClaim.snapshot.options.claimName=topicfold-snapshot \

@@ -93,3 +93,8 @@ def test_a_unit_knows_its_flags_and_is_told_by_the_one_file_of_settings(unit: Pa
     named = re.findall(r"\$\{(\w+)\}", command)
     assert "TOPICFOLD_KAFKA_BOOTSTRAP" in named
     assert all(f"    {name}=" in (ROOT / "deploy" / "README.md").read_text() for name in named)
+
+
+@pytest.mark.parametrize("example", ["topicfold-compact.service", "compact-kubernetes.sh"])
+def test_a_job_of_a_user_without_a_home_says_where_its_connector_is_put(example: str) -> None:
+    assert "spark.jars.ivy=/" in (ROOT / "deploy" / example).read_text()
