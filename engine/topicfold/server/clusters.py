@@ -12,6 +12,7 @@ from starlette.responses import Response
 from topicfold.errors import AlreadyExists, NotFound, PolicyUnmet
 from topicfold.model.clusters import (
     CLUSTERS,
+    Addresses,
     addresses_in,
     create_cluster,
     delete_cluster,
@@ -23,6 +24,7 @@ from topicfold.model.clusters import (
 )
 from topicfold.model.names import check_cluster
 from topicfold.model.permissions import Access
+from topicfold.runtime.asking import Cut
 from topicfold.runtime.cluster_rules import known_clusters
 from topicfold.server.answers import JSON_TYPE, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
@@ -48,17 +50,9 @@ class Clusters:
         return read_answer(sorted(known_clusters(self.node.engine)), cut)
 
     async def get(self, request: Request) -> Response:
-        """Answer one cluster's addresses.
-
-        Raises:
-            NotFound: there is no such cluster.
-        """
-        name = _cluster_in(request)
-        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
-        if name not in known_clusters(self.node.engine):
-            raise _missing(name)
-        registered, etag = self.node.reading.clusters()
-        return read_answer(shown_cluster(registered.get(name, {})), cut, etag)
+        """Answer one cluster's addresses."""
+        addresses, cut, etag = await self._addresses(request)
+        return read_answer(shown_cluster(addresses), cut, etag)
 
     async def create(self, request: Request) -> Response:
         """Register a cluster."""
@@ -89,17 +83,9 @@ class Clusters:
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, delete_cluster(name), asked))
 
     async def peers(self, request: Request) -> Response:
-        """Answer a cluster's peers.
-
-        Raises:
-            NotFound: there is no such cluster.
-        """
-        name = _cluster_in(request)
-        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
-        if name not in known_clusters(self.node.engine):
-            raise _missing(name)
-        registered, etag = self.node.reading.clusters()
-        return read_answer(list(peers_in(registered.get(name, {}))), cut, etag)
+        """Answer a cluster's peers."""
+        addresses, cut, etag = await self._addresses(request)
+        return read_answer(list(peers_in(addresses)), cut, etag)
 
     async def set_peers(self, request: Request) -> Response:
         """Give a cluster other peers; none takes them away."""
@@ -112,6 +98,19 @@ class Clusters:
     async def configuration(self, request: Request) -> Response:
         """Answer what Pulsar's command line asks of a broker's configuration before it lists clusters."""
         return Response(orjson.dumps({"clusterName": _local(self.node)}), media_type=JSON_TYPE)
+
+    async def _addresses(self, request: Request) -> tuple[Addresses, Cut, str]:
+        """Return the addresses of the cluster that is named, none for the one served here, the cut, and the ETag.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        name = _cluster_in(request)
+        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
+        if name not in known_clusters(self.node.engine):
+            raise NotFound(f"Cluster does not exist: {name}", hint="GET /admin/v2/clusters lists those there are.")
+        registered, etag = self.node.reading.clusters()
+        return registered.get(name, {}), cut, etag
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -141,10 +140,6 @@ def operations(node: Node) -> Sequence[Operation]:
 
 def _cluster_in(request: Request) -> str:
     return check_cluster(decoded(request.path_params["cluster"]))
-
-
-def _missing(name: str) -> NotFound:
-    return NotFound(f"Cluster does not exist: {name}", hint="GET /admin/v2/clusters lists those there are.")
 
 
 def _local(node: Node) -> str:
