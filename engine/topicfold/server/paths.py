@@ -94,8 +94,10 @@ def whole_topic_in(request: Request) -> TopicName:
     return refuse_partition(topic_in(request))
 
 
-def refuse_partition(name: TopicName) -> TopicName:
-    """Return `name` unless it is that of one partition.
+def refuse_partition(
+    name: TopicName, reason: str = "topic {} is one partition of a topic, and has no record of its own"
+) -> TopicName:
+    """Return `name` unless it is that of one partition; `reason` says what is wrong with it, `{}` being the name.
 
     Raises:
         InvalidName: it is; labels and policies belong to whole topics.
@@ -103,7 +105,7 @@ def refuse_partition(name: TopicName) -> TopicName:
     base = partition_base(name.local)
     if base is not None:
         raise InvalidName(
-            f"topic {name} is one partition of a topic, and has no record of its own",
+            reason.format(name),
             name=str(name),
             hint=f"Name the whole topic: {name._replace(local=base)}",
         )

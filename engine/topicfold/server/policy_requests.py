@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from topicfold.errors import InvalidName, NotFound, PoliciesDisabled, WrongKind
-from topicfold.model.names import TopicName, is_heartbeat_namespace, partition_base
+from topicfold.errors import NotFound, PoliciesDisabled, WrongKind
+from topicfold.model.names import TopicName, is_heartbeat_namespace
 from topicfold.model.policy.description import Policy, Source
 from topicfold.server.asking import asked_to_read
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
-from topicfold.server.paths import topic_in
+from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import Query, flag, one, query_of
 
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,20}")
@@ -59,19 +59,12 @@ def must_have_policies(node: Node) -> None:
 
 
 def whole_topic(name: TopicName) -> TopicName:
-    """Return `name` unless it is that of one partition.
+    """Return `name` unless it is that of one partition, which is refused in Pulsar's words.
 
     Raises:
         InvalidName: it is; policies belong to whole topics.
     """
-    base = partition_base(name.local)
-    if base is not None:
-        raise InvalidName(
-            f"Not allowed to set/get topic policy for a partition: {name}",
-            name=str(name),
-            hint=f"Name the whole topic: {name._replace(local=base)}",
-        )
-    return name
+    return refuse_partition(name, "Not allowed to set/get topic policy for a partition: {}")
 
 
 async def stated_value(request: Request, asking: Asking, policy: Policy, node: Node) -> Any:
