@@ -30,7 +30,7 @@ from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import CLAIMS
-from topicfold.snapshot.commits import MANIFESTS, DataFile, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.unfinished import unfinished
@@ -164,7 +164,7 @@ def test_rows_of_a_commit_that_was_given_up_go_though_they_were_tidied_up(undist
 def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     newest = read_commit(tmp_path, sequences(tmp_path)[0])
-    (tmp_path / MANIFESTS / f"{newest.sequence:012}.json").unlink()
+    commit_path(tmp_path, newest.sequence).unlink()
     run(tmp_path, cuts=2)
     assert whole(tmp_path) == whole(undisturbed)
     assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
@@ -174,7 +174,7 @@ def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed
     job = Compactor(tmp_path, IDENTITY)
     for each in batches(1):
         job.take(run_here(each), slices=2)
-        (tmp_path / MANIFESTS / f"{job.base.sequence - 1:012}.json").write_bytes(b"{}")
+        commit_path(tmp_path, job.base.sequence - 1).write_bytes(b"{}")
     job.close()
     assert whole(tmp_path) == whole(undisturbed)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.compaction.logs import PARTITION, append, random_values, settings_of
-from tests.compaction.trimming import BATCH, bounds, compact, grow, manifest, trimmed
+from tests.compaction.trimming import BATCH, bounds, compact, grow, trimmed
 from topicfold.compaction import trim as trim_module
 from topicfold.compaction.trim import Trimming
 from topicfold.errors import LogUnavailable, TrimRefused, UnsafeLog, WrongSnapshot
@@ -21,7 +21,7 @@ from topicfold.log.identity import recognise_identity, restate_identity
 from topicfold.log.sqlite import SqliteLog
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import put_commit, read_commit, sequences
+from topicfold.snapshot.commits import commit_path, put_commit, read_commit, sequences
 from topicfold.snapshot.trim_note import NOTE, read_note
 from topicfold.starting import open_log
 
@@ -63,7 +63,7 @@ def test_what_lies_below_the_second_newest_commit_goes_and_two_commits_start_a_n
     assert (plan.newest, plan.second) == (newest, second)
     assert bounds(settings)[0] == dict(enumerate(second.to))
     assert started(settings, root) == whole
-    manifest(root, newest.sequence).write_bytes(b"damaged")
+    commit_path(root, newest.sequence).write_bytes(b"damaged")
     assert started(settings, root) == whole
     with pytest.raises(UnsafeLog, match="no snapshot is named") as caught:
         started(settings, None)
@@ -171,7 +171,7 @@ def test_the_snapshot_of_another_log_trims_nothing(on_sqlite: Settings, root: Pa
     grow(on_sqlite, root)
     for number in sequences(root):
         commit = read_commit(root, number)
-        manifest(root, number).unlink()
+        commit_path(root, number).unlink()
         put_commit(root, replace(commit, incarnation="ab" * 16))
     with pytest.raises(WrongSnapshot, match="is of the log"):
         trimmed(on_sqlite, root)

@@ -15,7 +15,6 @@ from tests.compaction.trimming import (
     bounds,
     compact,
     grow,
-    manifest,
     trim_and_vacuum,
     trimmed,
     trimming_of,
@@ -31,7 +30,7 @@ from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import put_commit, read_commit, sequences
+from topicfold.snapshot.commits import commit_path, put_commit, read_commit, sequences
 from topicfold.snapshot.trim_note import NOTE
 
 
@@ -51,7 +50,7 @@ def test_a_commit_that_the_engine_does_not_come_to_keeps_everything(
 ) -> None:
     grow(on_sqlite, root)
     commit = read_commit(root, sequences(root)[place])
-    manifest(root, commit.sequence).unlink()
+    commit_path(root, commit.sequence).unlink()
     # Its files are said to be whole and to come to this digest: only folding tells otherwise.
     put_commit(root, replace(commit, digests=("00" * 16, *commit.digests[1:])))
     monkeypatch.setattr("topicfold.snapshot.loading._require_same", lambda commit, states: None)
@@ -151,7 +150,7 @@ def test_a_damaged_commit_does_not_count(on_sqlite: Settings, root: Path) -> Non
 
 def test_with_one_whole_commit_nothing_goes_and_the_damage_is_said(on_sqlite: Settings, root: Path) -> None:
     grow(on_sqlite, root, 2)
-    manifest(root, sequences(root)[0]).write_bytes(b"damaged")
+    commit_path(root, sequences(root)[0]).write_bytes(b"damaged")
     with pytest.raises(TrimRefused) as caught:
         trimmed(on_sqlite, root)
     assert "is damaged" in caught.value.hint

@@ -16,7 +16,7 @@ from topicfold.log.identity import recognise_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.records import TopicRecord
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import MANIFESTS, Commit, put_commit
+from topicfold.snapshot.commits import Commit, commit_path, put_commit
 from topicfold.starting import open_log
 
 BATCH = 40
@@ -59,10 +59,6 @@ def trimmed(settings: Settings, root: Path, grace_seconds: float = 0, *, only_pl
     return trim(settings, root, grace_seconds, lambda text: None, only_plans=only_plans)
 
 
-def manifest(root: Path, sequence: int) -> Path:
-    return root / MANIFESTS / f"{sequence:012}.json"
-
-
 async def aged(store: MemoryStore, root: Path, commits: int = 3) -> None:
     """Write a log with so many commits, of which the first was made in the second 1, and so on."""
     async with running(store) as node:
@@ -77,7 +73,7 @@ async def aged_further(store: MemoryStore, root: Path, commits: int) -> None:
             for label in range(10):
                 await node.label(k=f"{len(store.entries[0])}-{label}")
             commit = await compacted_further(node.log, root)
-            manifest(root, commit.sequence).unlink()
+            commit_path(root, commit.sequence).unlink()
             put_commit(root, replace(commit, time_ms=commit.sequence * 1_000))
 
 

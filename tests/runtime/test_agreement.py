@@ -28,7 +28,7 @@ from topicfold.runtime.engine import EngineOptions
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import lay_out_in_slices
 from topicfold.settings import Settings
-from topicfold.snapshot.commits import MANIFESTS
+from topicfold.snapshot.commits import commit_path
 from topicfold.snapshot.trim_note import NOTE
 from topicfold.state.digest import DigestMark
 
@@ -250,7 +250,7 @@ async def test_where_the_log_was_trimmed_a_partition_is_folded_from_a_verified_c
         store.append(0, foreign_record(len(store.entries[0]), bytes(16)))
         await look(node)
         assert node.engine.examiner.findings == {Finding.MEMORY_RIGHT: 1}
-        (root / MANIFESTS / f"{verified.sequence:012}.json").unlink()
+        commit_path(root, verified.sequence).unlink()
         (root / NOTE).unlink()
         store.append(0, foreign_record(len(store.entries[0]), bytes(16), "other"))
         await look(node)

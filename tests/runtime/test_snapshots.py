@@ -27,7 +27,7 @@ from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING
-from topicfold.snapshot.commits import MANIFESTS
+from topicfold.snapshot.commits import MANIFESTS, commit_path
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def history(store: MemoryStore, root: Path) -> Tables:
 
 def damage(tables: Tables, *sequences: int) -> None:
     for sequence in sequences:
-        (tables.root / MANIFESTS / f"{sequence:012}.json").write_bytes(b"{}")
+        commit_path(tables.root, sequence).write_bytes(b"{}")
 
 
 def without(store: MemoryStore, floor: int) -> None:

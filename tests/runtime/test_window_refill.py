@@ -19,7 +19,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.runtime import slices, window
 from topicfold.runtime.window import Seen
-from topicfold.snapshot.commits import MANIFESTS
+from topicfold.snapshot.commits import commit_path
 from topicfold.state.change import TopicDelta
 from topicfold.state.fold import PartitionState
 
@@ -156,7 +156,7 @@ async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it
     store, tables = log
     async with running(store, snapshot=tables.root) as node:
         for sequence in (1, 2):
-            (tables.root / MANIFESTS / f"{sequence:012}.json").unlink()
+            commit_path(tables.root, sequence).unlink()
 
         async def start_offsets(self: WilfulLog) -> dict[int, int]:
             return {0: 0, PARTITION: 20}

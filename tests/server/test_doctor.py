@@ -19,7 +19,7 @@ from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.runtime import agreement
-from topicfold.snapshot.commits import MANIFESTS, put_commit
+from topicfold.snapshot.commits import MANIFESTS, commit_path, put_commit
 
 DOCTOR = "/api/v1/doctor"
 PARTITION = 3
@@ -258,7 +258,7 @@ async def test_a_snapshot_of_which_no_commit_can_be_read_is_not_said_to_have_non
 ) -> None:
     async with rest_node(store, snapshot=tmp_path) as rest:
         put_commit(tmp_path, COMMIT)
-        path = tmp_path / MANIFESTS / f"{COMMIT.sequence:012}.json"
+        path = commit_path(tmp_path, COMMIT.sequence)
         path.write_bytes(b"{}")
         (problem,) = problems(await rest.get(DOCTOR))
         assert problem.startswith(f"no commit of the snapshot can be read: {path} is damaged")

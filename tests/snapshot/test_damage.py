@@ -16,7 +16,7 @@ from tests.builders import an_id, empty_state, namespace_put, operation, topic_p
 from tests.compaction.folding import Tables, placed
 from topicfold.compaction import batch
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
-from topicfold.snapshot.commits import MANIFESTS, Commit, DataFile, put_commit
+from topicfold.snapshot.commits import Commit, DataFile, commit_path, put_commit
 from topicfold.snapshot.loading import Loaded, load, require_own
 from topicfold.state.fold import PartitionState
 
@@ -38,7 +38,7 @@ class Snapshot:
         return [self.manifest(commit), *(self.root / each.path for each in commit.files)]
 
     def manifest(self, commit: Commit) -> Path:
-        return self.root / MANIFESTS / f"{commit.sequence:012}.json"
+        return commit_path(self.root, commit.sequence)
 
     def load(self) -> Loaded:
         found = load(self.root, bytes(16), 1, new_state)

@@ -8,7 +8,7 @@ from pathlib import Path
 from topicfold.compaction.publishing import active_files, active_files_at, published_sequence
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
-from topicfold.snapshot.commits import MANIFESTS, Commit, not_given_up, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, Commit, commit_path, not_given_up, read_commit, sequences
 from topicfold.snapshot.file_clock import now_in
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS
 from topicfold.snapshot.trim_note import read_note
@@ -45,7 +45,9 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
     kept += _for_watchers(usable, kept)
     kept += [number for commit in readable[:1] for number in _noted(root, commit)]
     kept += [
-        number for number, _ in commits if number >= published or not _is_older(_manifest(root, number), written_before)
+        number
+        for number, _ in commits
+        if number >= published or not _is_older(commit_path(root, number), written_before)
     ]
     dropped = [number for number, _ in commits if number not in kept]
     wanted: set[str] = set()
@@ -59,7 +61,7 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
         wanted |= {f"{table}/{name}" for name in active_files_at(root, table, written_before)}
     removed = 0
     for number in dropped:
-        _manifest(root, number).unlink(missing_ok=True)
+        commit_path(root, number).unlink(missing_ok=True)
         removed += 1
     unnamed = (path for path in _data_files(root) if f"{path.parent.name}/{path.name}" not in wanted)
     for path in (*unnamed, *_unfinished(root)):
@@ -102,10 +104,6 @@ def _for_watchers(commits: Sequence[Commit], kept: Sequence[int]) -> list[int]:
 def _noted(root: Path, commit: Commit) -> Sequence[int]:
     """Return the numbers of the commits that have to stay for the log that is left."""
     return read_note(root, commit.incarnation, commit.partitions).staying
-
-
-def _manifest(root: Path, sequence: int) -> Path:
-    return root / MANIFESTS / f"{sequence:012}.json"
 
 
 def _is_older(path: Path, time: float) -> bool:

@@ -119,6 +119,11 @@ def sequences(root: Path) -> list[int]:
     return sorted((int(each.stem) for each in names if each.suffix == ".json" and each.stem.isdecimal()), reverse=True)
 
 
+def commit_path(root: Path, sequence: int) -> Path:
+    """Return where the commit of that number lies."""
+    return root / MANIFESTS / f"{sequence:012}.json"
+
+
 def read_commit(root: Path, sequence: int) -> Commit:
     """Return one commit, as it was put. Its files are not looked at: `require_intact` does that.
 
@@ -126,7 +131,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
         SnapshotDamaged: the text is not what was put, or was put under another number.
         WrongSnapshot: a newer version wrote it.
     """
-    path = _path(root, sequence)
+    path = commit_path(root, sequence)
     try:
         raw = path.read_bytes()
         found = json.loads(raw)
@@ -175,7 +180,7 @@ def put_commit(root: Path, commit: Commit) -> Commit | None:
     """Put `commit` in its place, whole and durable, and return it with its SHA-256; None if there is one already."""
     text = json.dumps(_fields(commit), sort_keys=True, separators=(",", ":"))
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    path = _path(root, commit.sequence)
+    path = commit_path(root, commit.sequence)
     path.parent.mkdir(parents=True, exist_ok=True)
     if not put_if_absent(path, json.dumps({"sha256": sha256, "commit": text}).encode()):
         return None
@@ -243,10 +248,6 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _path(root: Path, sequence: int) -> Path:
-    return root / MANIFESTS / f"{sequence:012}.json"
 
 
 def _fields(commit: Commit) -> dict[str, Any]:
