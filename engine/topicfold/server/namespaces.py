@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -25,7 +25,7 @@ from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NO_GRANTS, Grants
-from topicfold.runtime.slices import CHUNK, Slice
+from topicfold.runtime.slices import CHUNK
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_answer, read_headers, written_answer
@@ -105,21 +105,18 @@ class Namespaces:
         name = namespace_in(request)
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
         labels = await self.node.reading.all_labels(name, self.node.listable(request, name))
-        body = await _values_by_key(labels)
+        body = await joined(_values_by_key(labels), b"{}")
         return CountedAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), self.node.in_flight)
 
 
-async def _values_by_key(labels: Mapping[str, Sequence[str]]) -> bytes:
-    """Return keys with their values as JSON, made in slices."""
-    work = Slice()
-    members: list[bytes] = []
+def _values_by_key(labels: Mapping[str, Sequence[str]]) -> Iterator[bytes]:
+    """Yield keys with their values as parts that `joined` makes an object of, some values in each."""
     for key, values in labels.items():
-        some: list[bytes] = []
+        before = b"%b:[" % orjson.dumps(key)
         for start in range(0, len(values), CHUNK):
-            some.append(orjson.dumps(values[start : start + CHUNK])[1:-1])
-            await work.rest()
-        members.append(b"%b:[%b]" % (orjson.dumps(key), b",".join(some)))
-    return b"{%b}" % b",".join(members)
+            end = start + CHUNK
+            yield before + orjson.dumps(values[start:end])[1:-1] + (b"]" if end >= len(values) else b"")
+            before = b""
 
 
 async def _written(namespace: str, topic_grants: Iterable[tuple[str, Grants]]) -> orjson.Fragment:
