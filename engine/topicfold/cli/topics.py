@@ -109,7 +109,7 @@ def get(session: Session, topic: Topic, at: At = None) -> None:
 def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
     """Show how many partitions a topic has. 0 where it is not partitioned.
 
-    
+    \b
     Example:
       topicfold topics get-partitioned-topic-metadata orders
     """
