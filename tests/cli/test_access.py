@@ -68,6 +68,12 @@ def test_a_cluster_is_registered_shown_and_forgotten(run: Run, monkeypatch: pyte
     assert run("clusters", "get", "west").code == 3
 
 
+def test_a_cluster_is_shown_with_its_peers(run: Run, client: Client) -> None:
+    for name, peers in (("east", []), ("north", []), ("west", ["east", "north"])):
+        client.create_cluster(name, {"serviceUrl": f"http://{name}.example.com:8080", "peerClusterNames": peers})
+    assert run("clusters", "get", "west").out.splitlines()[1].split() == ["peerClusterNames", "east,north"]
+
+
 def test_properties_are_set_beside_others_shown_and_removed(run: Run, client: Client) -> None:
     client.create_topic("orders", properties={"team": "pay"})
     assert run("topics", "update-properties", "orders", "-p", "owner=ann", "-p", "note=a,b=c").code == 0

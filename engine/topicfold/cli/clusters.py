@@ -34,14 +34,15 @@ def list_clusters(session: Session) -> None:
 
 @command(app, "get")
 def get(session: Session, cluster: Cluster) -> None:
-    """Show the addresses of a cluster.
+    """Show the addresses of a cluster, and its peers.
 
     \b
     Example:
       topicfold clusters get standalone
     """
     found = session.client.get_cluster(cluster)
-    session.output.show(found, [cluster], ("ADDRESS", "URL"), sorted(found.items()))
+    rows = [(name, each if isinstance(each, str) else ",".join(each)) for name, each in sorted(found.items())]
+    session.output.show(found, [cluster], ("ADDRESS", "URL"), rows)
 
 
 @command(app, "create", CREATION_OPTIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 from topicfold.client import access_calls
 from topicfold.client.access_calls import Grants
@@ -77,15 +77,15 @@ class AccessCalls(InOwnNamespace):
         return access_calls.list_clusters()
 
     @asks
-    def get_cluster(self, cluster: str) -> Call[dict[str, str]]:
-        """Return a cluster's addresses, by the names Pulsar has for them."""
+    def get_cluster(self, cluster: str) -> Call[dict[str, Any]]:
+        """Return a cluster's addresses and, as a list, its peers, by the names Pulsar has for them."""
         return access_calls.get_cluster(cluster)
 
     @asks
     def create_cluster(
-        self, cluster: str, addresses: Mapping[str, str], **options: Unpack[ChangeOptions]
+        self, cluster: str, addresses: Mapping[str, Any], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Register a cluster, so that policies may name it; `addresses` are by name, such as `serviceUrl`."""
+        """Register a cluster, so that policies may name it; `addresses` are as `get_cluster` returns them."""
         return access_calls.put_cluster(cluster, addresses, options)
 
     @asks

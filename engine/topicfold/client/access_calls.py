@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from topicfold.client.answers import Written
 from topicfold.client.call import Answer, Call, ChangeOptions, change, names_in
@@ -62,12 +63,12 @@ def list_clusters() -> Call[tuple[str, ...]]:
     return Call("GET", "/admin/v2/clusters", names_in)
 
 
-def get_cluster(cluster: str) -> Call[dict[str, str]]:
-    """Ask for a cluster's addresses."""
+def get_cluster(cluster: str) -> Call[dict[str, Any]]:
+    """Ask for a cluster's addresses and peers."""
     return Call("GET", _cluster_path(cluster), lambda answer: dict(answer.body))
 
 
-def put_cluster(cluster: str, addresses: Mapping[str, str], o: ChangeOptions) -> Call[Written]:
+def put_cluster(cluster: str, addresses: Mapping[str, Any], o: ChangeOptions) -> Call[Written]:
     """Ask to register a cluster."""
     return change("PUT", _cluster_path(cluster), o, body=dict(addresses))
 
