@@ -14,7 +14,7 @@ import typer
 from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
-from topicfold.cli.output import counted, value_text
+from topicfold.cli.output import counted, is_unicode, value_text
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
@@ -201,7 +201,7 @@ def _label(key: str, value: str | None) -> str:
 
 def _bar(share: float) -> str:
     """Return a bar as wide as `share` of `_BAR` columns, in eighths of one where the terminal can show them."""
-    if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+    if not is_unicode():
         return "#" * round(share * _BAR)
     eighths = max(round(share * _BAR * 8), 1) if share else 0
     full, rest = divmod(eighths, 8)
