@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -81,3 +81,11 @@ def two_brokers(tmp_path: Path) -> Iterator[tuple[str, object]]:
 def fresh_topic() -> Callable[[], str]:
     """Makes names of topics that no other test uses."""
     return lambda: f"test-{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
+def log_place(request: pytest.FixtureRequest, tmp_path: Path, fresh_topic: Callable[[], str]) -> Mapping[str, object]:
+    """The settings that say where a fresh log is: in a file, then on Kafka."""
+    if request.param == "sqlite":
+        return {"log_file": tmp_path / "log.db"}
+    return {"kafka_bootstrap": request.getfixturevalue("kafka_bootstrap"), "kafka_topic": fresh_topic()}

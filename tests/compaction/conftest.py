@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -41,6 +42,12 @@ def spark() -> Iterator[dict[str, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         session.stop()
+
+
+@pytest.fixture
+def log(log_place: Mapping[str, Any]) -> Settings:
+    """A log of two partitions that is not made yet, in a file and on Kafka."""
+    return settings_of(**log_place)
 
 
 @pytest.fixture

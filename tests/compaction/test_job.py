@@ -46,13 +46,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarn
 ROWS = 25
 
 
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    if request.param == "sqlite":
-        return settings_of(log_file=tmp_path / "log.db")
-    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
-
-
 def job(
     log: Settings, root: Path, spark: dict[str, str], *, batch_rows: int = ROWS, checkpoint: Path | None = None
 ) -> list[Done]:

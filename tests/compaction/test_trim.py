@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,10 @@ from topicfold.snapshot.trim_note import NOTE, read_note
 from topicfold.starting import open_log
 
 
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+@pytest.fixture
+def settings(log_place: Mapping[str, Any]) -> Settings:
     """A log of two partitions that is not made yet."""
-    if request.param == "sqlite":
-        return settings_of(log_file=tmp_path / "log.db")
-    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
+    return settings_of(**log_place)
 
 
 def started(settings: Settings, root: Path | None) -> list[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,13 +23,6 @@ from topicfold.starting import open_log
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROWS = 25
-
-
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    if request.param == "sqlite":
-        return settings_of(log_file=tmp_path / "log.db")
-    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
 
 
 def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,10 @@ from topicfold.state.invariants import check
 LENGTH = 160
 
 
-@pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+@pytest.fixture
+def settings(log_place: Mapping[str, Any]) -> Settings:
     """A log of two partitions that is not made yet."""
-    if request.param == "sqlite":
-        return settings_of(log_file=tmp_path / "log.db")
-    return settings_of(kafka_bootstrap=request.getfixturevalue("kafka_bootstrap"), kafka_topic=f"t-{uuid.uuid4().hex}")
+    return settings_of(**log_place)
 
 
 def started(settings: Settings, snapshot: Path | None = None) -> list[PartitionState]:
