@@ -32,7 +32,7 @@ from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
 from topicfold.server.past import AT_QUERY, found_then
-from topicfold.server.queries import Query, one, query_of
+from topicfold.server.queries import Query, number_up_to, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.wire import headers as names
@@ -70,7 +70,7 @@ class Finder:
         node = self.node
         query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
         wanted = wanted_in(request, query, node)
-        limit = _limit(query)
+        limit = number_up_to(MAX_PAGE, query, "limit", hint="Leave it out for all topics at once.")
         items = FoundItems(node, request, _as_records(query))
         place = _place(query, wanted, node)
         asked = asked_to_find(request, node)
@@ -105,22 +105,6 @@ class Finder:
             self.long_answers -= 1
 
         return answer.whole(cuts, MAX_SECONDS, ended)
-
-
-def _limit(query: Query) -> int | None:
-    """Return how many topics a page is to have, None for all at once.
-
-    Raises:
-        InvalidRequest: it is no number that a page may have.
-    """
-    text = one(query, "limit")
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= MAX_PAGE):
-        raise InvalidRequest(
-            f"limit must be 1 to {MAX_PAGE}, not {text[:80]!r}", hint="Leave it out for all topics at once."
-        )
-    return int(text)
 
 
 def _as_records(query: Query) -> bool:

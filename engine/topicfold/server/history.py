@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from topicfold.errors import (
     InvalidLabels,
-    InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
     TopicNotFound,
@@ -28,7 +27,7 @@ from topicfold.server.bodies import json_body
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
-from topicfold.server.queries import one, query_of
+from topicfold.server.queries import number_up_to, one, query_of
 from topicfold.server.records import checked
 from topicfold.server.routes import POLICIES_REFUSED, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.versions import readable_since, target_of
@@ -54,7 +53,7 @@ class Histories:
         """
         name = refuse_partition(native_topic_in(request, "limit", "before"))
         query = query_of(request)
-        limit = _limit(one(query, "limit"))
+        limit = number_up_to(MAX_LIMIT, query, "limit") or DEFAULT_LIMIT
         before = one(query, "before") or ""
         node = self.node
         target = target_of(node, name)
@@ -112,11 +111,3 @@ def operations(node: Node) -> Sequence[Operation]:
                           InvalidLabels, *UNREADABLE),
                   needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),
     )  # fmt: skip
-
-
-def _limit(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_LIMIT
-    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) <= MAX_LIMIT:
-        raise InvalidRequest(f"limit must be a number from 1 to {MAX_LIMIT}, not {text[:80]!r}")
-    return int(text)

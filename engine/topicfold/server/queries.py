@@ -13,6 +13,7 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
 
 MAX_PARAMETERS = 200
+_MAX_DIGITS = 9
 SYSTEM_TOPICS = "includeSystemTopic"
 AUTHORITATIVE = "authoritative"
 """What a redirect adds (`ownership`), so every path takes it."""
@@ -90,6 +91,20 @@ def flag(query: Query, name: str) -> bool:
     if text.lower() in ("true", ""):
         return True
     raise InvalidRequest(f"query parameter {name} must be true or false, not {text[:80]!r}")
+
+
+def number_up_to(most: int, query: Query, name: str, hint: str = "") -> int | None:
+    """Return a parameter that is a whole number from 1 to `most`, None where it is not given.
+
+    Raises:
+        InvalidRequest: it is anything else, or given twice.
+    """
+    text = one(query, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS and 0 < int(text) <= most):
+        raise InvalidRequest(f"{name} must be 1 to {most}, not {text[:80]!r}", hint=hint)
+    return int(text)
 
 
 def label_filter(query: Query) -> dict[str, str]:

@@ -13,7 +13,7 @@ from topicfold.runtime.cursors import cursor_in
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.watch_group import Reset, Subject
 from topicfold.server.guard import HEADERS_KEY, Headers
-from topicfold.server.queries import Query, flag, one
+from topicfold.server.queries import Query, flag, number_up_to, one
 from topicfold.wire.positions import NOWHERE
 
 MAX_SECONDS = 86_400
@@ -51,7 +51,7 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     last_event = headers.get(_LAST_EVENT, b"").decode("latin-1")
     text, name = (last_event, "Last-Event-ID") if last_event else (given, "since")
     initial = "initial" not in query or flag(query, "initial")
-    seconds = _seconds(query)
+    seconds = number_up_to(MAX_SECONDS, query, "timeoutSeconds") or MAX_SECONDS
     if text is None:
         return Start(None, initial, known_hash, seconds=seconds)
     if text == NOWHERE:
@@ -91,17 +91,3 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
     if lacking is not None:
         raise InvalidRequest(f"{name}: it is of other namespaces, and says nothing of {lacking}", hint=_COVER_HINT)
     return Revision(since.incarnation, {each: since.positions[each] for each in partitions.values()})
-
-
-def _seconds(query: Query) -> float:
-    """Return for how long to stream.
-
-    Raises:
-        InvalidRequest: no number of seconds, or too many.
-    """
-    text = one(query, "timeoutSeconds")
-    if text is None:
-        return MAX_SECONDS
-    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) <= MAX_SECONDS):
-        raise InvalidRequest(f"timeoutSeconds must be 1 to {MAX_SECONDS}, not {text[:80]!r}")
-    return int(text)
