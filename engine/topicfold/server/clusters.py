@@ -31,11 +31,8 @@ from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import ClusterData
-
-_NAMES = {"type": "array", "items": {"type": "string"}}
-_TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ def operations(node: Node) -> Sequence[Operation]:
     one = "/admin/v2/clusters/{cluster}"
     missing = (*WRITE_ERRORS, NotFound)
     return (
-        Operation("listClusters", "GET", "/admin/v2/clusters", clusters.list, "List clusters", answer=_NAMES,
+        Operation("listClusters", "GET", "/admin/v2/clusters", clusters.list, "List clusters", answer=TEXTS,
                   errors=(*READ_ERRORS, *UNREADABLE), needs=Access.ANYONE),
         Operation("getCluster", "GET", one, clusters.get, "Read a cluster's addresses", answer=ClusterData,
                   errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
@@ -129,12 +126,12 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=ClusterData, errors=missing, needs=Access.SUPERUSER),
         Operation("deleteCluster", "DELETE", one, clusters.delete, "Forget a cluster", 204,
                   errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
-        Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=_NAMES,
+        Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=TEXTS,
                   errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
         Operation("setPeerClusters", "POST", f"{one}/peers", clusters.set_peers, "Set a cluster's peers", 204,
-                  body=_NAMES, errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
+                  body=TEXTS, errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
         Operation("getRuntimeConfiguration", "GET", "/admin/v2/brokers/configuration/runtime", clusters.configuration,
-                  "Read which cluster is served here", answer=_TEXTS, errors=READ_ERRORS, needs=Access.ANYONE),
+                  "Read which cluster is served here", answer=TEXT_BY_NAME, errors=READ_ERRORS, needs=Access.ANYONE),
     )  # fmt: skip
 
 

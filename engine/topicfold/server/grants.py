@@ -26,12 +26,11 @@ from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
-from topicfold.server.routes import DOMAIN, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import DOMAIN, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 
 Write = Callable[[Updater, Asked], Awaitable[Written]]
 
-_ACTIONS = {"type": "array", "items": {"type": "string"}}
-_BY_ROLE = {"type": "object", "additionalProperties": _ACTIONS}
+_BY_ROLE = {"type": "object", "additionalProperties": TEXTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
                   needs=tenant),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
-                  "Let a role do things in a tenant", 204, body=_ACTIONS, errors=(*changing, *no_tenant),
+                  "Let a role do things in a tenant", 204, body=TEXTS, errors=(*changing, *no_tenant),
                   needs=tenant),
         Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke_on_tenant,
                   "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
@@ -137,7 +136,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Read what roles may do in a namespace", answer=_BY_ROLE,
                   errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=namespace),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
-                  "Let a role do things in a namespace", 204, body=_ACTIONS, errors=(*changing, *no_namespace),
+                  "Let a role do things in a namespace", 204, body=TEXTS, errors=(*changing, *no_namespace),
                   needs=namespace),
         Operation("revokeOnNamespace", "DELETE", f"{of_namespace}/{{role}}", permissions.revoke_on_namespace,
                   "Take away what a role may do in a namespace", 204, errors=(*changing, *no_namespace),
@@ -146,7 +145,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Read what roles may do with a topic", answer=_BY_ROLE,
                   errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=topic),
         Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant_on_topic,
-                  "Let a role do things with a topic", 204, body=_ACTIONS, errors=(*changing, *no_topic),
+                  "Let a role do things with a topic", 204, body=TEXTS, errors=(*changing, *no_topic),
                   needs=topic),
         Operation("revokeOnTopic", "DELETE", f"{of_topic}/{{role}}", permissions.revoke_on_topic,
                   "Take away what a role may do with a topic", 204, errors=(*changing, *no_topic), needs=topic),

@@ -27,11 +27,10 @@ from topicfold.server.node import Node
 from topicfold.server.paths import whole_topic_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.records import labels_in
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import Labels
 
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
-_LABELS = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def operations(node: Node) -> Sequence[Operation]:
     path, aliases = f"{topic}/custom-labels", (f"{topic}/custome-labels", f"{topic}/customLabels")
     missing = (NamespaceNotFound, TopicNotFound)
     return (
-        Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=_LABELS,
+        Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=TEXT_BY_NAME,
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
                   errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,

@@ -21,12 +21,11 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 _PLAIN = "text/plain"
-_TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 _READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
 
@@ -101,9 +100,9 @@ def operations(node: Node) -> Sequence[Operation]:
     changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
     return (
         Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
-                  "Read a namespace's properties", answer=_TEXTS, errors=reading, needs=_READING),
+                  "Read a namespace's properties", answer=TEXT_BY_NAME, errors=reading, needs=_READING),
         Operation("setNamespaceProperties", "PUT", f"{path}/properties", properties.set,
-                  "Set properties, keep the others", 204, body=_TEXTS, errors=changing, needs=_CHANGING),
+                  "Set properties, keep the others", 204, body=TEXT_BY_NAME, errors=changing, needs=_CHANGING),
         Operation("clearNamespaceProperties", "DELETE", f"{path}/properties", properties.clear,
                   "Remove all properties", 204, errors=changing, needs=_CHANGING),
         Operation("getNamespaceProperty", "GET", f"{path}/property/{{key}}", properties.get_one,

@@ -36,12 +36,11 @@ from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in, tenant_in
 from topicfold.server.queries import flag, one, query_of
 from topicfold.server.records import namespace_in_body
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
-_NAMES = {"type": "array", "items": {"type": "string"}}
 _DOCUMENT = document_schema()
-_VALUES_BY_KEY = {"type": "object", "additionalProperties": _NAMES}
+_VALUES_BY_KEY = {"type": "object", "additionalProperties": TEXTS}
 _TENANT_ADMIN = Right(Permission.ADMIN, Scope.TENANT)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 
@@ -132,7 +131,7 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (*READ_ERRORS, NamespaceNotFound)
     return (
         Operation("listNamespaces", "GET", "/admin/v2/namespaces/{tenant}", namespaces.list,
-                  "List a tenant's namespaces", answer=_NAMES, needs=Access.ANYONE,
+                  "List a tenant's namespaces", answer=TEXTS, needs=Access.ANYONE,
                   errors=(*READ_ERRORS, TenantNotFound)),
         Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
                   needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
@@ -146,7 +145,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   query={"force": "`true` ends its topics with it."},
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
-                  "List a namespace's topics by domain", answer=_NAMES, needs=_LISTING,
+                  "List a namespace's topics by domain", answer=TEXTS, needs=_LISTING,
                   query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL."} | LISTED,
                   errors=(*LISTING_ERRORS, NotFound)),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,

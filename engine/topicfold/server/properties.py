@@ -21,9 +21,8 @@ from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import properties_in
-from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 
-_PROPERTIES = {"type": "object", "additionalProperties": {"type": "string"}}
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
@@ -71,10 +70,10 @@ def operations(node: Node) -> Sequence[Operation]:
     path = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}/properties"
     missing = (NamespaceNotFound, TopicNotFound, *UNREADABLE)
     return (
-        Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=_PROPERTIES,
+        Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,
                   errors=(*READ_ERRORS, *missing), needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
         Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, keep the others", 204,
-                  body=_PROPERTIES, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
+                  body=TEXT_BY_NAME, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
         Operation("removeTopicProperty", "DELETE", path, properties.remove, "Remove a property", 204,
                   query={"key": "Its name."}, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
     )  # fmt: skip

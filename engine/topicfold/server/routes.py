@@ -37,6 +37,10 @@ POLICIES_REFUSED = (
     errors.InvalidPolicy, errors.PolicyUnmet, errors.PeerCluster, errors.UnknownCluster, errors.PoliciesDisabled,
 )  # fmt: skip
 """Of what sets policies of a topic beside other things."""
+TEXTS = {"type": "array", "items": {"type": "string"}}
+"""The shape of a list of texts."""
+TEXT_BY_NAME = {"type": "object", "additionalProperties": {"type": "string"}}
+"""The shape of an object whose members are texts."""
 DRY_RUN = {204: "A dry run: it would be done."}
 
 DOMAIN = "{domain:domain}"

@@ -17,10 +17,8 @@ from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.records import tenant_in_body
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import TenantInfo
-
-_NAMES = {"type": "array", "items": {"type": "string"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def operations(node: Node) -> Sequence[Operation]:
     one = "/admin/v2/tenants/{tenant}"
     missing = (*WRITE_ERRORS, TenantNotFound)
     return (
-        Operation("listTenants", "GET", "/admin/v2/tenants", tenants.list, "List tenants", answer=_NAMES,
+        Operation("listTenants", "GET", "/admin/v2/tenants", tenants.list, "List tenants", answer=TEXTS,
                   needs=Access.ANYONE,
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,

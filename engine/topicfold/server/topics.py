@@ -33,16 +33,22 @@ from topicfold.server.node import Node
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
 from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, query_of
 from topicfold.server.records import partitions_in, properties_in
-from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.routes import (
+    CLUSTER_ERRORS,
+    READ_ERRORS,
+    TEXT_BY_NAME,
+    TEXTS,
+    UNREADABLE,
+    WRITE_ERRORS,
+    Operation,
+)
 from topicfold.wire import headers
 from topicfold.wire.resources import PartitionMetadata
 
-_NAMES = {"type": "array", "items": {"type": "string"}}
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 _COUNT = {"oneOf": [{"type": "integer", "minimum": 1}, {"$ref": "#/components/schemas/PartitionMetadata"}]}
-_PROPERTIES = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +193,12 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
                   "End a partitioned topic", 204, needs=_MANAGING, query=force, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
-                  "List partitioned topics", answer=_NAMES, needs=_LISTING, query=LISTED,
+                  "List partitioned topics", answer=TEXTS, needs=_LISTING, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
-        Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=_PROPERTIES,
+        Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=TEXT_BY_NAME,
                   errors=creating),
         Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING, query=force,
                   errors=ending),
-        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=_NAMES, needs=_LISTING,
+        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=_LISTING,
                   query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),
     )  # fmt: skip
