@@ -31,7 +31,7 @@ from topicfold.model.policy.changes import (
 )
 from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source
 from topicfold.model.policy.resolve import broker_level, broker_value
-from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
+from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.values import ListOf, MapOf, plain_value
 from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
@@ -41,14 +41,14 @@ from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import empty_where_unset, policy_answer
-from topicfold.server.queries import flag, one, query_of
+from topicfold.server.policy_requests import QUOTA_TYPE, quota_type_in
+from topicfold.server.queries import flag, query_of
 from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
 _READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
-_QUOTA_TYPE = "backlogQuotaType"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +112,9 @@ class NamespacePolicy:
         """Return which entry of a policy that is a map the request is about, "" where the policy is none.
 
         Raises:
-            NotFound: there is no such entry; as Pulsar, which takes a value it does not know for a missing resource.
+            NotFound: there is no such entry; the status is Pulsar's.
         """
-        if self.policy.name != QUOTAS:
-            return ""
-        kind = one(query_of(request), _QUOTA_TYPE) or DEFAULT_QUOTA_TYPE
-        if kind not in QUOTA_TYPES:
-            raise NotFound(f"{_QUOTA_TYPE} {kind[:80]!r} is none of {', '.join(QUOTA_TYPES)}")
-        return kind
+        return quota_type_in(query_of(request)) if self.policy.name == QUOTAS else ""
 
     def _removal(self, entry: str) -> Change:
         return remove_entry(self.policy.name, entry) if entry else remove_value(self.policy.name)
@@ -141,7 +136,7 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
     title = f"a namespace's {policy.title}"
     changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
-    query = {_QUOTA_TYPE: f"One of {', '.join(QUOTA_TYPES)}; the first without it."} if entry else {}
+    query = {QUOTA_TYPE: f"One of {', '.join(QUOTA_TYPES)}; the first without it."} if entry else {}
     applied = {"applied": "`true`: what the node says where the namespace does not."} if route.has_applied else {}
     yield Operation(
         f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from starlette.requests import Request
 
-from topicfold.errors import InvalidName, NotFound
+from topicfold.errors import InvalidName
 from topicfold.model.policy.changes import Change, remove_entry, set_entry
 from topicfold.model.policy.resolve import Policies, applied
 from topicfold.model.policy.shapes import BACKLOG_QUOTA, DEFAULT_QUOTA_TYPE, DISPATCH_RATE, QUOTA_TYPES
@@ -16,11 +16,9 @@ from topicfold.model.policy.unset import is_no_dispatch_rate
 from topicfold.model.policy.values import MAX_TEXT_LENGTH, Kind, Value
 from topicfold.runtime.policies import TopicPolicies
 from topicfold.server.paths import decoded
-from topicfold.server.policy_requests import Asking
-from topicfold.server.queries import one
+from topicfold.server.policy_requests import QUOTA_TYPE, Asking, quota_type_in
 from topicfold.server.topic_policy import TopicPolicy
 
-_QUOTA_TYPE = "backlogQuotaType"
 _RATE = "dispatchRate"
 
 
@@ -36,7 +34,7 @@ class BacklogQuota(TopicPolicy):
 
     def parameters(self) -> Mapping[str, str]:
         """Return the type of a quota."""
-        return {_QUOTA_TYPE: f"{' or '.join(QUOTA_TYPES)}; without it {DEFAULT_QUOTA_TYPE}."}
+        return {QUOTA_TYPE: f"{' or '.join(QUOTA_TYPES)}; without it {DEFAULT_QUOTA_TYPE}."}
 
     def entry_in(self, request: Request, asking: Asking) -> str:
         """Return the type of the quota that a change is about.
@@ -44,12 +42,7 @@ class BacklogQuota(TopicPolicy):
         Raises:
             NotFound: there is no such type; the status is Pulsar's.
         """
-        kind = one(asking.query, _QUOTA_TYPE) if request.method != "GET" else None
-        if kind is None:
-            return DEFAULT_QUOTA_TYPE
-        if kind not in QUOTA_TYPES:
-            raise NotFound(f"{_QUOTA_TYPE} {kind[:80]!r} is none of {', '.join(QUOTA_TYPES)}")
-        return kind
+        return DEFAULT_QUOTA_TYPE if request.method == "GET" else quota_type_in(asking.query)
 
     def check(self, value: Value, entry: str) -> None:
         """Check one quota by itself.

@@ -10,12 +10,15 @@ from starlette.requests import Request
 from topicfold.errors import NotFound, PoliciesDisabled, WrongKind
 from topicfold.model.names import TopicName, is_heartbeat_namespace
 from topicfold.model.policy.description import Policy, Source
+from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
 from topicfold.server.asking import asked_to_read
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import Query, flag, one, query_of
 
+QUOTA_TYPE = "backlogQuotaType"
+"""The query parameter that says which backlog quota."""
 _WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,20}")
 
 
@@ -65,6 +68,20 @@ def whole_topic(name: TopicName) -> TopicName:
         InvalidName: it is; policies belong to whole topics.
     """
     return refuse_partition(name, "Not allowed to set/get topic policy for a partition: {}")
+
+
+def quota_type_in(query: Query) -> str:
+    """Return the type of the backlog quota that a request is about.
+
+    Raises:
+        NotFound: there is no such type; as Pulsar, which takes a value it does not know for a missing resource.
+    """
+    kind = one(query, QUOTA_TYPE)
+    if kind is None:
+        return DEFAULT_QUOTA_TYPE
+    if kind not in QUOTA_TYPES:
+        raise NotFound(f"{QUOTA_TYPE} {kind[:80]!r} is none of {', '.join(QUOTA_TYPES)}")
+    return kind
 
 
 async def stated_value(request: Request, asking: Asking, policy: Policy, node: Node) -> Any:
