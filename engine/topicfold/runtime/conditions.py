@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from topicfold.errors import InvalidRequest
+from topicfold.model.desired import SCOPES
 from topicfold.model.events import Verdict
 from topicfold.model.names import PERSISTENT, TopicName, is_heartbeat_namespace, parse_topic
 from topicfold.model.policy.changes import QUOTAS, RETENTION, contradicts
@@ -26,7 +27,6 @@ from topicfold.runtime.reading import Reading
 
 REPLICATION = "replicationClusters"
 SHADOWS = "shadowTopics"
-_SCOPES = ("local", "global_")
 
 Sees = Callable[[TopicName], bool]
 
@@ -115,7 +115,7 @@ class Conditions:
         self, name: TopicName, before: TopicRecord | None, new: TopicRecord, stated: str
     ) -> Iterator[tuple[str, Refuse]]:
         """Yield what is against the policies of `new`, by their paths."""
-        for scope in _SCOPES:
+        for scope in SCOPES:
             told: Policies = getattr(new, scope) or EMPTY
             known: Policies = (before and getattr(before, scope)) or EMPTY
             path = f"policies.{scope.rstrip('_')}"
@@ -125,7 +125,7 @@ class Conditions:
             for policy in (REPLICATION, SHADOWS):
                 value = told.get(policy)
                 if value is not None and (policy == stated or value != known.get(policy)):
-                    refusal = self._refusal_of(name, policy, value, is_global=scope == _SCOPES[1])
+                    refusal = self._refusal_of(name, policy, value, is_global=scope == SCOPES[1])
                     if refusal is not None:
                         yield f"{path}.{policy}", refusal
 
