@@ -61,6 +61,13 @@ def test_it_does_not_start_without_settings_that_kafka_needs(client: Client, mis
     assert not threads()
 
 
+@pytest.mark.parametrize("value", ["5m", "0x61A80", ""])
+def test_it_does_not_start_with_an_interval_of_polls_that_is_no_number(client: Client, value: str) -> None:
+    with pytest.raises(BadSetting, match=r"max\.poll\.interval\.ms"):
+        LabelConsumer({**CONF, "max.poll.interval.ms": value}, match="**", client=client)
+    assert not threads()
+
+
 def test_brokers_may_be_named_by_librdkafkas_other_name_for_them(client: Client) -> None:
     conf = {"metadata.broker.list": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
     with LabelConsumer(conf, match="**", client=client) as consumer:

@@ -23,14 +23,16 @@ from topicfold.client.kafka_consumer import (
 )
 from topicfold.client.start_over import StartOver
 from topicfold.client.subscription import Partition, Subscription
+from topicfold.errors import BadSetting
 
 _log = logging.getLogger(__name__)
 
 
 _MAX_REOPENED = 5
 """So often in a row a consumer that died is replaced before the caller is told."""
+_MAX_POLL_INTERVAL = "max.poll.interval.ms"
 _MAX_POLL_INTERVAL_MS = 300_000
-"""What Kafka's client takes for `max.poll.interval.ms`, after which a member that does not poll is out of the group."""
+"""What Kafka's client takes for that, after which a member that does not poll is out of the group."""
 _COMMITTED_SECONDS = 2.0
 _GIVE_WAY_SECONDS = 0.1
 _GO_ON_SECONDS = 60.0
@@ -281,5 +283,13 @@ class SubscribedConsumer:
 
 
 def _distrust_seconds(conf: Mapping[str, Any]) -> float:
-    """Return after what time no member of a group can commit any more what it read of a topic that was deleted."""
-    return float(conf.get("max.poll.interval.ms", _MAX_POLL_INTERVAL_MS)) / 1000 + _NOTICE_SECONDS
+    """Return after what time no member of a group can commit any more what it read of a topic that was deleted.
+
+    Raises:
+        BadSetting: `conf` says for how long a member need not poll, and it is no number.
+    """
+    interval_ms = conf.get(_MAX_POLL_INTERVAL, _MAX_POLL_INTERVAL_MS)
+    try:
+        return float(interval_ms) / 1000 + _NOTICE_SECONDS
+    except (TypeError, ValueError):
+        raise BadSetting(f"{_MAX_POLL_INTERVAL} {interval_ms!r} is no number of milliseconds") from None
