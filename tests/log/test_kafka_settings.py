@@ -1,0 +1,218 @@
+"""What the log on Kafka demands of its topic: settings, partitions, and that it stays the same one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
+
+from tests.log.following import PATIENCE_SECONDS, Following, never
+from topicfold.errors import BadSetting, TooLarge, WrongLog
+from topicfold.log import kafka_settings
+from topicfold.log.kafka import KafkaLog
+from topicfold.log.port import SettingProblem
+
+pytestmark = pytest.mark.kafka
+
+
+async def test_the_topic_is_made_with_the_settings_that_keep_it_safe(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    found = {entry.name: entry.value for entry in admin.describe_configs([resource])[resource].result().values()}
+    pinned = {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "retention.bytes": "-1",
+        "max.message.bytes": "1048588",
+        "min.insync.replicas": "1",
+        "unclean.leader.election.enable": "false",
+        "message.timestamp.type": "LogAppendTime",
+    }
+    assert {name: found[name] for name in pinned} == pinned
+
+
+def test_the_clients_are_given_the_pinned_settings() -> None:
+    producer = {
+        "enable.idempotence": True,
+        "acks": "all",
+        "linger.ms": 0,
+        "delivery.timeout.ms": 10_000,
+        "delivery.report.only.error": False,
+    }
+    consumer = {
+        "auto.offset.reset": "error",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "check.crcs": True,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 100,
+        "fetch.min.bytes": 1,
+    }
+    assert producer.items() <= kafka_settings.PRODUCER.items()
+    assert consumer.items() <= kafka_settings.CONSUMER.items()
+    assert kafka_settings.client_settings("host:1", {})["allow.auto.create.topics"] is False
+
+
+@pytest.mark.parametrize("brokers", [1, 2, 3, 5])
+def test_a_new_topic_has_as_many_copies_as_the_brokers_allow_up_to_three(brokers: int) -> None:
+    replicas, configuration = kafka_settings.new_topic(brokers)
+    assert replicas == min(3, brokers)
+    assert configuration["min.insync.replicas"] == str(max(1, replicas - 1))
+
+
+@pytest.mark.parametrize(
+    "name", ["acks", "delivery.report.only.error", "isolation.level", "bootstrap.servers", "message.max.bytes"]
+)
+async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
+    with pytest.raises(BadSetting, match=name.replace(".", r"\.")):
+        await KafkaLog.open("127.0.0.1:1", kafka_settings={name: "x"})
+
+
+async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match=r"no\.such\.setting"):
+        await KafkaLog.open("127.0.0.1:1", kafka_settings={"no.such.setting": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted", "refuses"),
+    [
+        ("cleanup.policy", "compact", "delete", True),
+        ("cleanup.policy", "compact,delete", "delete", True),
+        ("retention.ms", "604800000", "-1", True),
+        ("retention.bytes", "1000000", "-1", True),
+        ("max.message.bytes", "1000", "1048588", True),
+        ("unclean.leader.election.enable", "true", "false", False),
+        ("message.timestamp.type", "CreateTime", "LogAppendTime", False),
+    ],
+)
+async def test_a_setting_that_an_operator_changed_is_reported_with_its_repair(
+    log: KafkaLog, topic: str, admin: AdminClient, name: str, value: str, wanted: str, refuses: bool
+) -> None:
+    alter(admin, topic, name, value)
+    [problem] = await eventually(log, name)
+    assert (problem.found, problem.wanted, problem.refuses_writes) == (value, wanted, refuses)
+    assert problem.repair.startswith("kafka-configs.sh --bootstrap-server ")
+    assert problem.repair.endswith(f"--alter --entity-type topics --entity-name {topic} --add-config {name}={wanted}")
+
+
+async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) -> None:
+    problems = [problem for problem in await log.check_settings() if problem.setting == "replication.factor"]
+    assert [(problem.found, problem.refuses_writes, problem.is_advice) for problem in problems] == [("1", False, True)]
+    assert problems[0].repair.startswith("enough for trying things out")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "first"),
+    [
+        (1, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
+        (2, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
+        (3, ""),
+    ],
+)
+def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, first: str) -> None:
+    [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas=1, brokers=brokers)
+    reassign = "give each partition 3 replicas: kafka-reassign-partitions.sh --bootstrap-server host:1"
+    assert problem.repair == first + reassign
+    assert problem.is_advice == (brokers < 3)
+
+
+def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
+    found = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+    problems = kafka_settings.topic_problems("host:1", "log", found, replicas=3, brokers=3)
+    assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
+
+
+async def test_a_topic_that_takes_nothing_for_want_of_replicas_in_sync_is_reported(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    alter(admin, topic, "min.insync.replicas", "2")
+    [problem] = await eventually(log, "number of replicas in sync")
+    assert (problem.found, problem.wanted) == ("1 (partition 0, 1, 2)", "2 or more")
+
+
+def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -> None:
+    configuration = {"min.insync.replicas": "2"}
+    assert kafka_settings.too_few_in_sync(configuration, {0: 2, 1: 3}, 3) == []
+    [never] = kafka_settings.too_few_in_sync(configuration, {0: 1}, 1)
+    assert never.repair == "give each partition 2 replicas, or lower min.insync.replicas: it has 1"
+    [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 3)
+    assert problem.repair.startswith("start the brokers that are away")
+    assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
+
+
+async def test_an_existing_topic_keeps_its_number_of_partitions(
+    log: KafkaLog, kafka_bootstrap: str, topic: str
+) -> None:
+    again = await KafkaLog.open(kafka_bootstrap, topic, partitions=8)
+    assert again.partitions == 3
+    await again.close()
+
+
+async def test_racing_openers_make_one_topic(kafka_bootstrap: str, topic: str) -> None:
+    logs = await asyncio.gather(*(KafkaLog.open(kafka_bootstrap, topic, partitions=2) for _ in range(3)))
+    following = Following(logs[0])
+    for log in logs:
+        log.append(1, b"x", never)
+    assert [entry.offset for entry in await following.seen(3)] == [0, 1, 2]
+    await asyncio.gather(*(log.close() for log in logs))
+
+
+async def test_more_partitions_than_the_log_was_opened_with_refuse_writes(
+    log: KafkaLog, topic: str, admin: AdminClient
+) -> None:
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result()
+    [problem] = await eventually(log, "topic")
+    assert problem.refuses_writes
+    assert "5 partitions" in problem.found
+
+
+async def test_a_topic_made_anew_is_another_topic(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    admin.delete_topics([topic])[topic].result()
+    [gone] = await eventually(log, "topic")
+    assert gone.found == "no topic"
+    successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
+    [other] = await log.check_settings()
+    assert other.refuses_writes
+    await successor.close()
+
+
+@pytest.mark.slow
+async def test_a_deleted_topic_is_a_fault(log: KafkaLog, topic: str, admin: AdminClient) -> None:
+    following = Following(log)
+    log.append(0, b"x", never)
+    await following.seen(1)
+    admin.delete_topics([topic])[topic].result()
+    error, partition = await following.faulted()
+    assert isinstance(error, WrongLog)
+    assert partition is None
+
+
+async def test_the_topic_s_own_limit_is_the_producer_s(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
+) -> None:
+    alter(admin, topic, "max.message.bytes", "2000")
+    await eventually(log, "max.message.bytes")
+    smaller = await KafkaLog.open(kafka_bootstrap, topic)
+    with pytest.raises(TooLarge):
+        smaller.append(0, bytes(3_000), never)
+    await smaller.close()
+
+
+def alter(admin: AdminClient, topic: str, name: str, value: str) -> None:
+    """Set one setting of `topic`, as an operator would."""
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin.incremental_alter_configs([resource])[resource].result()
+
+
+async def eventually(log: KafkaLog, setting: str) -> list[SettingProblem]:
+    """Return the problems with `setting` once there are any: Kafka tells of changes when it has spread them."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            problems = [problem for problem in await log.check_settings() if problem.setting == setting]
+            if problems:
+                return problems
