@@ -100,6 +100,18 @@ def test_a_table_of_the_file_that_is_none_is_masked_too(bare_run: Run, config_fi
     assert told(bare_run)["kafka_settings"]["value"] == "****"
 
 
+@pytest.mark.parametrize(
+    ("command", "name"), [("server", "follow_every_seconds"), ("view", "server.follow_every_seconds")]
+)
+def test_a_time_in_the_file_is_shown_as_it_stands_there(
+    bare_run: Run, config_file: Path, command: str, name: str
+) -> None:
+    config_file.write_text("[server]\nfollow_every_seconds = 00:00:05")
+    shown = bare_run("config", command)
+    assert (shown.code, shown.err) == (0, "")
+    assert [line.split()[1] for line in shown.out.splitlines() if line.split()[0] == name] == ["00:00:05"]
+
+
 @pytest.mark.parametrize("name", ["ssl.key.pem", "sasl.password", "ssl.key.password"])
 def test_whatever_keeps_a_key_of_kafka_secret_is_masked(
     bare_run: Run, monkeypatch: pytest.MonkeyPatch, name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 MASK = "****"
@@ -26,4 +25,5 @@ def masked(name: str, value: Any) -> Any:
         return {key: masked(key, each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [masked(name, each) for each in value]
-    return _USER_IN_URL.sub(f"{MASK}@", str(value)) if isinstance(value, str | Path) else value
+    # TOML has dates and times.
+    return value if value is None or isinstance(value, int | float) else _USER_IN_URL.sub(f"{MASK}@", str(value))
