@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
-from topicfold.cli.config import SERVER_SETTINGS
+from topicfold.cli.server_names import SERVER_SETTINGS
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from topicfold.cli.server_names import SERVER_FLAGS, SERVER_SETTINGS
 from topicfold.errors import BadSetting, InvalidRequest
 
 ENVIRONMENT_PREFIX = "TOPICFOLD_"
@@ -116,67 +117,6 @@ _KEYS: Mapping[str, _Key] = {
 }
 
 
-# What `topicfold.settings` knows, which costs too much to import for any other command than `serve`.
-SERVER_SETTINGS = (
-    "log_file",
-    "kafka_bootstrap",
-    "kafka_topic",
-    "kafka_settings",
-    "snapshot",
-    "partitions",
-    "cluster_bootstrap",
-    "cluster_settings",
-    "adopt_only",
-    "follow_cluster",
-    "follow_every_seconds",
-    "host",
-    "port",
-    "allowed_hosts",
-    "allowed_custom_label_keys",
-    "max_custom_label_value_length",
-    "wildcard_separator",
-    "topic_listing",
-    "max_topic_list_in_flight_heap_mem_size_mb",
-    "enable_broker_topic_list_watcher",
-    "subscription_pattern_max_length",
-    "topic_level_policies_enabled",
-    "policy_defaults",
-    "http_requests_fail_on_unknown_properties_enabled",
-    "max_message_size",
-    "max_quorum",
-    "entry_filters",
-    "allow_override_entry_filters",
-    "cluster_name",
-    "clusters",
-    "advertised_url",
-    "owners",
-    "auth_jwt_key_file",
-    "auth_jwks_url",
-    "auth_issuer",
-    "auth_audience",
-    "auth_role_claim",
-    "auth_accept_without_nbf",
-    "auth_static_tokens_file",
-    "superusers",
-    "insecure",
-    "tls_cert_file",
-    "tls_key_file",
-    "tls_client_ca_file",
-    "request_timeout_seconds",
-    "ready_timeout_seconds",
-    "drain_seconds",
-    "stale_after_seconds",
-    "past_max_events",
-    "digest_within_seconds",
-    "scrub_every_seconds",
-)
-SERVER_FLAGS: Mapping[str, str] = {
-    "log_file": "--log",
-    "kafka_bootstrap": "--kafka",
-    "kafka_settings": "--kafka-setting",
-    "cluster_settings": "--cluster-setting",
-}
-"""Flags that are not called like their settings."""
 _CLOSE = 0.63
 """How alike a name is to one that may be meant: TIMEOUT to TIMEOUT_SECONDS (0.64), but not WORKERS to OWNERS (0.62)."""
 # Other people's: the tests' and the simulator's.

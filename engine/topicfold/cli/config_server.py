@@ -7,9 +7,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, SERVER_SETTINGS, check_keys
+from topicfold.cli.config import DEFAULT, ENVIRONMENT_PREFIX, check_keys
 from topicfold.cli.masking import MASK, masked
 from topicfold.cli.output import value_text
+from topicfold.cli.server_names import SERVER_SETTINGS
 from topicfold.cli.server_settings import entries_in_variables, needed_packages, without
 from topicfold.cli.session import Session
 

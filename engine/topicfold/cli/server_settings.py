@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.arguments import read_settings
-from topicfold.cli.config import ENVIRONMENT_PREFIX, SERVER_FLAGS, SERVER_SETTINGS, Config, check_keys, flag_of
+from topicfold.cli.config import ENVIRONMENT_PREFIX, Config, check_keys, flag_of
+from topicfold.cli.server_names import SERVER_FLAGS, SERVER_SETTINGS
 from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
