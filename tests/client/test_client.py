@@ -179,6 +179,18 @@ def test_removing_no_keys_is_refused_rather_than_sent(client: Client) -> None:
         client.remove_labels("orders", [])
 
 
+def test_one_text_where_there_may_be_several_is_that_text_and_not_its_letters(client: Client) -> None:
+    client.create_tenant("acme", admin_roles="ops", allowed_clusters="standalone")
+    assert client.get_tenant("acme").admin_roles == ("ops",)
+    client.update_tenant("acme", admin_roles="sre")
+    assert client.get_tenant("acme").admin_roles == ("sre",)
+    client.create_topic("orders", labels={"tier": "gold", "t": "x"})
+    client.remove_labels("orders", "tier")
+    assert client.get_labels("orders") == {"t": "x"}
+    client.grant_on_topic("orders", "ann", "produce")
+    assert client.topic_permissions("orders") == {"ann": ("produce",)}
+
+
 def test_version_and_readiness_are_told(client: Client) -> None:
     assert client.version().version == "0.1.0"
     eventually(lambda: client.readiness().is_ready)

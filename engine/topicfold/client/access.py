@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client import access_calls
@@ -10,6 +10,7 @@ from topicfold.client.access_calls import Grants
 from topicfold.client.answers import Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
+from topicfold.client.find_calls import Texts
 from topicfold.client.own_namespace import InOwnNamespace
 
 
@@ -37,22 +38,20 @@ class AccessCalls(InOwnNamespace):
 
     @asks
     def grant_on_tenant(
-        self, tenant: str, role: str, actions: Iterable[str], **options: Unpack[ChangeOptions]
+        self, tenant: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Let `role` do `actions` in a tenant."""
         return access_calls.grant_on_tenant(tenant, role, actions, options)
 
     @asks
     def grant_on_namespace(
-        self, namespace: str, role: str, actions: Iterable[str], **options: Unpack[ChangeOptions]
+        self, namespace: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Let `role` do `actions` in a namespace."""
         return access_calls.grant_on_namespace(namespace, role, actions, options)
 
     @asks
-    def grant_on_topic(
-        self, topic: str, role: str, actions: Iterable[str], **options: Unpack[ChangeOptions]
-    ) -> Call[Written]:
+    def grant_on_topic(self, topic: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Let `role` do `actions` with a topic."""
         return access_calls.grant_on_topic(self._in_full(topic), role, actions, options)
 

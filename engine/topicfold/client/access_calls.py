@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from topicfold.client.answers import Written
 from topicfold.client.call import Answer, Call, ChangeOptions, change, names_in
+from topicfold.client.find_calls import Texts, each_of
 from topicfold.client.paths import given_segment, namespace_path, tenant_path, topic_path
 
 Grants = dict[str, tuple[str, ...]]
@@ -28,17 +29,17 @@ def topic_permissions(topic: str) -> Call[Grants]:
     return _permissions(topic_path(topic))
 
 
-def grant_on_tenant(tenant: str, role: str, actions: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def grant_on_tenant(tenant: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to let a role do things in a tenant."""
     return _grant(tenant_path(tenant), role, actions, o)
 
 
-def grant_on_namespace(namespace: str, role: str, actions: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def grant_on_namespace(namespace: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to let a role do things in a namespace."""
     return _grant(namespace_path(namespace), role, actions, o)
 
 
-def grant_on_topic(topic: str, role: str, actions: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def grant_on_topic(topic: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to let a role do things with a topic."""
     return _grant(topic_path(topic), role, actions, o)
 
@@ -85,8 +86,8 @@ def _permissions(path: str) -> Call[Grants]:
     return Call("GET", f"{path}/permissions", read)
 
 
-def _grant(path: str, role: str, actions: Iterable[str], o: ChangeOptions) -> Call[Written]:
-    return change("POST", f"{path}/permissions/{given_segment('role', role)}", o, body=list(actions))
+def _grant(path: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:
+    return change("POST", f"{path}/permissions/{given_segment('role', role)}", o, body=list(each_of(actions)))
 
 
 def _revoke(path: str, role: str, o: ChangeOptions) -> Call[Written]:

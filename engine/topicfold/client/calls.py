@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from topicfold.client.answers import Found, Operation, Readiness, ServerVersion, Tenant, Topic, Written
@@ -19,7 +19,7 @@ from topicfold.client.call import (
     names_in,
     percent_encoded,
 )
-from topicfold.client.find_calls import Asked, pairs
+from topicfold.client.find_calls import Asked, Texts, each_of, pairs
 from topicfold.client.paths import (
     domain_query,
     given_segment,
@@ -48,15 +48,15 @@ def get_tenant(tenant: str) -> Call[Tenant]:
     return Call("GET", tenant_path(tenant), read)
 
 
-def put_tenant(tenant: str, admin_roles: Iterable[str], clusters: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def put_tenant(tenant: str, admin_roles: Texts, clusters: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to create a tenant."""
-    body = {"adminRoles": list(admin_roles), "allowedClusters": list(clusters)}
+    body = {"adminRoles": list(each_of(admin_roles)), "allowedClusters": list(each_of(clusters))}
     return change("PUT", tenant_path(tenant), o, body=body)
 
 
-def post_tenant(tenant: str, admin_roles: Iterable[str], clusters: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def post_tenant(tenant: str, admin_roles: Texts, clusters: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to replace what a tenant says."""
-    body = {"adminRoles": list(admin_roles), "allowedClusters": list(clusters)}
+    body = {"adminRoles": list(each_of(admin_roles)), "allowedClusters": list(each_of(clusters))}
     return change("POST", tenant_path(tenant), o, body=body)
 
 
@@ -129,13 +129,13 @@ def post_labels(topic: str, labels: Mapping[str, str], o: ChangeOptions) -> Call
     return change("POST", f"{topic_path(topic)}/custom-labels", o, body={"labels": dict(labels)})
 
 
-def delete_labels(topic: str, keys: Iterable[str], o: ChangeOptions) -> Call[Written]:
+def delete_labels(topic: str, keys: Texts, o: ChangeOptions) -> Call[Written]:
     """Ask to remove the labels of these keys.
 
     Raises:
         InvalidRequest: there are none; the route would not know what is meant.
     """
-    query = tuple(("keys", key) for key in keys)
+    query = tuple(("keys", key) for key in each_of(keys))
     if not query:
         raise InvalidRequest("no keys of labels to remove", hint="Name at least one key, or remove all labels.")
     return change("DELETE", f"{topic_path(topic)}/custom-labels", o, query=query)

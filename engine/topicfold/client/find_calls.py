@@ -59,7 +59,7 @@ class Asked:
                 values; one of them, or a pattern, that is no text.
             InvalidSelector: says at which column or path.
         """
-        places = tuple(dict.fromkeys(map(parse_namespace, _each(namespaces))))
+        places = tuple(dict.fromkeys(map(parse_namespace, each_of(namespaces))))
         if not places:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
         canonical, matched = (None, {}) if selector is None else _parts(selector)
@@ -67,7 +67,7 @@ class Asked:
         for key, value in matched.items():
             if borne.setdefault(key, value) != value:
                 raise InvalidRequest(f"no topic bears {key!r} with two values, {borne[key]!r} and {value!r}")
-        patterns = () if match is None else tuple(_each(match))
+        patterns = () if match is None else tuple(each_of(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
         _require_texts("labels", (*borne, *borne.values()))
@@ -169,5 +169,6 @@ def _require_texts(name: str, given: Iterable[object]) -> None:
             raise InvalidRequest(f"{name}: {each!r} is no text")
 
 
-def _each(texts: Texts) -> Iterable[str]:
+def each_of(texts: Texts) -> Iterable[str]:
+    """Return texts; one alone is that text, and not its letters."""
     return (texts,) if isinstance(texts, str) else texts

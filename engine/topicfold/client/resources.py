@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client import calls
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
 from topicfold.client.call import Call, ChangeOptions
 from topicfold.client.declaring import asks
+from topicfold.client.find_calls import Texts
 from topicfold.client.own_namespace import InOwnNamespace
 from topicfold.model.names import PERSISTENT
 
@@ -31,8 +32,8 @@ class ResourceCalls(InOwnNamespace):
         self,
         tenant: str,
         *,
-        admin_roles: Iterable[str] = (),
-        allowed_clusters: Iterable[str] = (),
+        admin_roles: Texts = (),
+        allowed_clusters: Texts = (),
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Create a tenant."""
@@ -43,8 +44,8 @@ class ResourceCalls(InOwnNamespace):
         self,
         tenant: str,
         *,
-        admin_roles: Iterable[str] = (),
-        allowed_clusters: Iterable[str] = (),
+        admin_roles: Texts = (),
+        allowed_clusters: Texts = (),
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Replace what a tenant says."""
@@ -191,7 +192,7 @@ class ResourceCalls(InOwnNamespace):
         return calls.post_labels(self._in_full(topic), labels, options)
 
     @asks
-    def remove_labels(self, topic: str, keys: Iterable[str], **options: Unpack[ChangeOptions]) -> Call[Written]:
+    def remove_labels(self, topic: str, keys: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove the labels of these keys from a topic."""
         return calls.delete_labels(self._in_full(topic), keys, options)
 
