@@ -26,7 +26,7 @@ ANYWHERE = "0.0.0.0"
 def tokens_file(tmp_path: Path) -> Path:
     """A file of static tokens."""
     file = tmp_path / "tokens"
-    file.write_text("# for development\n\ns3cret admin\nother  some role\n")
+    file.write_text("# for development\n\ns3cret admin\n  # admin\nother  some role\n")
     return file
 
 

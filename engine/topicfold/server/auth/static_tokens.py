@@ -10,21 +10,21 @@ from topicfold.server.auth.principal import Principal, principal_with
 
 
 def read_static_tokens(file: Path) -> Mapping[str, Principal]:
-    """Return who each token in `file` stands for. Empty lines and those that begin with `#` say nothing.
+    """Return who each token in `file` stands for. Empty lines and comments, which begin with `#`, say nothing.
 
     Raises:
         BadSetting: the file cannot be read, or a line is no token and role; says which.
     """
     try:
         # Some editors begin a file with a byte order mark, which would be one with the first token.
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise BadSetting(f"auth_static_tokens_file {file}: cannot be read: {error}") from None
     tokens: dict[str, Principal] = {}
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith("#"):
+        if not line or line.startswith("#"):
             continue
-        token, _, role = line.strip().partition(" ")
+        token, _, role = line.partition(" ")
         try:
             principal = principal_with([role.strip()])
         except Unauthenticated:
