@@ -122,6 +122,13 @@ class Unready(Chosen):
         raise OSError("no such host")
 
 
+class Unmade(Chosen):
+    """Cannot even be made."""
+
+    def __init__(self) -> None:
+        raise OSError("no such host")
+
+
 class Incomplete:
     """Is no listing."""
 

@@ -356,6 +356,8 @@ async def test_a_plug_in_is_closed_once_it_was_made_ready(store: MemoryStore) ->
         ("tests.server.plugins:Nothing", "has no attribute 'Nothing'"),
         ("tests.server.plugins:Incomplete", "has no method list nor close"),
         ("tests.server.plugins:DEFAULT", "not callable"),
+        ("tests.server.plugins:Unmade", "cannot be had: OSError: no such host"),
+        ("tests.server..plugins:Chosen", "cannot be had"),
     ],
 )
 def test_a_setting_that_names_no_listing_is_refused(name: str, said: str) -> None:

@@ -161,8 +161,10 @@ def open_topic_listing(name: str) -> TopicListing:
             raise BadSetting(
                 f"topic_listing {name!r} is none of {', '.join([*_BUILT_IN, *known])}, nor package.module:Class"
             )
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise BadSetting(f"topic_listing {name!r} cannot be had: {error}") from error
+    except BadSetting:
+        raise
+    except Exception as error:
+        raise BadSetting(f"topic_listing {name!r} cannot be had: {type(error).__name__}: {error}") from error
     missing = [each for each in ("initialize", "list", "close") if not callable(getattr(made, each, None))]
     if missing:
         raise BadSetting(f"topic_listing {name!r} has no method {' nor '.join(missing)}")
