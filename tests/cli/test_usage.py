@@ -1,0 +1,100 @@
+"""Command lines that cannot be: what was wrong, what may have been meant, and whose help tells more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Run
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compact --once --log x.db --snapshot",
+        "trim --log x.db --snapshot",
+        "serve --log",
+        "serve --kafka",
+        "report labels --snapshot",
+        "report labels --plot",
+        "consume -l a=b --bootstrap",
+        "consume -l a=b --bootstrap 127.0.0.1:1 --group",
+        "import kafka --bootstrap",
+        "policies apply -f",
+        "topics list --url",
+        "topics set-custom-labels orders --labels a=b --if-match",
+        "topics create orders --idempotency-key",
+        "topics remove-properties orders --key",
+        "namespaces set-property public/default -v ann --key",
+        "report labels --by",
+    ],
+)
+def test_a_place_that_is_the_empty_text_is_not_taken_for_here(bare_run: Run, words: str) -> None:
+    *before, option = words.split()
+    attached = [option, ""] if not option.startswith("--") else [f"{option}="]
+    for last in ([option, ""], [option, " "], attached):
+        ran = bare_run(*before, *last)
+        assert ran.code == 2
+        name = {"-f": "'--file' / '-f'", "--key": "'--key' / '-k'"}.get(option, f"'{option}'")
+        assert ran.err.startswith(f"error: Invalid value for {name}: it must not be empty\n")
+
+
+def test_a_namespace_that_is_the_empty_text_is_not_taken_for_the_default_one(bare_run: Run) -> None:
+    ran = bare_run("topics", "list", "")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "error: Invalid value for '[NAMESPACE]': it must not be empty")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "serve --kafka",
+        "serve --kafka b:9092 --cluster-bootstrap",
+        "compact --once --snapshot s --kafka",
+        "trim --snapshot s --kafka",
+        "enforce --kafka",
+        "consume -l a=b --bootstrap",
+        "import kafka --bootstrap",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["http://", "https://"])
+@pytest.mark.parametrize("before", ["", "broker:9092, "])
+def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str, before: str) -> None:
+    ran = bare_run(*words.split(), f"{before}{scheme}127.0.0.1:9092")
+    option = words.split()[-1]
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        2,
+        f"error: Invalid value for '{option}': write HOST:PORT, without {scheme}",
+    )
+
+
+@pytest.mark.parametrize(
+    "option", ["--url", "--token-file", "--tls-ca-file", "--client-cert-file", "--client-key-file"]
+)
+def test_neither_is_one_that_stands_before_the_command(bare_run: Run, option: str) -> None:
+    ran = bare_run(option, "", "topics", "list")
+    assert (ran.code, ran.err) == (2, f"error: {option} : it must not be empty\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        ("topics create x --reason", "Option '--reason' requires an argument.", "topics create"),
+        ("serve --kafka", "Option '--kafka' requires an argument.", "serve"),
+        ("topics list --label a", "No such option: --label (Possible options: --custom-labels)", "topics list"),
+        ("topics list --sort x", "No such option: --sort", "topics list"),
+        ("topics list --e", "No such option: --e", "topics list"),
+        ("topics list --json", "No such option: --json (Possible options: -o json)", "topics list"),
+        ("topics list --selectr x", "No such option: --selectr (Possible options: --selector)", "topics list"),
+        (
+            "topics set-custom-labels orders team=pay tier=gold",
+            "Invalid value for '--labels' / '-l': it is missing; write --labels team=pay --labels tier=gold",
+            "topics set-custom-labels",
+        ),
+        ("topics set-custom-labels orders", "Missing option '--labels' / '-l'.", "topics set-custom-labels"),
+        ("topics list a b", "Got unexpected extra argument(s) (b)", "topics list"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_command(
+    bare_run: Run, words: str, error: str, hint: str
+) -> None:
+    ran = bare_run(*words.split())
+    assert (ran.code, ran.err.splitlines()) == (2, [f"error: {error}", f"hint: topicfold {hint} --help"])
