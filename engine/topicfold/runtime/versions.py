@@ -20,7 +20,8 @@ MAX_LINKS = 10_000
 """Events looked at for one request."""
 _MAX_NEAREST = 5
 
-_OFFSET = re.compile(r"[0-9]{1,18}")
+OFFSET = re.compile(r"[0-9]{1,18}")
+"""How a request writes an offset of the log."""
 _ETAG = re.compile(r"[0-9a-f]{1,32}(\.[0-9]{1,5})?")
 
 
@@ -111,7 +112,7 @@ async def find_version(engine: Engine, target: Target, wanted: str, deadline: fl
         LogUnavailable: it was not found by the deadline.
     """
     text = wanted.strip('"')
-    if not (_OFFSET.fullmatch(text) or _ETAG.fullmatch(text)):
+    if not (OFFSET.fullmatch(text) or _ETAG.fullmatch(text)):
         raise InvalidRequest(
             f"version {wanted[:80]!r} is neither an ETag nor an offset", hint="The history shows both."
         )
@@ -182,7 +183,7 @@ async def _etag(link: Link, chain: Chain) -> str:
 
 def _nearest(text: str, seen: Sequence[tuple[int, str]]) -> list[str]:
     """Return the versions that `text` may mean, named as it names one; the newest where it resembles none."""
-    if _OFFSET.fullmatch(text):
+    if OFFSET.fullmatch(text):
         offsets = sorted((offset for offset, _ in seen), key=lambda offset: abs(offset - int(text)))
         return list(map(str, offsets[:_MAX_NEAREST]))
     etags = [etag for _, etag in seen]

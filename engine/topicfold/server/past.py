@@ -7,8 +7,6 @@ and maybe of another tenant of that name: it is for superusers.
 
 from __future__ import annotations
 
-import re
-
 from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
@@ -18,6 +16,7 @@ from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
 from topicfold.runtime.past import PastNamespace
 from topicfold.runtime.revision import Revision, parse_revision
+from topicfold.runtime.versions import OFFSET
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
 from topicfold.server.times import TIME_HINT, time_ms_in
@@ -29,7 +28,6 @@ AT_QUERY = {
 }
 
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
-_OFFSET = re.compile(r"[0-9]{1,18}")
 
 
 async def found_then(
@@ -106,7 +104,7 @@ async def _revision(node: Node, at: str, partitions: set[int]) -> Revision:
         LogUnavailable: the log did not answer in time.
     """
     identity = node.engine.identity
-    if _OFFSET.fullmatch(at):
+    if OFFSET.fullmatch(at):
         return Revision(identity.incarnation, await _after_offset(node, int(at), partitions))
     time_ms = time_ms_in(at, node.engine.options.clock_ms())
     if time_ms is None:

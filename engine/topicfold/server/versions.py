@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
@@ -18,7 +16,7 @@ from topicfold.runtime.group import Target
 from topicfold.runtime.reading import TopicView
 from topicfold.runtime.revision import parse_revision
 from topicfold.runtime.unreadable import unreadable
-from topicfold.runtime.versions import life_start, version_at
+from topicfold.runtime.versions import OFFSET, life_start, version_at
 from topicfold.server.node import Node
 from topicfold.server.times import time_ms_in
 
@@ -28,7 +26,6 @@ AT_QUERY = {
 }
 
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
-_OFFSET = re.compile(r"[0-9]{1,18}")
 
 
 def target_of(node: Node, name: TopicName) -> Target:
@@ -94,7 +91,7 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
     """
     engine, target = node.engine, target_of(node, name)
     position: int | None
-    if _OFFSET.fullmatch(at):
+    if OFFSET.fullmatch(at):
         position = int(at) + 1
         if position > engine.states[target.partition].position:
             await _require_end(engine, target.partition, position)
