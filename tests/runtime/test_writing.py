@@ -13,6 +13,7 @@ from topicfold import errors
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import MAX_PAYLOAD_BYTES
+from topicfold.log.port import Failed
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import parse_topic
@@ -248,6 +249,39 @@ async def test_a_tenant_whose_namespaces_end_too_slowly_is_not_told_of_by_the_op
     assert wide.reading.operation(int(partition), "", bytes.fromhex(handle)) is None
     await wide.writing.delete_tenant("acme", wide.asked(key="k"), force=True)
     assert wide.reading.operation(int(partition), "", bytes.fromhex(handle)) is not None
+
+
+async def test_the_namespaces_of_a_tenant_end_several_at_once(wide: Node) -> None:
+    await acme(wide)
+    await wide.writing.create_namespace("acme/web", NamespaceRecord(), wide.asked())
+    wide.log.fate = wide.log.hold
+    delete = asyncio.create_task(wide.writing.delete_tenant("acme", wide.asked(), force=True))
+    await turns()
+    assert len(wide.log.held) == 2
+    wide.log.release()
+    await delete
+    assert "acme" not in wide.reading.tenants()
+
+
+async def test_of_a_tenant_whose_namespaces_could_not_all_be_ended_it_is_told_how_many_are(wide: Node) -> None:
+    await acme(wide)
+    await wide.writing.create_namespace("acme/web", NamespaceRecord(), wide.asked())
+
+    def full_for_pay(partition: int, value: bytes, failed: Failed) -> None:
+        fate = wide.log.be_full if b"acme/pay" in value else wide.log.take
+        fate(partition, value, failed)
+
+    wide.log.fate = full_for_pay
+    with pytest.raises(errors.OutcomeUnknown, match="acme is not ended; 1 of its namespaces are"):
+        await wide.writing.delete_tenant("acme", wide.asked(), force=True)
+    assert wide.reading.namespaces("acme") == ["acme/pay"]
+
+
+async def test_a_tenant_of_which_nothing_could_be_ended_is_refused_like_any_other_write(wide: Node) -> None:
+    await acme(wide)
+    wide.log.fate = wide.log.be_full
+    with pytest.raises(errors.LogUnavailable):
+        await wide.writing.delete_tenant("acme", wide.asked(), force=True)
 
 
 async def test_a_tenant_that_is_made_between_the_two_looks_is_found(

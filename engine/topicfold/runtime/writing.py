@@ -7,9 +7,9 @@ two partitions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from topicfold.errors import NamespaceNotFound, OutcomeUnknown
+from topicfold.errors import NamespaceNotFound, OutcomeUnknown, TopicfoldError, Wait
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, operation_of
 from topicfold.model.labels import check_labels
@@ -23,6 +23,8 @@ from topicfold.runtime.group import Target, Update
 from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at, namespaces_of, tenant_exists
 from topicfold.runtime.updates import operation_text
+
+_AT_ONCE = 32
 
 
 class Writing:
@@ -182,7 +184,7 @@ class Writing:
         return await self._submit(target, updater, asked, conditions=conditions, replaces_whole=replaces_whole)
 
     async def delete_tenant(self, name: str, asked: Asked, *, force: bool = False) -> Written:
-        """End a tenant; with `force` its namespaces first, one after another, which may stop half-way.
+        """End a tenant; with `force` its namespaces first, several at once, which may stop half-way.
 
         A retry under a key that is settled ends nothing more; one that comes while the first attempt is undecided
         ends the namespaces it finds.
@@ -190,24 +192,22 @@ class Writing:
         Raises:
             NotEmpty: a live namespace bears its name.
             TenantNotFound: refused.
-            OutcomeUnknown: the end of a namespace took too long; that the tenant stands is what its operation says.
+            OutcomeUnknown: its namespaces could not all be ended, or not in time; that the tenant stands is what its
+                operation says.
         """
         await look_at(self._engine, self._engine.states, asked)
         target = self._engine.target(AggregateKind.TENANT, name)
         ended: list[str] = []
         if force and self._engine.states[target.partition].operations.get(self._operation_id(target, asked)) is None:
-            for namespace in namespaces_of(self._engine, name):
-                try:
-                    await self.delete_namespace(namespace, asked, force=True)
-                    ended.append(namespace)
-                except NamespaceNotFound:
-                    continue
-                except OutcomeUnknown as error:
-                    raise OutcomeUnknown(
-                        f"tenant {name} is not ended; {len(ended)} of its namespaces are: {error.reason}",
-                        operation=operation_text(target.partition, self._handle(target, asked)),
-                        hint="Delete it again: what is ended stays so.",
-                    ) from error
+            failure = await self._end_namespaces(namespaces_of(self._engine, name), asked, ended)
+            if isinstance(failure, OutcomeUnknown) or (ended and isinstance(failure, Wait)):
+                raise OutcomeUnknown(
+                    f"tenant {name} is not ended; {len(ended)} of its namespaces are: {failure.reason}",
+                    operation=operation_text(target.partition, self._handle(target, asked)),
+                    hint="Delete it again: what is ended stays so.",
+                ) from failure
+            if failure is not None:
+                raise failure
 
         def update(old: updates.Stored) -> Refuse | None:
             owned = namespaces_of(self._engine, name)
@@ -216,6 +216,29 @@ class Writing:
             return updates.tenant_missing(name) if old is None and not ended else None
 
         return await self._submit_once(target, update, asked, replaces_whole=True)
+
+    async def _end_namespaces(self, names: Sequence[str], asked: Asked, ended: list[str]) -> TopicfoldError | None:
+        """End namespaces with all that is in them, and add to `ended` those that this did; return what stopped it.
+
+        After a failure no other is begun; of several failures it is one that leaves open what became of a namespace.
+        """
+        waiting = iter(names)
+        failures: list[TopicfoldError] = []
+
+        async def end_one_after_another() -> None:
+            for name in waiting:
+                try:
+                    await self.delete_namespace(name, asked, force=True)
+                    ended.append(name)
+                except NamespaceNotFound:
+                    pass
+                except TopicfoldError as error:
+                    failures.append(error)
+                if failures:
+                    return
+
+        await asyncio.gather(*(end_one_after_another() for _ in range(min(len(names), _AT_ONCE))))
+        return max(failures, key=lambda each: isinstance(each, OutcomeUnknown), default=None)
 
     def _check_creation(self, name: TopicName, record: TopicRecord) -> None:
         if record.kafka_name is None and name.domain == PERSISTENT:

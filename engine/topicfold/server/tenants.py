@@ -54,7 +54,7 @@ class Tenants:
         return written_answer(await self.node.writing.update_tenant(name, record, asked))
 
     async def delete(self, request: Request) -> Response:
-        """End a tenant; with `force` its namespaces first, one after another.
+        """End a tenant; with `force` its namespaces first.
 
         Raises:
             InvalidRequest: `force` comes with an If-Match.
