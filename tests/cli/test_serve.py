@@ -154,6 +154,7 @@ def test_an_empty_variable_is_as_good_as_none(
         ("ALLOWED_HOSTS", "[a", "TOPICFOLD_ALLOWED_HOSTS: neither words parted by commas nor a JSON list"),
         ("KAFKA_BOOTSTRAP", "http://b:9092", "TOPICFOLD_KAFKA_BOOTSTRAP: write HOST:PORT, without http://"),
         ("CLUSTER_BOOTSTRAP", "http://b:9092", "TOPICFOLD_CLUSTER_BOOTSTRAP: write HOST:PORT, without http://"),
+        ("KAFKA_BOOTSTRAP", "b:1,kafka://b:2", "TOPICFOLD_KAFKA_BOOTSTRAP: write HOST:PORT, without kafka://"),
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
         ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is no JSON object"),
         ("KAFKA_SETTINGS", '[{"sasl.password": "hunter2"}]', "TOPICFOLD_KAFKA_SETTINGS: should be a valid dictionary"),

@@ -55,7 +55,7 @@ def test_a_namespace_that_is_the_empty_text_is_not_taken_for_the_default_one(bar
         "import kafka --bootstrap",
     ],
 )
-@pytest.mark.parametrize("scheme", ["http://", "https://"])
+@pytest.mark.parametrize("scheme", ["http://", "https://", "kafka://"])
 @pytest.mark.parametrize("before", ["", "broker:9092, "])
 def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str, before: str) -> None:
     ran = bare_run(*words.split(), f"{before}{scheme}127.0.0.1:9092")
@@ -64,6 +64,11 @@ def test_a_broker_is_not_called_by_a_url(bare_run: Run, words: str, scheme: str,
         2,
         f"error: Invalid value for '{option}': write HOST:PORT, without {scheme}",
     )
+
+
+def test_a_password_in_a_brokers_name_is_refused_without_repeating_it(bare_run: Run) -> None:
+    ran = bare_run("import", "kafka", "--timeout-seconds", "1", "--bootstrap", "me:hunter2@broker:9092")
+    assert (ran.code, "hunter2" in ran.err) == (2, False)
 
 
 @pytest.mark.parametrize(
