@@ -121,8 +121,16 @@ def test_whatever_keeps_a_key_of_kafka_secret_is_masked(
 
 
 def test_a_password_that_holds_an_at_sign_is_masked_whole(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOPICFOLD_AUTH_JWKS_URL", "https://me:p@hunter2@issuer.example/keys?of=a@b")
-    assert told(bare_run)["auth_jwks_url"]["value"] == "https://****@issuer.example/keys?of=a@b"
+    monkeypatch.setenv("TOPICFOLD_AUTH_JWKS_URL", "https://me:p@hunter2@issuer.example/keys")
+    assert told(bare_run)["auth_jwks_url"]["value"] == "https://****@issuer.example/keys"
+
+
+@pytest.mark.parametrize("end", ["?api_key=hunter2", "?of=a@b&code=hunter2", "#hunter2"])
+def test_what_follows_the_path_of_a_url_is_masked_for_it_may_be_a_key(
+    bare_run: Run, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setenv("TOPICFOLD_AUTH_JWKS_URL", f"https://issuer.example/keys{end}")
+    assert told(bare_run)["auth_jwks_url"]["value"] == f"https://issuer.example/keys{end[0]}****"
 
 
 def test_serve_says_where_all_settings_are_listed(bare_run: Run) -> None:

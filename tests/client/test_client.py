@@ -208,11 +208,17 @@ def test_a_time_in_which_nothing_can_be_waited_for_is_refused_at_once(seconds: f
         Client(timeout_seconds=seconds)
 
 
-def test_a_url_with_a_password_is_refused_without_repeating_it() -> None:
-    for url in ("http://me:secret@127.0.0.1:1", "http://me:secret@127.0.0.1:port"):
-        with pytest.raises(InvalidRequest) as refused:
-            Client(url)
-        assert "secret" not in f"{refused.value.reason} {refused.value.hint}"
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:secret@127.0.0.1:1", "http://me:secret@127.0.0.1:port", "http://127.0.0.1:1/?token=secret",
+        "http://127.0.0.1:port?token=secret", "127.0.0.1:1#secret", "ftp://127.0.0.1?secret",
+    ],
+)  # fmt: skip
+def test_a_url_with_a_password_or_a_query_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        Client(url)
+    assert "secret" not in f"{refused.value.reason} {refused.value.hint}"
 
 
 def test_a_url_without_a_scheme_is_taken_for_http(server_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Settings as they may be shown: what is secret is masked, by its name."""
+"""Settings as they may be shown: what is secret is masked, by its name, or by where it stands in a URL."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _SECRET = re.compile(r"password|passphrase|secret|token|credential|jaas|private|
 # Where a secret is, not the secret.
 _PLACE = re.compile("_file$|_url$")
 _USER_IN_URL = re.compile(r"(?<=://)[^/?#]*@")
+_QUERY_OF_URL = re.compile(r"(://[^?#]*[?#]).+", re.DOTALL)
 
 
 def masked(name: str, value: Any) -> Any:
@@ -18,6 +19,8 @@ def masked(name: str, value: Any) -> Any:
 
     >>> masked("kafka_settings", {"sasl.password": "x", "security.protocol": "SSL"})
     {'sasl.password': '****', 'security.protocol': 'SSL'}
+    >>> masked("auth_jwks_url", "https://issuer.example/keys?api_key=x")
+    'https://issuer.example/keys?****'
     """
     if value and _SECRET.search(name) and not _PLACE.search(name):
         return MASK
@@ -25,5 +28,7 @@ def masked(name: str, value: Any) -> Any:
         return {key: masked(key, each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [masked(name, each) for each in value]
-    # TOML has dates and times.
-    return value if value is None or isinstance(value, int | float) else _USER_IN_URL.sub(f"{MASK}@", str(value))
+    if value is None or isinstance(value, int | float):
+        return value
+    # TOML has dates and times, too.
+    return _QUERY_OF_URL.sub(rf"\1{MASK}", _USER_IN_URL.sub(f"{MASK}@", str(value)))

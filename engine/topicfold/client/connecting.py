@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable, Generator
 from datetime import UTC, datetime
@@ -173,15 +174,18 @@ def _base_url(url: str) -> httpx2.URL:
     """Return `url` parsed.
 
     Raises:
-        InvalidRequest: it is not one of HTTP, or has a user in it, whose password each message would repeat.
+        InvalidRequest: it is not one of HTTP, or has a user or a query in it, whose password or key each message
+            would repeat.
     """
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        shown = url.rpartition("@")[2]
+        shown = re.split(r"[?#]", url.rpartition("@")[2])[0]
         raise InvalidRequest(f"{shown!r} is not a URL: {error}") from error
     if parsed.userinfo:
         raise InvalidRequest("the URL of a server has no user and no password in it", hint="Give a token instead.")
+    if parsed.query or parsed.fragment:
+        raise InvalidRequest("the URL of a server ends with its path, before any ? or #", hint="Leave the rest out.")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
