@@ -121,12 +121,14 @@ def label_report(counts: LabelCounts, by: str | None) -> LabelReport:
 
 
 def share_text(share: float) -> str:
-    """Return a share as people write it; one that is not nothing never looks like it.
+    """Return a share as people write it; one that is neither nothing nor all never looks like it.
 
-    >>> share_text(0.5), share_text(0.001), share_text(0)
-    ('50%', '<1%', '0%')
+    >>> share_text(0.5), share_text(0.005), share_text(0.997), share_text(0), share_text(1)
+    ('50%', '<1%', '>99%', '0%', '100%')
     """
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    if 0 < share < 1:
+        return {"0%": "<1%", "100%": ">99%"}.get(f"{share:.0%}", f"{share:.0%}")
+    return f"{share:.0%}"
 
 
 def _owners(counts: LabelCounts, by: str) -> Iterator[Owned]:
