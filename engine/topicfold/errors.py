@@ -62,19 +62,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+_MAX_LINE = 4_000
+_KEPT_END = 1_000
+
+
+def shortened(text: str) -> str:
+    """Return `text` with the middle left out of each line that is longer than a message may be.
+
+    >>> len(shortened("topic " + "a" * 10_000_000 + ": too long"))
+    4000
+    """
+    if len(text) <= _MAX_LINE:
+        return text
+    return "\n".join(
+        line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - _KEPT_END - 1]}…{line[-_KEPT_END:]}"
+        for line in text.split("\n")
+    )
+
 
 class TopicfoldError(Exception):
     """Base of all errors.
 
-    `reason` is one sentence for people, `hint` what to do next (may be empty), `values` the facts behind it.
+    `reason` is one sentence for people, `hint` what to do next (may be empty), `values` the facts behind it. Of a
+    reason that repeats what is far too long to be read, each line is shortened.
     """
 
     code: ClassVar[str] = "error"
     default_hint: ClassVar[str] = ""
 
     def __init__(self, reason: str, *, hint: str | None = None, **values: Any) -> None:
-        super().__init__(reason)
-        self.reason = reason
+        self.reason = shortened(reason)
+        super().__init__(self.reason)
         self.hint = self.default_hint if hint is None else hint
         self.values: Mapping[str, Any] = values
 

@@ -63,6 +63,13 @@ def test_invalid_labels_carry_all_violations_and_name_the_first_five() -> None:
     assert error.reason.endswith("labels.4: bad (and 2 more)")
 
 
+def test_a_reason_that_repeats_something_endless_is_shortened_in_each_line() -> None:
+    error = errors.InvalidRequest(f"topic {'a' * 10_000_000}: too long\nlabels: none")
+    assert error.reason == str(error)
+    assert re.fullmatch("topic a+…a+: too long\nlabels: none", error.reason)
+    assert len(error.reason) < 5_000
+
+
 def test_an_unknown_outcome_says_which_operation_settles_it() -> None:
     error = errors.OutcomeUnknown("no answer", operation="3-ab")
     assert (error.values, "operations/3-ab" in error.hint) == ({"operation": "3-ab", "outcome": "unknown"}, True)

@@ -330,3 +330,10 @@ def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -
     for way in (by_script, by_module):
         ended = subprocess.run([sys.executable, "-c", pressed + way], capture_output=True, text=True)
         assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("words", [["topics", "get"], ["topics", "list"], ["topics"], ["topics", "list", "-o"]])
+def test_what_is_far_too_long_is_not_repeated_whole(bare_run: Run, words: list[str]) -> None:
+    ran = bare_run(*words, "a" * 100_000)
+    assert ran.code == 2
+    assert len(ran.err) < 5_000

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
+from topicfold.errors import shortened
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -98,7 +99,7 @@ class Output:
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
-        for line in reason.split("\n"):
+        for line in shortened(reason).split("\n"):
             _say(_styled("error:", _RED, is_colored) + f" {printable(line)}")
         self._hint(hint)
 

@@ -135,7 +135,7 @@ def parse_namespace(text: str) -> str:
 
 def _likely_namespace(text: str) -> str:
     """Return a namespace that may be meant by what is none."""
-    is_name = text != DEFAULT_TENANT and _PART.fullmatch(text)
+    is_name = text != DEFAULT_TENANT and len(text) <= MAX_PART_LENGTH and _PART.fullmatch(text)
     return f"{DEFAULT_TENANT}/{text}" if is_name else DEFAULT_NAMESPACE
 
 
