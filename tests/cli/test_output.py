@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.main import main
 from topicfold.cli.output import Output, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
+from topicfold.client.desired_files import read_files, write_entries
 
 
 class Terminal(io.StringIO):
@@ -41,12 +43,12 @@ def test_characters_that_steer_a_terminal_are_shown_escaped(table: Output, capsy
     assert capsys.readouterr().out.splitlines()[1] == "\\x1b[31mred\\n"
 
 
-@pytest.mark.parametrize("output_format", ["json", "name"])
+@pytest.mark.parametrize("output_format", ["json", "yaml", "name"])
 def test_nor_does_any_format_hand_them_to_one(
     output_format: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("topicfold.cli.output.is_unicode", lambda: True)
-    text = "\x1b[2J\x9b31m\x7f\né"
+    text = "\x1b[2J\x9b31m\x85\x7f\u2028\u202eevil\u2066\u200f\u061c\né"
     output = Output(OutputFormat(output_format), ColorMode.NEVER, is_quiet=False)
     output.show([text], [text], ("NAME",), [(text,)])
     output.show_event([text], text, text)
@@ -55,8 +57,19 @@ def test_nor_does_any_format_hand_them_to_one(
     assert shown.count("é") == 2
     if output_format == "json":
         assert json.loads(shown.splitlines()[-1]) == [text]
+    elif output_format == "yaml":
+        assert list(yaml.safe_load_all(shown)) == [[text], [text]]
     else:
-        assert shown.splitlines() == [r"\x1b[2J\x9b31m\x7f\né"] * 2
+        assert shown.splitlines() == [r"\x1b[2J\x9b31m\x85\x7f\u2028\u202eevil\u2066\u200f\u061c\né"] * 2
+
+
+def test_a_file_of_desired_state_hands_none_to_one_and_is_read_as_it_was(tmp_path: Path) -> None:
+    entries = [{"name": "persistent://public/default/x", "properties": {"a\u202eb": "c\\\u202ed"}}]
+    text = write_entries(entries)
+    assert "\u202e" not in text
+    file = tmp_path / "topics.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert read_files([file])[0].parts["properties"] == {"a\u202eb": "c\\\u202ed"}
 
 
 def test_a_long_line_is_neither_wrapped_nor_cut(run: Run, client: Client) -> None:

@@ -2,7 +2,7 @@
 
 Machine formats are written plainly: never coloured, wrapped or cut, whatever stdout is. Tables line up, fitted to a
 terminal by `tables`. Characters that would steer a terminal are written escaped in all formats: whoever may set a
-property chooses its text.
+property or a label chooses its text.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any, TextIO
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
 from topicfold.errors import shortened
+from topicfold.model.names import STEERING
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_LEFT_BY_JSON = re.compile("[\x7f-\x9f]")
+_LEFT_BY_JSON = re.compile(f"[{STEERING}]")
+_CONTROL = re.compile(f"[\x00-\x1f{STEERING}]")
 
 
 class Output:
@@ -143,8 +144,9 @@ def to_yaml(data: Any) -> str:
     """Return `data` as YAML, its members in their order, in ASCII where stdout cannot take more."""
     import yaml
 
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=is_unicode())
-    return text.removesuffix("...\n")
+    from topicfold.client.yaml_text import write_yaml
+
+    return write_yaml(data, yaml.SafeDumper, is_ascii=not is_unicode()).removesuffix("...\n")
 
 
 def to_json(data: Any) -> str:

@@ -28,6 +28,7 @@ import yaml
 from topicfold.client.answers import Topic
 from topicfold.client.desired import SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
+from topicfold.client.yaml_text import write_yaml
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
 from topicfold.model.labels import LabelRules, check_labels
 from topicfold.model.names import is_kafka_name, parse_topic
@@ -98,9 +99,7 @@ def entries_of(topics: Iterable[Topic]) -> list[dict[str, Any]]:
 
 def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
     """Return entries as the text of a file that `read_files` reads; with `is_ascii` other characters are escaped."""
-    return yaml.dump(
-        {"topics": list(entries)}, Dumper=_DUMPER, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=None
-    )
+    return write_yaml({"topics": list(entries)}, _DUMPER, is_ascii=is_ascii, default_flow_style=None)
 
 
 def _entry(topic: Topic) -> dict[str, Any]:

@@ -38,7 +38,13 @@ _TRANSACTION_TOPIC = re.compile(
 _TRANSACTION_BUFFER = re.compile(r"__transaction_buffer_snapshot(_segments|_indexes)?(-partition-[0-9]+)?")
 _HEARTBEAT_NAMESPACE = re.compile(r"pulsar/[^:/]+:[0-9]+")
 _PARTITION_SUFFIX = re.compile(r"-partition-(0|[1-9][0-9]*)$")
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+STEERING = f"\x7f-\x9f\u2028\u2029{_BIDI}"
+"""Characters that steer a terminal, or turn text around on it, in a set of a regular expression; ASCII's below a space
+are not among them.
+
+Source: Unicode's Bidi_Control, UAX #9, and its line and paragraph separators.
+"""
 
 
 class TopicName(NamedTuple):

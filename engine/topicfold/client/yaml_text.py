@@ -1,0 +1,30 @@
+"""Writing YAML: characters that steer a terminal, or turn text around on it, are escaped, in all they may stand in.
+
+What is read back is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from topicfold.model.names import STEERING
+
+_STEERING = re.compile(f"[{STEERING}]")
+
+
+def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bool | None = False) -> str:
+    """Return `data` as YAML, its members in their order; with `is_ascii` all other characters are escaped too."""
+    made = type("_Dumper", (dumper,), {})
+    made.add_representer(str, _represent_text)  # type: ignore[attr-defined]  # `dumper` has it
+    written: str = yaml.dump(
+        data, Dumper=made, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=default_flow_style
+    )
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Represent a text, in double quotes where it has something to be escaped: nowhere else can that be."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _STEERING.search(text) else None)
