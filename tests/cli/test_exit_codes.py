@@ -332,6 +332,25 @@ def test_an_interrupt_while_the_command_is_loaded_is_130_without_a_traceback() -
         assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("topics rollback", "topicfold rollback --help"),
+        ("export", "topicfold policies export --help"),
+        ("topics tenants", "topicfold tenants --help"),
+        (
+            "create",
+            "topicfold topics create --help; or topicfold namespaces create --help; or topicfold tenants create --help",
+        ),
+    ],
+)
+def test_a_command_that_is_elsewhere_is_pointed_to(bare_run: Run, typed: str, meant: str) -> None:
+    ran = bare_run(*typed.split())
+    assert (ran.code, ran.err) == (2, f"error: No such command '{typed.split()[-1]}'.\nhint: {meant}\n")
+    for command in meant.split("; or "):
+        assert bare_run(*command.split()[1:]).code == 0
+
+
 @pytest.mark.parametrize("words", [["topics", "get"], ["topics", "list"], ["topics"], ["topics", "list", "-o"]])
 def test_what_is_far_too_long_is_not_repeated_whole(bare_run: Run, words: list[str]) -> None:
     ran = bare_run(*words, "a" * 100_000)

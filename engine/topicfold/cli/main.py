@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -62,6 +63,7 @@ directory (or the one TOPICFOLD_CONFIG names), then defaults.
 """
 
 _MOST_NAMED = 3
+_NO_COMMAND = re.compile(r"No such command '(?P<name>[\w-]+)'")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,8 +149,24 @@ def _usage(error: typer.TyperException) -> int:
     path = context.command_path if context else PROGRAM
     # Typer shows what pydantic calls the kind of the error, too.
     message = error.format_message().replace("Value error, ", "")
-    _plain_output().failure(message, f"{path} --help" + _commands_that_take(error))
+    if (unknown := _NO_COMMAND.match(message)) and (elsewhere := _commands_called(unknown["name"])):
+        # What is spelled nearly so is not meant, then.
+        helps = "; or ".join(f"{PROGRAM} {each} --help" for each in elsewhere[:_MOST_NAMED])
+        _plain_output().failure(f"{unknown[0]}.", helps)
+    else:
+        _plain_output().failure(message, f"{path} --help" + _commands_that_take(error))
     return error.exit_code
+
+
+def _commands_called(name: str) -> list[str]:
+    """Return the commands of that name, each as it is typed, whichever groups they are in; the hidden ones last."""
+    groups = {"": get_command(app), **{group: get_command(import_module(_GROUPS[group][0]).app) for group in _GROUPS}}
+    found = {
+        f"{group} {name}".lstrip(): called.hidden
+        for group, each in groups.items()
+        if isinstance(each, TyperGroup) and (called := each.commands.get(name))
+    }
+    return sorted(found, key=lambda each: found[each])
 
 
 def _commands_that_take(error: typer.TyperException) -> str:
