@@ -67,11 +67,35 @@ def test_flags_say_who_may_come_in(bare_run: Run, served: list[Any]) -> None:
 def test_half_of_what_says_who_may_come_in_is_refused(bare_run: Run, served: list[Any]) -> None:
     done = bare_run("serve", "--superusers", "root")
     assert (done.code, served) == (2, [])
-    assert done.err.startswith("error: superusers need authentication")
+    assert done.err.startswith("error: --superusers need authentication: --auth-jwks-url, ")
     done = bare_run("serve", "--tls-client-ca-file", "ca.pem")
     assert (done.code, done.err.splitlines()[0]) == (
-        2, "error: tls_client_ca_file needs tls_cert_file, the certificate that this server shows"
+        2, "error: --tls-client-ca-file needs --tls-cert-file, the certificate that this server shows"
     )  # fmt: skip
+
+
+def test_what_is_not_said_by_a_flag_is_called_as_it_is_said(
+    bare_run: Run, served: list[Any], config_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config_file.write_text("[server]\nfollow_cluster = true")
+    failed = bare_run("serve")
+    assert (failed.err, served) == (
+        f"error: {config_file}: follow_cluster needs a Kafka cluster: name it as cluster_bootstrap\n", [],
+    )  # fmt: skip
+    monkeypatch.setenv("TOPICFOLD_FOLLOW_CLUSTER", "true")
+    assert bare_run("serve").err.startswith("error: TOPICFOLD_FOLLOW_CLUSTER needs a Kafka cluster: ")
+    assert bare_run("serve", "--follow-cluster").err == (
+        "error: --follow-cluster needs a Kafka cluster: name it as --cluster-bootstrap\n"
+    )
+
+
+@pytest.mark.parametrize("flags", [["--adopt-only"], ["--cluster-setting", "security.protocol=SSL"]])
+def test_flags_about_a_cluster_are_refused_where_none_is_named(
+    bare_run: Run, served: list[Any], flags: list[str]
+) -> None:
+    failed = bare_run("serve", *flags)
+    assert (failed.code, served) == (2, [])
+    assert failed.err.startswith(f"error: {flags[0]} is for a Kafka cluster, and none is named\nhint: Name it with ")
 
 
 def test_flags_go_before_environment_before_file(
@@ -213,7 +237,7 @@ def test_a_node_adopts_only_and_follows_if_it_is_told_to(bare_run: Run, served: 
 def test_following_without_a_cluster_is_refused(bare_run: Run, served: list[Any]) -> None:
     failed = bare_run("serve", "--follow-cluster")
     assert (failed.code, served) == (2, [])
-    assert "cluster_bootstrap" in failed.err
+    assert "--cluster-bootstrap" in failed.err
 
 
 def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any]) -> None:

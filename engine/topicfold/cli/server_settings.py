@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ _EXAMPLES: Mapping[str, str] = {
     "POLICY_DEFAULTS": '{"messageTTLInSeconds": 3600}',
     "OWNERS": '{"public/default": "http://node1:8080"}',
 }
+_SETTING = re.compile(rf"\b(?:{'|'.join(each for each in SERVER_SETTINGS if '_' in each)}|^superusers|^owners)\b")
+"""What is a setting wherever a sentence has it; the others are words, too."""
 
 
 @contextmanager
@@ -78,6 +81,11 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
         raise InvalidRequest(
             f"{_flag_of(min(useless))} is for a log on Kafka, this one is in a file",
             hint="Name the cluster with --kafka HOST:PORT, or leave it out.",
+        )
+    if settings.cluster is None and (useless := {"adopt_only", "cluster_settings"} & given.keys()):
+        raise InvalidRequest(
+            f"{_flag_of(min(useless))} is for a Kafka cluster, and none is named",
+            hint="Name it with --kafka HOST:PORT or --cluster-bootstrap HOST:PORT, or leave it out.",
         )
     if settings.cluster and importlib.util.find_spec("confluent_kafka") is None:
         raise _extra_missing(doing, is_on_kafka=True)
@@ -136,6 +144,17 @@ def _spoken(name: str, config: Config, given: Mapping[str, Any]) -> str:
     return f"{config.file}: {name}" if name in config.server else name
 
 
+def _spoken_in(message: str, config: Config, given: Mapping[str, Any]) -> str:
+    """Return a sentence about settings with each called as it is said; what to add is a flag where another is one."""
+    is_by_flag = any(name in given for name in _SETTING.findall(message))
+
+    def called(found: re.Match[str]) -> str:
+        spoken = _spoken(found[0], config, given)
+        return _flag_of(found[0]) if is_by_flag and spoken == found[0] else spoken
+
+    return _SETTING.sub(called, message)
+
+
 def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> str:
     """Return in our words what pydantic has against a setting; what is in a table, or was to be one, may be secret."""
     setting, *entry = map(str, error["loc"]) if error["loc"] else [""]
@@ -147,7 +166,8 @@ def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> st
         case "float_parsing" | "float_type":
             return f"{name}: {shown}is not a number"
         case "value_error":
-            return f"{name}: {error['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+            message = error["msg"].removeprefix("Value error, ")
+            return f"{name}: {message}" if setting else _spoken_in(message, config, given)
         case _:
             return f"{name}: {shown}{error['msg'].replace('Input should', 'should', 1)}"
 
