@@ -129,6 +129,14 @@ def apply(
     interruption: what is done already does not differ any more.
 
     \b
+    A file:
+      topics:
+      - name: persistent://acme/pay/orders
+        partitions: 12
+        labels: {team: pay, tier: gold}
+        policies: {local: {messageTTLInSeconds: 3600}}
+
+    \b
     Examples:
       topicfold policies apply -f policies.yaml --dry-run
       topicfold policies apply -f policies/ --reason "quarterly review"

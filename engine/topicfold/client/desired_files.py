@@ -38,7 +38,7 @@ from topicfold.model.policy.whole import read_policies
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = Path("-")
 MAX_PROBLEMS = 20
-HOW_FILES_LOOK = "topicfold policies export shows how such files look."
+HOW_FILES_LOOK = "topicfold policies apply --help shows how such files look."
 
 _LEVELS = 6
 """So deep are policies, and no deeper: an object of YAML may be in itself."""
