@@ -140,7 +140,7 @@ def test_what_the_past_cannot_be_asked_is_refused(run: Run) -> None:
     for words, said in (
         (["--at", "1h", "-w"], "from now on"),
         (["--at", "1h", "-p", "region=eu"], "knows no past"),
-        (["--at", "tomorrow"], "neither a time nor a position"),
+        (["--at", "tomorrow"], "error: --at tomorrow is neither a time nor a position"),
         (["--at", ""], "neither a time nor a position"),
         (["--at", "2099-01-01T00:00:00Z"], "yet to come"),
         (["--at", "2001-01-01T00:00:00Z"], "What is known of it begins at 20"),

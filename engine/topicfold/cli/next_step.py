@@ -134,11 +134,17 @@ SPOKEN_HERE: Mapping[str, str] = {
 
 
 def said_here(reason: str) -> str:
-    """Return what was wrong, with the option that a header is where it begins with one; elsewhere it may be a name.
+    """Return what was wrong, with the option that a header or parameter is where it begins with one.
+
+    Elsewhere it may be a name.
 
     >>> said_here("X-Change-Reason holds characters that cannot be printed")
     '--reason holds characters that cannot be printed'
+    >>> said_here("at=tomorrow is neither a time nor a position")
+    '--at tomorrow is neither a time nor a position'
     """
+    if reason.startswith("at="):
+        return f"--at {reason.removeprefix('at=')}"
     from topicfold.wire import headers
 
     options = {
