@@ -99,6 +99,15 @@ async def test_whoever_may_list_nothing_is_403(acme: RestNode, path: str) -> Non
     assert await seen(acme, path, "hr") == (["acme/hr"] if path.endswith("acme") else 403)
 
 
+@pytest.mark.parametrize("tenant", ["acme", "nobodys"])
+async def test_whoever_has_no_rights_in_a_tenant_is_told_who_can_grant_some_and_not_whether_there_is_one(
+    acme: RestNode, tenant: str
+) -> None:
+    refused = await acme.send("GET", f"{ADMIN}/namespaces/{tenant}", authorization=bearer("stranger"))
+    command = f"topicfold tenants grant-permission {tenant} --role stranger --actions list-topics"
+    assert (refused.status_code, refused.json()["hint"].partition(": ")[2]) == (403, command)
+
+
 async def test_policies_are_found_by_those_who_may_read_them(acme: RestNode) -> None:
     await grant(acme, "namespaces/acme/pay", "app", "list-topics")
     await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")

@@ -154,7 +154,9 @@ class Authorizer:
             return self._reading.namespaces(tenant)
         known = await self._touched(principal.roles, namespaces_of(self._engine, tenant))
         if not known:
-            raise Forbidden(f"{principal.name} has no rights in tenant {tenant}")
+            granted = self._rights.granted_on(tenant, principal.name)
+            hint = remedy_on("tenant", tenant, principal, Permission.LIST_TOPICS, granted)
+            raise Forbidden(f"{principal.name} has no rights in tenant {tenant}", hint=hint)
         return known
 
     async def _touched(self, roles: Roles, namespaces: Iterable[str]) -> list[str]:
