@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from confluent_kafka import Message, TopicPartition
 
 from tests.client.scripted import CONFIRMED, added, line, refusal, scripted, stream
 from tests.client.served import serving
@@ -158,6 +159,22 @@ def test_a_refusal_later_on_is_raised_by_every_poll() -> None:
             with pytest.raises(Forbidden):
                 consumer.poll(10)
         assert list(consumer.matched_topics()) == ["persistent://public/default/orders"]
+
+
+@pytest.mark.parametrize("ask", [LabelConsumer.pause, LabelConsumer.resume])
+@pytest.mark.parametrize("given", [[1], ["orders"], "orders"])
+def test_what_is_no_partition_is_neither_paused_nor_resumed(client: Client, ask: Any, given: Any) -> None:
+    with LabelConsumer(CONF, match="**", client=client) as consumer, pytest.raises(TypeError, match="TopicPartition"):
+        ask(consumer, given)
+
+
+def test_offsets_are_stored_of_a_message_or_of_partitions_and_not_of_both(client: Client) -> None:
+    offsets = [TopicPartition("orders", 0, 1)]
+    with LabelConsumer({**CONF, "enable.auto.offset.store": False}, match="**", client=client) as consumer:
+        with pytest.raises(ValueError, match="mutually exclusive"):
+            consumer.store_offsets(message=Message("orders", 0, 0), offsets=offsets)
+        with pytest.raises(ValueError, match="either message or offsets"):
+            consumer.store_offsets()
 
 
 def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Client) -> None:

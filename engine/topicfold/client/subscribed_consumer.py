@@ -107,14 +107,24 @@ class SubscribedConsumer:
             yield self._kafka
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`."""
+        """Return no records of these partitions until `resume`.
+
+        Raises:
+            TypeError: one of them is no `TopicPartition`.
+        """
+        named = _named(partitions)
         with self._gate:
-            self._start_over.pause({(each.topic, each.partition) for each in partitions})
+            self._start_over.pause(named)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return records of these partitions again."""
+        """Return records of these partitions again.
+
+        Raises:
+            TypeError: one of them is no `TopicPartition`.
+        """
+        named = _named(partitions)
         with self._gate:
-            self._start_over.resume({(each.topic, each.partition) for each in partitions})
+            self._start_over.resume(named)
 
     def close(self) -> None:
         """Leave the group."""
@@ -280,6 +290,19 @@ class SubscribedConsumer:
         """Return the topics being left of which records that had arrived were not returned yet."""
         own = self._kafka.position([each for each in assigned if each.topic in self._ends])
         return {each.topic for each in own if each.offset < self._ends[each.topic].get(each.partition, 0)}
+
+
+def _named(partitions: Iterable[TopicPartition]) -> set[Partition]:
+    """Return what these partitions are called.
+
+    Raises:
+        TypeError: one of them is no `TopicPartition`.
+    """
+    given = list(partitions)
+    for each in given:
+        if not isinstance(each, TopicPartition):
+            raise TypeError(f"expected a TopicPartition, not {each!r}")
+    return {(each.topic, each.partition) for each in given}
 
 
 def _distrust_seconds(conf: Mapping[str, Any]) -> float:
