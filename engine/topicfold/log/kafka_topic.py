@@ -77,23 +77,9 @@ class KafkaTopics:
             LogUnavailable: Kafka did not answer.
         """
         try:
-            # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
-            brokers = self._count_brokers(topic.name)
-            described = self._describe(topic.name)
+            return self._problems(topic)
         except KafkaException as error:
             raise unanswered(error_in(error)) from error
-        if described is None or str(described.topic_id) != topic.id or len(described.partitions) != topic.partitions:
-            return [_replaced(topic, described)]
-        replicas = min(len(partition.replicas) for partition in described.partitions)
-        try:
-            configuration = self._configuration(topic.name)
-            in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
-            problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
-            return problems + too_few_in_sync(configuration, in_sync, replicas)
-        except KafkaException as error:
-            if error_in(error).code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                raise unanswered(error_in(error)) from error
-            return [unreadable(self._bootstrap, topic.name, error_in(error).str())]
 
     def delete_before(self, topic: KafkaTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
@@ -122,6 +108,27 @@ class KafkaTopics:
                     f"--operation Delete --topic {topic.name}",
                 ) from exception
             raise unanswered(error) from exception
+
+    def _problems(self, topic: KafkaTopic) -> list[SettingProblem]:
+        # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
+        brokers = self._count_brokers(topic.name)
+        described = self._describe(topic.name)
+        if described is None or str(described.topic_id) != topic.id or len(described.partitions) != topic.partitions:
+            return [_replaced(topic, described)]
+        try:
+            configuration = self._configuration(topic.name)
+        except KafkaException as error:
+            code = error_in(error).code()
+            if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                return [unreadable(self._bootstrap, topic.name, error_in(error).str())]
+            # It went between the two questions; or another broker was asked, which does not know it yet.
+            if code == KafkaError.UNKNOWN_TOPIC_OR_PART and self._describe(topic.name) is None:
+                return [_replaced(topic, None)]
+            raise
+        replicas = min(len(partition.replicas) for partition in described.partitions)
+        in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
+        problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
+        return problems + too_few_in_sync(configuration, in_sync, replicas)
 
     def _describe(self, name: str) -> TopicDescription | None:
         """Return the topic's description, None where Kafka says that there is none."""
