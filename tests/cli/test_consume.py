@@ -10,12 +10,12 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import Consumer, KafkaError
 
 from tests.cli.conftest import Run, Start
 from tests.integration.consuming import Topics
@@ -90,6 +90,26 @@ def test_a_member_whose_place_is_taken_ends_rather_than_wait_for_ever(
     assert first.line().startswith(orders)
     code, err = start(*words).ended()
     assert (code, err.splitlines()[-1]) == (1, "hint: nothing more would come; once that is mended, run it again")
+
+
+@pytest.mark.kafka
+def test_a_member_that_agrees_by_another_assignor_than_its_group_is_told_what_to_set(
+    start: Start, orders: str, topics: Topics
+) -> None:
+    conf = {**topics.conf(), "enable.auto.commit": False}
+    with closing(Consumer(conf)) as other:
+        other.subscribe([orders])
+        while not other.assignment():
+            other.poll(0.1)
+        words = ("consume", "-l", "team=pay", "--bootstrap", topics.bootstrap, "--group", conf["group.id"])
+        consuming = start(*words, "--kafka-setting", "group.protocol=classic")
+        while "Inconsistent group protocol" not in consuming.err_line():
+            pass
+        assert "--kafka-setting partition.assignment.strategy=range" in consuming.interrupt()[1]
+        theirs = start(*words, "--kafka-setting", "partition.assignment.strategy=range")
+        while not theirs.err_line().startswith("+ "):
+            pass
+    assert theirs.line().startswith(orders)
 
 
 def test_an_interrupt_ends_it_also_while_kafka_is_away(start: Start, client: Client) -> None:

@@ -47,6 +47,11 @@ _MORE_SECONDS = 9.0
 _CRITICAL = 2
 _CONNECT_MS = 10_000
 """As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
+_ASSIGNOR_HINT = (
+    "The others in the group agree by another assignor. Give theirs; where they have Kafka's default, "
+    "--kafka-setting partition.assignment.strategy=range"
+)
+_HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
 _DEAD_HINT = "nothing more would come; once that is mended, run it again"
 
 
@@ -199,7 +204,7 @@ def _print(session: Session, consumer: LabelConsumer, max_records: int | None) -
                         raise typer.Exit(ExitCode.FAILED)
                     if text not in told:
                         told.add(text)
-                        session.output.warning(text)
+                        session.output.warning(text, _HINTS.get(error.name(), ""))
                     continue
                 topic, value = message.topic() or "", message.value()
                 text = f"{topic}  {'–' if value is None else value.decode(errors='backslashreplace')}"
