@@ -7,9 +7,10 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -46,10 +47,19 @@ class Topics:
         self._admin.delete_topics([name])[name].result(60)
 
     def produce(self, name: str, *values: str | None) -> None:
-        """Return when all these records are in the topic; None makes one without a value."""
-        for value in values:
-            self._producer.produce(name, None if value is None else value.encode(), on_delivery=_delivered)
-        assert self._producer.flush(60) == 0
+        """Return when all these records are in the topic; None makes one without a value.
+
+        A topic that was made anew is waited for: Kafka's client may take it for a while that it is gone.
+        """
+        rest = list(values)
+        while rest:
+            refused: list[str | None] = []
+            for value in rest:
+                payload = None if value is None else value.encode()
+                self._producer.produce(name, payload, on_delivery=partial(_delivered, refused, value))
+            assert self._producer.flush(60) == 0
+            rest = refused
+            time.sleep(0.02 if rest else 0)
 
     def conf(self, group: str = "", **more: Any) -> dict[str, Any]:
         """Return settings of a consumer; without a group's name, of a group of its own."""
@@ -102,8 +112,12 @@ def place_on(url: str, bootstrap: str) -> Iterator[Place]:
         yield Place(client, Topics(bootstrap))
 
 
-def _delivered(error: Any, _: Any) -> None:
-    assert error is None, error
+def _delivered(refused: list[str | None], value: str | None, error: KafkaError | None, _: Any) -> None:
+    """Note a value that was not sent, for its partition is not there; anything else fails."""
+    if error is not None and error.code() == KafkaError._UNKNOWN_PARTITION:
+        refused.append(value)
+    else:
+        assert error is None, error
 
 
 def read_until(consumer: LabelConsumer, holds: Callable[[Counter[str]], bool], seconds: float = 60.0) -> Counter[str]:
