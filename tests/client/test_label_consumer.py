@@ -184,6 +184,31 @@ def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Cl
 
 
 @pytest.mark.kafka
+@pytest.mark.parametrize("callback", ["on_assign", "on_commit", "on_revoke"])
+def test_what_a_callback_closes_is_closed_once_the_poll_that_calls_it_is_done(
+    kafka_bootstrap: str, client: Client, callback: str
+) -> None:
+    topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
+    topics.make(name)
+    topics.produce(name, "first")
+    client.create_topic(name)
+    closing: dict[str, Any] = {callback: lambda *_: consumer.close()}
+    in_conf = closing if callback == "on_commit" else {}
+    conf = topics.conf(**{"auto.commit.interval.ms": 100, **in_conf})
+    consumer: LabelConsumer = LabelConsumer(conf, match=name, client=client, **({} if in_conf else closing))
+
+    def read() -> None:
+        with pytest.raises(RuntimeError, match="closed"):
+            all(client.delete_topic(name) for _ in iter(consumer.poll, 0))
+
+    reading = threading.Thread(target=read, daemon=True)
+    reading.start()
+    reading.join(60)
+    assert not reading.is_alive()
+    assert not threads()
+
+
+@pytest.mark.kafka
 def test_closing_ends_what_other_threads_ask_again_and_again(kafka_bootstrap: str, client: Client) -> None:
     topics, name = Topics(kafka_bootstrap), f"pay-{uuid.uuid4().hex}"
     topics.make(name)

@@ -124,6 +124,9 @@ class LabelConsumer(PassedOn):
         self._polling = threading.RLock()
         self._turning = threading.RLock()
         self._is_closed = False
+        self._polls_within = 0
+        """How many calls of Kafka's client the thread that holds `_polling` is within."""
+        self._closes_late = False
         self._untold: deque[NetChange] = deque()
         self._tended_at = 0.0
         self._postponed: BaseException | None = None
@@ -138,12 +141,15 @@ class LabelConsumer(PassedOn):
     def close(self) -> None:
         """Leave the group, and end everything; offsets are committed as `conf` says.
 
-        A call of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do.
+        A call of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do. What closes it in
+        the midst of a poll, a callback or the handler of a signal, goes on at once: the poll closes it when it ends.
         """
         self._is_closed = True
-        # Kafka's client hangs for good where one thread closes it while another polls.
+        # Kafka's client hangs for good where it is closed while it polls.
         with self._polling:
-            self._closing.close()
+            self._closes_late = self._polls_within > 0
+            if not self._closes_late:
+                self._closing.close()
 
     def poll(self, timeout: float = -1) -> Message | None:
         """Return the next record or error, None if there is none within `timeout` seconds (negative: for ever).
@@ -156,11 +162,15 @@ class LabelConsumer(PassedOn):
         for seconds in _slices(timeout):
             with self._polling:
                 self._require_open()
-                self._tend()
-                # One without a value is false.
-                if (message := self._subscribed.poll(seconds)) is not None:
-                    self._subscribed.store(message)
-                    return message
+                self._polls_within += 1
+                try:
+                    self._tend()
+                    # One without a value is false.
+                    if (message := self._subscribed.poll(seconds)) is not None:
+                        self._subscribed.store(message)
+                        return message
+                finally:
+                    self._end_poll()
         return None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
@@ -180,9 +190,13 @@ class LabelConsumer(PassedOn):
             for seconds in _slices(timeout):
                 with self._polling:
                     self._require_open()
-                    if not self._tend(held):
-                        break
-                    more = self._subscribed.consume(num_messages - len(messages), seconds)
+                    self._polls_within += 1
+                    try:
+                        if not self._tend(held):
+                            break
+                        more = self._subscribed.consume(num_messages - len(messages), seconds)
+                    finally:
+                        self._end_poll()
                 messages += more
                 held |= {(each.topic() or "", each.partition() or 0) for each in more if each.error() is None}
                 if len(messages) >= num_messages:
@@ -285,6 +299,11 @@ class LabelConsumer(PassedOn):
             if change and self._on_topics is not None:
                 self._on_topics(change.added, change.removed)
         return keeps_held
+
+    def _end_poll(self) -> None:
+        self._polls_within -= 1
+        if self._closes_late and not self._polls_within:
+            self._closing.close()
 
     def _require_open(self) -> None:
         if self._is_closed:
