@@ -9,12 +9,14 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.brokers.joining import JoiningProcess
-from tests.log.following import Following
+from tests.log.following import Following, never
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.kafka import KafkaLog
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SECONDS = 60
+PATIENT = {"socket.timeout.ms": "300000"}
+"""So long a client may take a broker that was halted for a slow one."""
 
 
 async def test_a_log_whose_leaders_died_answers_as_soon_as_others_have_taken_over(
@@ -59,6 +61,30 @@ async def test_a_dead_leader_hides_the_ends_of_its_own_partitions_only(
                 await asyncio.sleep(0.1)
     finally:
         await log.close()
+
+
+async def test_what_a_halted_leader_led_is_followed_at_the_next_one_though_connections_stay(
+    two_brokers: tuple[str, JoiningProcess],
+) -> None:
+    bootstrap, second = two_brokers
+    logs = [await KafkaLog.open(bootstrap, "log", 4, kafka_settings=PATIENT) for _ in range(2)]
+    try:
+        follower, writer = logs
+        following = Following(follower)
+        for partition in range(4):
+            writer.append(partition, b"before", never)
+        await following.seen(4)
+        second.pause()
+        assert await answer_of(writer.end_offsets) == dict.fromkeys(range(4), 1)
+        failures: list[TopicfoldError] = []
+        for partition in range(4):
+            writer.append(partition, b"after", failures.append)
+        await following.seen(8)
+        assert failures == following.faults == []
+    finally:
+        second.resume()
+        for log in logs:
+            await log.close()
 
 
 async def answer_of(question: Callable[[], Awaitable[Mapping[int, int]]]) -> Mapping[int, int]:

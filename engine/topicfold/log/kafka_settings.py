@@ -20,6 +20,8 @@ _CLIENT: Mapping[str, str | int | bool] = {
     "allow.auto.create.topics": False,
     "socket.nagle.disable": True,
     "reconnect.backoff.max.ms": 1_000,
+    # A leader that was halted keeps its connections: only so another is heard of before requests to it run out of time.
+    "topic.metadata.refresh.interval.ms": 2_000,
     "enable.metrics.push": False,
 }
 PRODUCER: Mapping[str, str | int | bool] = {
