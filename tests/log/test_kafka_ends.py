@@ -13,20 +13,30 @@ from topicfold.log.kafka_reader import KafkaReader
 
 
 class Reader(KafkaReader):
-    """Knows the ends of partitions that brokers 1 and 2 lead, while those are up."""
+    """Knows the ends of partitions that brokers 1 and 2 lead, while those are up and know them themselves."""
 
     def __init__(self) -> None:
         self.partitions = range(4)
         self.up = {1, 2}
         self.led: dict[int, list[int]] = {1: [0, 2], 2: [1, 3]}
+        self.behind: set[int] = set()
         self.asked: list[set[int]] = []
 
     def end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
         self.asked.append(set(partitions))
-        answered = {partition for broker in self.led.keys() & self.up for partition in self.led[broker]}
-        if not answered.issuperset(partitions):
+        if not self._known.issuperset(partitions):
             raise LogUnavailable("silent")
         return dict.fromkeys(partitions, 7)
+
+    def told_end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
+        told = self._known.intersection(partitions)
+        if not told:
+            raise LogUnavailable("silent")
+        return dict.fromkeys(told, 7)
+
+    @property
+    def _known(self) -> set[int]:
+        return {each for broker in self.led.keys() & self.up for each in self.led[broker]} - self.behind
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
         if not self.up:
@@ -52,6 +62,15 @@ def test_a_silent_leader_hides_its_own_partitions_only_and_is_not_asked_each_tim
     reader.asked.clear()
     assert ends.known() == {0: 7, 2: 7}
     assert reader.asked == [{0, 2}]
+
+
+def test_a_partition_whose_leader_does_not_know_its_end_hides_no_other(reader: Reader) -> None:
+    ends = KafkaEnds(reader)
+    reader.behind.add(1)
+    assert ends.known() == {0: 7, 2: 7, 3: 7}
+    reader.asked.clear()
+    assert ends.known() == {0: 7, 2: 7, 3: 7}
+    assert reader.asked == [{0, 2, 3}]
 
 
 def test_a_leader_that_answers_again_is_heard(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

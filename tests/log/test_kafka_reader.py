@@ -111,6 +111,35 @@ def test_an_offset_that_comes_with_an_error_is_no_answer(
     assert errors == []
 
 
+class Behind(Consumer):
+    """Leads both partitions, and does not know where partition 0 ends until enough replicas are in sync."""
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        if timeout < 0.002:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        if any(each.partition == 0 for each in wanted):
+            raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
+        return super().offsets_for_times(wanted, timeout)
+
+
+def test_a_leader_that_does_not_know_one_end_yet_tells_the_others(reader_of: Callable[[Consumer], KafkaReader]) -> None:
+    reader = reader_of(Behind(silent=0))
+    assert reader.told_end_offsets(range(2), 0.1) == {1: 7}
+    with pytest.raises(LogUnavailable, match=r"^Kafka: "):
+        reader.told_end_offsets([0], 0.1)
+    with pytest.raises(LogUnavailable, match=r"^Kafka: "):
+        reader.end_offsets(range(2), 0.1)
+
+
+def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=1_000)
+    with pytest.raises(LogUnavailable, match="no broker answers"):
+        reader_of(consumer).told_end_offsets(range(2), 0.05)
+    assert sum(consumer.waited) < 0.5
+
+
 def test_who_may_not_use_the_name_of_a_group_reads_pages_all_the_same(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:

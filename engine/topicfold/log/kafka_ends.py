@@ -1,7 +1,8 @@
 """Where the partitions of the log's topic end, as far as their leaders say.
 
 A question to several brokers is answered when each of them has answered. A broker that died or stalls would keep
-everybody from what the others say, until its partitions are led by another.
+everybody from what the others say, until its partitions are led by another; and so would a partition that lost its
+leader while too few replicas were in sync: until there are enough, the next one does not know where it ends.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class KafkaEnds:
         error = LogUnavailable("the log cannot be reached: none of its partitions has a leader")
         for led in self._reader.leaders(_LEADER_SECONDS):
             try:
-                ends.update(self._reader.end_offsets(led, _LEADER_SECONDS))
+                ends.update(self._reader.told_end_offsets(led, _LEADER_SECONDS))
             except LogUnavailable as silent:
                 error = silent
         if not ends:

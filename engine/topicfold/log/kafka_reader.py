@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -68,6 +69,25 @@ class KafkaReader:
             LogUnavailable: one of `partitions` did not answer within `seconds`.
         """
         return self._offsets(partitions, OFFSET_END, time.monotonic() + seconds)
+
+    def told_end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
+        """Return, of `partitions` that one broker leads, the next offsets to be written, as far as it knows them.
+
+        Raises:
+            LogUnavailable: it knows none, or did not answer within `seconds`.
+        """
+        try:
+            return self._asked_until(time.monotonic() + seconds, partitions, OFFSET_END)
+        except KafkaException as exception:
+            error = error_in(exception)
+        ends: dict[int, int] = {}
+        if _is_told(error):
+            for partition in partitions:
+                with suppress(KafkaException):
+                    ends |= self._asked([partition], OFFSET_END, seconds)
+        if not ends:
+            raise unanswered(error)
+        return ends
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
         """Return the partitions that each broker leads, by the cluster's word; those without a leader are left out.
@@ -139,27 +159,57 @@ class KafkaReader:
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
     def _offsets(self, partitions: Collection[int], place: int, deadline: float) -> dict[int, int]:
+        try:
+            return self._asked_until(deadline, partitions, place)
+        except KafkaException as exception:
+            raise unanswered(error_in(exception)) from None
+
+    def _asked_until(self, deadline: float, partitions: Collection[int], place: int) -> dict[int, int]:
+        """Return offsets of all `partitions`, asking again where that may help.
+
+        Raises:
+            KafkaException: there is no answer by `deadline`; it is a broker's word if one said anything.
+        """
         timeout = _FIRST_SECONDS
         if self._has_answer:
             # Only a client that never had one may still be connecting.
             now = time.monotonic()
             deadline = min(deadline, now + OFFSETS_SECONDS)
             timeout = deadline - now
+        said: KafkaException | None = None
         while True:
-            wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
             try:
                 if self._leaders_may_have_moved:
                     self._consumer.list_topics(self._topic, timeout)
                     timeout = max(0.0, deadline - time.monotonic())
-                answers = self._consumer.offsets_for_times(wanted, timeout=timeout)
-                errors = [answer.error for answer in answers if answer.error]
+                offsets = self._asked(partitions, place, timeout)
             except KafkaException as exception:
-                errors = [error_in(exception)]
-            self._leaders_may_have_moved = bool(errors)
-            if not errors:
+                error = error_in(exception)
+                said = exception if _is_told(error) or said is None else said
+                self._leaders_may_have_moved = True
+                timeout = deadline - time.monotonic()
+                if timeout <= 0 or not (is_passing(error) or error.code() in _NOT_CONNECTED):
+                    raise said from None
+            else:
+                self._leaders_may_have_moved = False
                 self._has_answer = True
-                return {answer.partition: answer.offset for answer in answers}
-            timeout = deadline - time.monotonic()
-            if timeout <= 0 or not (is_passing(errors[0]) or errors[0].code() in _NOT_CONNECTED):
-                raise unanswered(errors[0])
+                return offsets
             time.sleep(_RETRY_SECONDS)
+
+    def _asked(self, partitions: Collection[int], place: int, timeout: float) -> dict[int, int]:
+        """Return offsets of all `partitions`, asking once.
+
+        Raises:
+            KafkaException: there is none of one of them.
+        """
+        wanted = [TopicPartition(self._topic, partition, place) for partition in partitions]
+        answers = self._consumer.offsets_for_times(wanted, timeout=timeout)
+        for answer in answers:
+            if answer.error:
+                raise KafkaException(answer.error)
+        return {answer.partition: answer.offset for answer in answers}
+
+
+def _is_told(error: KafkaError) -> bool:
+    """Return whether a broker said so: codes below zero are librdkafka's own."""
+    return error.code() > 0
