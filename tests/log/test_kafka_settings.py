@@ -166,7 +166,8 @@ async def test_more_partitions_than_the_log_was_opened_with_refuse_writes(
     admin.create_partitions([NewPartitions(topic, 5)])[topic].result()
     [problem] = await eventually(log, "topic")
     assert problem.refuses_writes
-    assert "5 partitions" in problem.found
+    assert (problem.found, problem.wanted) == ("one with 5 partitions", "one with 3 partitions")
+    assert problem.repair.startswith(f"Kafka takes no partitions away: copy those of {topic} up to partition 2, ")
 
 
 async def test_a_topic_made_anew_is_another_topic(

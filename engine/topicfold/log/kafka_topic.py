@@ -113,8 +113,10 @@ class KafkaTopics:
         # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
         brokers = self._count_brokers(topic.name)
         described = self._describe(topic.name)
-        if described is None or str(described.topic_id) != topic.id or len(described.partitions) != topic.partitions:
+        if described is None or str(described.topic_id) != topic.id:
             return [_replaced(topic, described)]
+        if len(described.partitions) != topic.partitions:
+            return [_grown(topic, len(described.partitions))]
         try:
             configuration = self._configuration(topic.name)
         except KafkaException as error:
@@ -186,4 +188,16 @@ def _replaced(topic: KafkaTopic, found: TopicDescription | None) -> SettingProbl
         f"topic {topic.id} with {topic.partitions} partitions",
         refuses_writes=True,
         repair=f"Restore the topic {topic.name}: another one of that name is another log.",
+    )
+
+
+def _grown(topic: KafkaTopic, partitions: int) -> SettingProblem:
+    return SettingProblem(
+        "topic",
+        f"one with {partitions} partitions",
+        f"one with {topic.partitions} partitions",
+        refuses_writes=True,
+        repair=f"Kafka takes no partitions away: copy those of {topic.name} up to partition {topic.partitions - 1}, "
+        f"record by record, into a topic made with {topic.partitions}, and start all nodes with --kafka-topic and its "
+        "name.",
     )
