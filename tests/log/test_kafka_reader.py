@@ -131,6 +131,16 @@ def test_a_leader_that_does_not_know_one_end_yet_tells_the_others(reader_of: Cal
         reader.end_offsets(range(2), 0.1)
 
 
+def test_a_broker_that_says_no_word_of_the_topic_s_leaders_says_why(
+    reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = Consumer(silent=0)
+    denied = SimpleNamespace(error=KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), partitions={})
+    monkeypatch.setattr(consumer, "list_topics", lambda *_: SimpleNamespace(topics={"log": denied}))
+    with pytest.raises(LogUnavailable, match="Kafka refuses"):
+        reader_of(consumer).leaders(1.0)
+
+
 def test_a_leader_that_is_silent_is_not_asked_for_each_of_its_partitions(
     reader_of: Callable[[Consumer], KafkaReader],
 ) -> None:

@@ -96,9 +96,12 @@ class KafkaReader:
             LogUnavailable: no broker said so within `seconds`.
         """
         try:
-            known = self._consumer.list_topics(self._topic, seconds).topics[self._topic].partitions
+            found = self._consumer.list_topics(self._topic, seconds).topics[self._topic]
         except KafkaException as exception:
             raise unanswered(error_in(exception)) from None
+        if found.error is not None:
+            raise unanswered(found.error)
+        known = found.partitions
         led: dict[int, list[int]] = {}
         for partition in self.partitions:
             if partition in known and known[partition].leader >= 0:
