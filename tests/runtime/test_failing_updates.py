@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
@@ -69,6 +70,20 @@ async def test_what_stays_undecided_is_an_unknown_outcome(orders: Node) -> None:
     write = await sent_and_then_failing(orders, Postponed(), seconds=0.05)
     with pytest.raises(OutcomeUnknown):
         await write
+
+
+async def test_why_the_log_takes_nothing_is_said_with_the_unknown_outcome_and_once_in_the_journal(orders: Node) -> None:
+    def refuse(partition: int, value: bytes, failed: Failed) -> None:
+        asyncio.get_running_loop().call_soon(failed, LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
+
+    orders.log.fate = refuse
+    with capture_logs() as said, pytest.raises(OutcomeUnknown, match="not known yet; the log said: Kafka refuses"):
+        await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(0.05))
+    [warning] = [each for each in said if each["event"] == "log_takes_nothing"]
+    assert (warning["reason"], warning["hint"]) == ("Kafka refuses: not you", "Allow Write.")
+    refusal = orders.engine.freshness.refusal
+    assert refusal is not None
+    assert refusal.hint == "Allow Write."
 
 
 async def test_an_error_under_a_key_is_the_answer_to_it_for_good(orders: Node) -> None:

@@ -69,6 +69,13 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
     assert 'topicfold_partitions_examined_total{finding="memory_right"} 1.0' in metrics
 
 
+async def test_what_the_log_says_to_changes_that_it_does_not_take_is_told(orders: RestNode) -> None:
+    orders.node.engine.freshness.on_refused(LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
+    assert problems(await orders.get(DOCTOR)) == [
+        "changes do not get into the log: Kafka refuses: not you -> Allow Write."
+    ]
+
+
 async def test_who_agrees_again_is_no_problem_any_more(orders: RestNode) -> None:
     state = orders.node.engine.states[PARTITION]
     for digest in (bytes(16), state.digest()):

@@ -106,7 +106,7 @@ class Engine:
             options.new_id,
             options.clock_ms,
             self.freshness.refuses_writes,
-            self.freshness.look_soon,
+            self.freshness.on_refused,
         )
         self.reader.listen(self.updates.publish)
         self.watches = Watches(self.states, identity, options.wildcard_separator, options.window_size)

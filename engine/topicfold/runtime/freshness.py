@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import structlog
 
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, Wait
-from topicfold.log.port import Log, SettingProblem
+from topicfold.log.port import Log, LogFull, SettingProblem
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
 
 SETTINGS_EVERY_SECONDS = 60.0
 PROBLEMS_EVERY_SECONDS = 5.0
+REFUSED_FOR_SECONDS = 30.0
+"""So long after an append that the log gave up on it is said why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,18 @@ class Freshness:
         self._confirmed = dict.fromkeys(states, -math.inf)
         self._awaited: dict[int, tuple[int, float]] = {}
         self._settings_checked = -math.inf
+        self._refusal: TopicfoldError | None = None
+        self._refused_at = -math.inf
 
     @property
     def is_reachable(self) -> bool:
         """Whether the log answered last."""
         return not self.why_unreachable
+
+    @property
+    def refusal(self) -> TopicfoldError | None:
+        """Why the log gave up on an append of late, None where it did not."""
+        return self._refusal if self._loop.time() - self._refused_at < REFUSED_FOR_SECONDS else None
 
     def age_seconds(self, partition: int) -> float:
         """Return how old the state of `partition` may be; infinite where it never caught up, growing once stopped."""
@@ -114,6 +123,16 @@ class Freshness:
             )
         unsafe = why_unsafe(self.problems)
         return LogUnavailable(unsafe.reason, hint=unsafe.repair) if unsafe else None
+
+    def on_refused(self, error: TopicfoldError) -> None:
+        """Note that the log gave up on an append, and have its settings looked at; those say that it is full."""
+        self.look_soon()
+        if isinstance(error, LogFull):
+            return
+        before = self.refusal
+        if before is None or before.reason != error.reason:
+            _log.warning("log_takes_nothing", reason=error.reason, hint=error.hint)
+        self._refusal, self._refused_at = error, self._loop.time()
 
     def look_soon(self) -> None:
         """Have the next `check_settings` look, however new the last look is."""

@@ -44,7 +44,7 @@ class Update:
     `replaces_whole` may repair a record that cannot be read. `alone` keeps it from sharing an event: namespaces'
     deletes. `in_attempt` is true while an undecided event carries it, `is_fresh` once a barrier asked for after its
     arrival has passed. `waiters` are those who still want to know. `refusal` says why it was refused in the last run,
-    `failure` what its updater raised there.
+    `failure` what its updater raised there. `log_said` is why the log gave up on an event that carried it.
     """
 
     target: Target
@@ -62,6 +62,7 @@ class Update:
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
     refusal: str = ""
     failure: Exception | None = None
+    log_said: str = ""
 
 
 @dataclass(slots=True)

@@ -52,11 +52,11 @@ class Updates:
         new_id: Callable[[], bytes],
         clock_ms: Callable[[], int],
         refuses_writes: Callable[[int], Wait | None],
-        on_refused: Callable[[], None],
+        on_refused: Callable[[TopicfoldError], None],
     ) -> None:
         """Take `refuses_writes`, which says why a partition takes no appends now, None where it does.
 
-        `on_refused` is called when the log gave up on one.
+        `on_refused` is told why when the log gave up on one.
         """
         self._log = log
         self._states = states
@@ -270,8 +270,10 @@ class Updates:
 
     def _append_failed(self, queue: UpdateQueue, event_id: bytes, error: TopicfoldError) -> None:
         """Hear that the log gave up on an event. Only a full one is certain not to have it: that is told at once."""
-        self._on_refused()
+        self._on_refused(error)
         if not isinstance(error, LogFull):
+            for update in queue.carried if queue.latest == event_id else ():
+                update.log_said = error.reason
             self._resend(queue, event_id)
             return
         queue.withdraw(event_id)
@@ -380,7 +382,8 @@ class Updates:
     def _expired(self, update: Update) -> TopicfoldError:
         """Return what to tell a waiter whose time is up."""
         if update.in_attempt:
-            return self._unknown(update, "the change was sent to the log and its outcome is not known yet")
+            said = f"; the log said: {update.log_said}" if update.log_said else ""
+            return self._unknown(update, f"the change was sent to the log and its outcome is not known yet{said}")
         return LogUnavailable("the change was still queued when its time was up; it is not applied")
 
     def _stopping(self, update: Update) -> TopicfoldError:

@@ -136,6 +136,8 @@ class Doctor:
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
                 "see whether the brokers that lead them run",
             )
+        if refusal := engine.freshness.refusal:
+            yield _problem(f"changes do not get into the log: {refusal.reason}", refusal.hint)
         yield from self._settings(is_advice=False)
         yield from self._not_ready()
         for partition, state in engine.states.items():
