@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from structlog.testing import capture_logs
 
 from tests.log.following import PATIENCE_SECONDS
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError, WrongLog
@@ -225,6 +226,28 @@ async def test_an_error_that_passes_ends_nothing(follow: Follow) -> None:
 
     world = follow(Stumbling([b"a", b"b"]), [])
     assert await world.delivered(2) == [b"a", b"b"]
+    assert world.faults.empty()
+
+
+async def test_that_kafka_does_not_let_the_log_be_read_is_said_once_until_it_does_again(follow: Follow) -> None:
+    class Denied(Consumer):
+        def __init__(self, values: list[bytes]) -> None:
+            super().__init__(values)
+            self._denials = [2, 1]
+
+        def poll(self, seconds: float) -> Message | None:
+            if self._denials and self.position == 2 - len(self._denials):
+                self._denials[0] -= 1
+                if not self._denials[0]:
+                    del self._denials[0]
+                return Message(0, error=KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+            return super().poll(seconds)
+
+    with capture_logs() as said:
+        world = follow(Denied([b"a", b"b"]), [])
+        assert await world.delivered(2) == [b"a", b"b"]
+    assert [each["event"] for each in said] == ["log_not_read"] * 2
+    assert said[0]["hint"] == "Allow Read, Write, Describe and DescribeConfigs."
     assert world.faults.empty()
 
 

@@ -65,6 +65,11 @@ def is_passing(error: KafkaError) -> bool:
     return error.code() in _PASSING
 
 
+def is_denied(error: KafkaError) -> bool:
+    """Return whether Kafka does not let us do this, which passes once somebody allows it."""
+    return error.code() in _DENIED
+
+
 def is_fatal(error: KafkaError) -> bool:
     """Return whether the client that said this takes nothing any more; `produce` says so by a code, not a flag."""
     return error.fatal() or error.code() == KafkaError._FATAL

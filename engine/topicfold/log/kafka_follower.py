@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_errors import LOST, translated
+from topicfold.log.kafka_errors import LOST, is_denied, translated
 from topicfold.log.port import Entry, Fault
 
 _log = structlog.get_logger(__name__)
@@ -49,6 +49,7 @@ class KafkaFollower:
         self._is_taken.set()
         self._is_stopping = False
         self._gone_since: float | None = None
+        self._is_denied = False
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-follow", daemon=True)
 
     def start(self, positions: Mapping[int, int]) -> None:
@@ -115,6 +116,8 @@ class KafkaFollower:
                 else:
                     del positions[partition]
                     faults[partition] = fault
+            else:
+                self._note_denial(message.error())
         if batch:
             faults |= self._take(batch)
         until = time.monotonic() + _OFFSETS_SECONDS
@@ -126,6 +129,7 @@ class KafkaFollower:
 
     def _take(self, batch: Sequence[Entry]) -> Mapping[int, TopicfoldError]:
         """Hand over `batch`; return why partitions end in it."""
+        self._is_denied = False
         self._is_taken.clear()
         is_new, faults = self._arrivals.read(batch, self._is_taken.set)
         if not is_new:
@@ -159,6 +163,13 @@ class KafkaFollower:
         self._consumer.incremental_unassign([place])
         self._consumer.incremental_assign([TopicPartition(self._topic, partition, start)])
         return True
+
+    def _note_denial(self, error: KafkaError | None) -> None:
+        """Say, where Kafka does not let the log be read, why: once until something is read."""
+        if error is not None and is_denied(error) and not self._is_denied:
+            self._is_denied = True
+            denial = translated(error)
+            _log.warning("log_not_read", reason=denial.reason, hint=denial.hint)
 
     def _suspect(self, error: KafkaError) -> None:
         """Note that the topic may be gone; called within `poll`. Other errors pass, or come with a message."""
