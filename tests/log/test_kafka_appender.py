@@ -44,6 +44,7 @@ class Producer:
         self.reports: list[Report] = []
         self.due: list[tuple[Report, KafkaError | None, int | None]] = []
         self.is_purged = self.is_broken = self.is_broken_for_good = False
+        self.why_broken = KafkaError._FATAL
         self.room = 1_000
         self._is_due = threading.Event()
         self.made.append(self)
@@ -69,7 +70,7 @@ class Producer:
 
     def poll(self, seconds: float) -> None:
         if self.is_broken_for_good:
-            raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
+            raise KafkaException(KafkaError(self.why_broken, "broken"))
         self._is_due.wait(min(seconds, 0.01))
         self._is_due.clear()
         while self.due:
@@ -166,6 +167,20 @@ async def test_a_producer_that_polls_no_more_is_replaced_once_however_late_the_l
     await asyncio.sleep(0.01)
     assert broken.is_purged
     assert len(Producer.made) == 2
+
+
+async def test_what_waits_in_a_producer_that_kafka_turned_away_is_told_why(world: World) -> None:
+    broken = await world.append()
+    broken.why_broken = KafkaError.CLUSTER_AUTHORIZATION_FAILED
+    broken.is_broken_for_good = True
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not broken.is_purged:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.01)
+    broken.is_broken_for_good = False
+    broken.report(None, KafkaError(KafkaError._PURGE_QUEUE))
+    failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
+    assert failure.reason.startswith("Kafka refuses: ")
+    assert failure.hint.startswith("Allow ")
 
 
 async def test_no_more_appends_wait_than_are_allowed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

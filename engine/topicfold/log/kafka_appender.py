@@ -22,7 +22,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import error_in, is_fatal, translated
+from topicfold.log.kafka_errors import error_in, is_fatal, translated, unanswered
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES
 from topicfold.log.port import Entry, Failed
 
@@ -32,6 +32,8 @@ _POLL_SECONDS = 0.1
 _PAUSE_SECONDS = 0.02
 _FLUSH_SECONDS = 1.0
 _MAX_WAITING = 10_000
+_PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+"""What the client says of appends that a broken producer still had; not why it broke."""
 _LEAST_LIMIT = 1_000
 """Of a message, that librdkafka takes; a topic's may be lower, and higher than the highest that it takes."""
 
@@ -75,6 +77,7 @@ class KafkaAppender:
         self._outcomes: deque[_Outcome] = deque()
         self._broken: list[Producer] = []
         self._unplaced: set[int] = set()
+        self._turned_away: LogUnavailable | None = None
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="topicfold-kafka-appends", daemon=True)
         self._thread.start()
@@ -160,7 +163,9 @@ class KafkaAppender:
     def _wait(self) -> None:
         """Have outcomes noted, once there are some; those of broken producers, too, which come a moment later."""
         producer = self._producer
-        if not _poll(producer, _POLL_SECONDS):
+        if error := _poll(producer, _POLL_SECONDS):
+            if error.code() > 0:
+                self._turned_away = unanswered(error)
             self._loop.call_soon_threadsafe(self._replace, producer)
             time.sleep(_PAUSE_SECONDS)
         for broken in list(self._broken):
@@ -182,23 +187,26 @@ class KafkaAppender:
         while self._outcomes:
             append, error, partition, offset = self._outcomes.popleft()
             if error is not None:
-                self._loop.call_soon_threadsafe(append.failed, translated(error))
+                is_purged = error.code() in _PURGED
+                failure = self._turned_away if is_purged and self._turned_away else translated(error)
+                self._loop.call_soon_threadsafe(append.failed, failure)
             elif offset is None:
                 self._unplaced.add(partition)
             elif partition not in self._unplaced or offset >= _MAX_WAITING:
                 self._unplaced.discard(partition)
                 written.append(Entry(partition, offset, append.value))
         if written:
+            self._turned_away = None
             self._written(written)
 
 
-def _poll(producer: Producer, seconds: float = 0.0) -> bool:
-    """Have outcomes noted; return False where the producer has broken for good, which it says by raising."""
+def _poll(producer: Producer, seconds: float = 0.0) -> KafkaError | None:
+    """Have outcomes noted; return why the producer has broken for good, which it says by raising, or None."""
     try:
         producer.poll(seconds)
-    except KafkaException:
-        return False
-    return True
+    except KafkaException as exception:
+        return error_in(exception)
+    return None
 
 
 def _end(producers: Sequence[Producer]) -> None:
