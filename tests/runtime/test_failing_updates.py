@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import cycle
 
 import pytest
 from structlog.testing import capture_logs
@@ -74,8 +75,10 @@ async def test_what_stays_undecided_is_an_unknown_outcome(orders: Node) -> None:
 
 async def test_why_the_log_takes_nothing_is_said_with_the_unknown_outcome_and_once_in_the_journal(orders: Node) -> None:
     def refuse(partition: int, value: bytes, failed: Failed) -> None:
-        asyncio.get_running_loop().call_soon(failed, LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
+        sentence = next(sentences)
+        asyncio.get_running_loop().call_soon(failed, LogUnavailable(f"Kafka refuses: {sentence}", hint="Allow Write."))
 
+    sentences = cycle(["not you", "not you either"])
     orders.log.fate = refuse
     with capture_logs() as said, pytest.raises(OutcomeUnknown, match="not known yet; the log said: Kafka refuses"):
         await orders.writing.set_labels(ORDERS, {"team": "pay"}, orders.asked(0.05))

@@ -130,7 +130,8 @@ class Freshness:
         if isinstance(error, LogFull):
             return
         before = self.refusal
-        if before is None or before.reason != error.reason:
+        # What is done about it counts: of one right that is taken away Kafka speaks in two sentences by turns.
+        if before is None or before.hint != error.hint:
             _log.warning("log_takes_nothing", reason=error.reason, hint=error.hint)
         self._refusal, self._refused_at = error, self._loop.time()
 
