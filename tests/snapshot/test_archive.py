@@ -10,7 +10,8 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC, an_id, namespace_delete, namespace_put, operation, topic_put
 from tests.compaction.folding import Tables, placed
-from topicfold.model.events import REQUIRE_EMPTY, AggregateKind, Event, Verdict
+from topicfold.log.codec import encode_audit
+from topicfold.model.events import REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Verdict
 from topicfold.snapshot import archive
 from topicfold.snapshot.archive import Archive, ArchivedNamespace, _Newest
 from topicfold.state.aggregate import Etag
@@ -88,3 +89,19 @@ def test_an_etag_is_of_the_last_update_that_changed_the_record(tmp_path: Path) -
     assert found is not None
     [(_, topic)] = found.topics()
     assert (topic.version, topic.etag) == (an_id(3), Etag(an_id(2), 2))
+
+
+@pytest.mark.parametrize(("time_ms", "below", "behind", "position"), [
+    (5, 6, 0, 0), (35, 6, 0, 4), (99, 6, 0, 6), (99, 4, 0, 4), (35, 2, 0, 2),
+    (25, 3, 0, 2), (25, 3, 1, 2), (25, 3, 2, 3),
+])  # fmt: skip
+def test_a_time_is_looked_for_among_what_is_below_an_offset_and_what_is_said_of_the_rest(
+    tmp_path: Path, time_ms: int, below: int, behind: int, position: int
+) -> None:
+    log = [namespace_put(1), topic_put(2, an_id(1)), *(topic_put(n, an_id(1), an_id(n - 1)) for n in range(3, 7))]
+    times = (10, 30, 20, 40, 50)
+    said = [
+        each._replace(audit=encode_audit(AuditTrail((), time, -1))) for each, time in zip(log[1:], times, strict=True)
+    ]
+    Tables(tmp_path, 1).take(placed(0, [log[0], *said]))
+    assert Archive(tmp_path, bytes(16), 1).position_at(0, time_ms, below, behind) == position

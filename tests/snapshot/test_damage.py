@@ -159,6 +159,7 @@ def test_what_nobody_reads_of_a_newer_commit_harms_no_older_one(snapshot: Snapsh
         (lambda commit: {"counts": {**commit.counts, "records": 1}}, "records, not 1"),
         (lambda commit: {"files": commit.files[1:]}, "of the snapshot"),
         (lambda commit: {"files": (*commit.files, DataFile("grants/1.parquet", 1, 1, "00" * 32))}, "grants/1.parquet"),
+        (lambda commit: {"files": (commit.files[0]._replace(size=10**6), *commit.files[1:])}, "its length"),
         (lambda commit: {"levels": (0,)}, "another digest"),
     ],
 )
@@ -169,6 +170,20 @@ def test_a_commit_that_does_not_say_what_its_files_hold_is_given_up(
     found = snapshot.load()
     assert found.commit.sequence == 2
     assert says in found.damaged[0].reason
+
+
+@pytest.mark.parametrize(("written", "table"), [
+    ("topics", "rings"), ("topics_tail", "topics"), ("namespaces", "topics"),
+])  # fmt: skip
+def test_a_commit_whose_files_were_written_wrong_is_given_up(snapshot: Snapshot, written: str, table: str) -> None:
+    file = snapshot.second.files_of(written)[-1]
+    shutil.copy(snapshot.root / file.path, snapshot.root / table / "wrong.parquet")
+    others = (each for each in snapshot.second.files if each.table != table)
+    files = (*others, file._replace(path=f"{table}/wrong.parquet"))
+    put_commit(snapshot.root, replace(snapshot.second, sequence=3, after=2, files=files))
+    found = snapshot.load()
+    assert found.commit.sequence == 2
+    assert "cannot be read" in found.damaged[0].reason
 
 
 @pytest.mark.parametrize(("fields", "error"), [
@@ -195,6 +210,15 @@ def test_the_newest_commit_at_or_below_a_position_is_chosen(snapshot: Snapshot) 
         assert found is not None
         assert found.commit.sequence == sequence
     assert load(snapshot.root, bytes(16), 1, new_state, not_above={0: first - 1}) is None
+
+
+def test_of_commits_with_certain_hashes_the_newest_is_chosen(snapshot: Snapshot) -> None:
+    hashes = {snapshot.first.sha256: 1, snapshot.second.sha256: 2}
+    for sha256, sequence in hashes.items():
+        found = load(snapshot.root, bytes(16), 1, new_state, among={sha256})
+        assert found is not None
+        assert found.commit.sequence == sequence
+    assert load(snapshot.root, bytes(16), 1, new_state, among=()) is None
 
 
 def test_a_directory_without_a_snapshot_is_said_to_have_none(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def _restored(
         states = {partition: new_state(partition) for partition in chosen}
         try:
             newest = _fill(root, commit, states, progress)
-        except (pa.ArrowException, ValueError, KeyError, TypeError) as error:
+        except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
             # What was hashed is what was written: so it was written wrong, or by a version that knows more.
             raise _damaged(commit, f"cannot be read: {error}") from error
         _require_same(commit, states)
