@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from tests.brokers.process import KafkaProcess
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
+from topicfold.log import kafka_arrivals
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.kafka_arrivals import KafkaArrivals, Read
 from topicfold.log.kafka_errors import unanswered
@@ -197,6 +198,21 @@ async def test_our_own_append_behind_a_stranger_s_waits_until_that_is_read(
     reads.set()
     await following.seen(3)
     assert following.values(0) == [b"first", b"theirs", b"ours"]
+
+
+async def test_who_asks_where_the_log_ends_waits_for_no_rest_of_the_reader(
+    log: KafkaLog, kafka_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", PATIENCE_SECONDS + 30)
+    following = Following(log)
+    log.append(0, b"ours", never)
+    await following.seen(1)
+    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
+    stranger.produce(topic, b"theirs", partition=0)
+    stranger.flush()
+    assert (await log.known_end_offsets())[0] == 2
+    await following.seen(2)
+    assert following.values(0) == [b"ours", b"theirs"]
 
 
 async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(

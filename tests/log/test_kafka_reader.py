@@ -54,8 +54,14 @@ def test_a_first_question_that_came_before_the_connection_is_soon_put_again(
     assert consumer.waited[-1] <= 0.5
 
 
-@pytest.mark.parametrize("code", [KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT])
-def test_a_connection_that_failed_is_waited_for(reader_of: Callable[[Consumer], KafkaReader], code: int) -> None:
+@pytest.mark.parametrize("code", [
+    KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.OFFSET_NOT_AVAILABLE,
+])  # fmt: skip
+def test_a_connection_that_failed_and_a_topic_that_moved_or_was_just_made_are_waited_for(
+    reader_of: Callable[[Consumer], KafkaReader], code: int
+) -> None:
     consumer = Consumer(silent=3, code=code)
     assert reader_of(consumer).end_offsets(range(2), 1.0) == {0: 7, 1: 7}
     assert len(consumer.waited) == 4

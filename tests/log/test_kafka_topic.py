@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.brokers.fenced import fenced_broker
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
 
 TOPIC = KafkaTopic("log", "its id", 2, 1_000_000)
@@ -80,6 +80,24 @@ def test_settings_that_may_not_be_read_are_a_problem_and_those_that_are_not_told
     )  # fmt: skip
     with pytest.raises(LogUnavailable):
         asking(Admin(of_replicas(3, 3), KafkaError._TIMED_OUT)).problems(TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "hint"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, LogUnavailable, "--operation Delete --topic log"),
+        (KafkaError.OFFSET_OUT_OF_RANGE, LogGap, "lost records"),
+        (KafkaError._TIMED_OUT, LogUnavailable, ""),
+    ],
+)
+def test_what_keeps_records_from_being_deleted_says_what_to_do(
+    code: int, error: type[TopicfoldError], hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = Admin([], {})
+    monkeypatch.setattr(admin, "delete_records", lambda below, **_: dict.fromkeys(below, answer(code)), raising=False)
+    with pytest.raises(error) as caught:
+        asking(admin).delete_before(TOPIC, 1, 7)
+    assert hint in caught.value.hint
 
 
 def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_reached() -> None:

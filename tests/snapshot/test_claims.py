@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,7 @@ def test_a_claim_that_was_given_up_can_be_taken(tmp_path: Path) -> None:
     first, second = Claims(tmp_path), Claims(tmp_path)
     first.take(1, "genesis", (0,))
     first.drop()
+    assert claim_files(tmp_path) == []
     assert second.take(1, "genesis", (0,))
 
 
@@ -72,6 +74,33 @@ def test_a_damaged_claim_is_taken_over_after_its_lease(tmp_path: Path, damage: b
     path.write_bytes(damage)
     assert not Claims(tmp_path, lease_seconds=60).take(1, "genesis", (0,))
     assert Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
+
+
+def test_a_claim_that_was_taken_over_is_nobodys_however_alive_its_job_is(tmp_path: Path) -> None:
+    slow = Claims(tmp_path)
+    slow.take(1, "genesis", (0,))
+    (path,) = (tmp_path / CLAIMS).iterdir()
+    path.with_name(f"{path.stem}-takeover-1.json").write_text('{"host": "elsewhere"}')
+    assert not Claims(tmp_path, lease_seconds=60).take(1, "genesis", (0,))
+    assert Claims(tmp_path, lease_seconds=0).take(1, "genesis", (0,))
+
+
+def test_a_claim_that_vanishes_while_it_is_looked_at_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    first.take(1, "genesis", (0,))
+    made = second._made
+
+    def made_late(*claim: Any) -> bool:
+        try:
+            return made(*claim)
+        finally:
+            first.drop()
+
+    monkeypatch.setattr(second, "_made", made_late)
+    assert not second.take(1, "genesis", (0,))
+    assert second.take(1, "genesis", (0,))
 
 
 def test_the_next_claim_clears_away_settled_ones(tmp_path: Path) -> None:

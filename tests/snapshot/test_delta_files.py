@@ -85,3 +85,10 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "history" / "_delta_log" / f"{0:020}.json").write_text("{")
     with pytest.raises(SnapshotDamaged, match="the log of the table"):
         active_paths(tmp_path, "history")
+
+
+def test_a_name_that_the_log_has_in_percent_signs_is_that_of_the_file(tmp_path: Path) -> None:
+    append(tmp_path, 1)
+    entry = tmp_path / "history" / "_delta_log" / f"{1:020}.json"
+    entry.write_text('{"add":{"path":"part%20one%25.parquet"}}')
+    assert "history/part one%.parquet" in active_paths(tmp_path, "history")
