@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Callable, Collection
 from types import SimpleNamespace
@@ -13,6 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from tests.brokers.process import KafkaProcess
+from tests.ports import free_ports
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.cluster.kafka_errors import translated
 from topicfold.errors import BadSetting, ClusterUnavailable
@@ -22,26 +22,7 @@ from topicfold.model.adoption import KafkaTopic
 @pytest.fixture
 def nowhere() -> KafkaCluster:
     """A cluster where nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    return KafkaCluster(f"127.0.0.1:{port}", answer_seconds=0.2)
-
-
-async def test_a_cluster_that_does_not_answer_is_unavailable_whatever_is_asked(nowhere: KafkaCluster) -> None:
-    for ask in (
-        nowhere.topics(),
-        nowhere.topic("a"),
-        nowhere.check_creation("a", 1),
-        nowhere.create("a", 1),
-        nowhere.check_growth("a", 2),
-        nowhere.grow("a", 2),
-        nowhere.delete("a"),
-        nowhere.configurations(["a"]),
-        nowhere.alter("a", {"retention.ms": "1"}),
-    ):
-        with pytest.raises(ClusterUnavailable) as unavailable:
-            await ask
-        assert unavailable.value.values["bootstrap"] == nowhere.bootstrap
+    return KafkaCluster(f"127.0.0.1:{free_ports(1)[0]}", answer_seconds=0.2)
 
 
 def test_nobody_waits_for_a_list_that_was_given_up(nowhere: KafkaCluster) -> None:

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from tests.ports import free_ports
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.cluster.memory import MemoryCluster
 from topicfold.cluster.port import Cluster, Configuration
-from topicfold.errors import AlreadyExists, ClusterRefused, TopicfoldError, TopicNotFound
+from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
 
 UNSAFE_NAMES = ["a b", "ä", "a/b", "x" * 250, "."]
 
@@ -22,6 +23,16 @@ async def cluster(request: pytest.FixtureRequest) -> AsyncIterator[Cluster]:
         made = KafkaCluster(request.getfixturevalue("kafka_bootstrap"))
     yield made
     await made.close()
+
+
+@pytest.fixture(params=["memory", "kafka"])
+def unreachable(request: pytest.FixtureRequest) -> Cluster:
+    """A cluster that does not answer."""
+    if request.param == "memory":
+        made = MemoryCluster()
+        made.is_reachable = False
+        return made
+    return KafkaCluster(f"127.0.0.1:{free_ports(1)[0]}", answer_seconds=0.2)
 
 
 @pytest.fixture
@@ -51,9 +62,33 @@ async def test_a_topic_is_there_with_its_partitions_once_it_is_made(cluster: Clu
     assert found.id
 
 
+async def test_a_cluster_that_does_not_answer_is_unavailable_whatever_is_asked(unreachable: Cluster) -> None:
+    for ask in (
+        unreachable.reach(),
+        unreachable.topics(),
+        unreachable.topic("a"),
+        unreachable.check_creation("a", 1),
+        unreachable.create("a", 1),
+        unreachable.check_growth("a", 2),
+        unreachable.grow("a", 2),
+        unreachable.delete("a"),
+        unreachable.configurations(["a"]),
+        unreachable.alter("a", {"retention.ms": "1"}),
+    ):
+        with pytest.raises(ClusterUnavailable) as unavailable:
+            await ask
+        assert unavailable.value.values["bootstrap"] == unreachable.bootstrap
+
+
+async def test_a_cluster_that_answers_is_reached_and_may_be_closed_twice(cluster: Cluster) -> None:
+    await cluster.reach()
+    await cluster.close()
+    await cluster.close()
+
+
 async def test_all_topics_are_listed_by_name(cluster: Cluster, topic: str) -> None:
     topics = await cluster.topics()
-    assert topics[topic].partitions == 2
+    assert (topics[topic].partitions, topics[topic].id) == (2, "")
     assert list(topics) == sorted(topics)
 
 
@@ -87,6 +122,14 @@ async def test_a_name_that_kafka_does_not_allow_is_refused(cluster: Cluster, nam
     for make in (cluster.check_creation, cluster.create):
         with pytest.raises(ClusterRefused):
             await make(name, 1)
+
+
+async def test_a_topic_without_partitions_is_refused(cluster: Cluster, fresh_topic: Callable[[], str]) -> None:
+    name = fresh_topic()
+    for make in (cluster.check_creation, cluster.create):
+        with pytest.raises(ClusterRefused):
+            await make(name, 0)
+    assert await cluster.topic(name) is None
 
 
 @pytest.mark.parametrize("name", UNSAFE_NAMES)
@@ -169,11 +212,14 @@ async def test_a_setting_taken_away_uncovers_the_brokers(cluster: Cluster, topic
 
 @pytest.mark.parametrize("settings", [{"no.such.setting": "1"}, {"retention.ms": "soon"}])
 async def test_settings_that_cannot_be_are_refused_and_change_nothing(
-    cluster: Cluster, topic: str, settings: dict[str, str]
+    cluster: Cluster, topic: str, settings: dict[str, str], fresh_topic: Callable[[], str]
 ) -> None:
     with pytest.raises(ClusterRefused):
         await cluster.alter(topic, {"retention.bytes": "5000", **settings})
     assert await own(cluster, topic) == {}
+    with pytest.raises(ClusterRefused):
+        await cluster.create(name := fresh_topic(), 1, settings)
+    assert await cluster.topic(name) is None
 
 
 async def test_settings_of_many_topics_come_in_one_answer(cluster: Cluster, fresh_topic: Callable[[], str]) -> None:

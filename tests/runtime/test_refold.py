@@ -25,6 +25,8 @@ async def test_a_partition_folded_aside_is_the_same_at_every_position(orders: No
 
 
 async def test_only_what_lies_after_the_snapshot_is_read(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    await orders.label(tier="gold")
+    await orders.label(tier="lead")
     base = orders.engine.new_state(0)
     for _, offset, value in orders.log.store.entries[0][:3]:
         base.apply(offset, decode_event(value))
@@ -34,8 +36,10 @@ async def test_only_what_lies_after_the_snapshot_is_read(orders: Node, monkeypat
 
     monkeypatch.setattr(orders.log, "read", trimmed)
     state = orders.engine.states[0]
-    found = await refold(orders.log, base, state.position)
-    assert found is not None
+    for position in (state.position - 1, state.position):
+        found = await refold(orders.log, base, position)
+        assert found is not None
+        assert found.position == position
     assert found.digest() == state.digest()
     assert await refold(orders.log, orders.engine.new_state(0), state.position) is None
 

@@ -101,17 +101,34 @@ async def test_who_may_not_change_global_policies_does_not_by_going_back(node: N
 
 async def test_what_may_no_longer_be_set_is_not_gone_back_to(store: MemoryStore) -> None:
     async with running(store) as lax:
-        for record in (TopicRecord(labels={"x": "y"}), TopicRecord(local={"maxMessageSize": 2000}), TopicRecord()):
+        size = {"maxMessageSize": 2000}
+        for record in (TopicRecord(labels={"x": "y"}), TopicRecord(local=size), TopicRecord(global_=size)):
             await lax.writing.create_topic(ORDERS, record, lax.asked())
             await lax.writing.delete_topic(ORDERS, lax.asked())
         await lax.writing.create_topic(ORDERS, TopicRecord(), lax.asked())
-        labelled, _, sized, *_ = await etags(lax)
+        labelled, _, sized, _, sized_globally, *_ = await etags(lax)
     rules, limits = LabelRules(allowed_keys=frozenset({"team"})), Limits(max_message_bytes=1000)
     async with running(store, label_rules=rules, limits=limits) as strict:
         with pytest.raises(errors.InvalidLabels):
             await back(strict, labelled)
-        with pytest.raises(errors.PolicyUnmet):
-            await back(strict, sized)
+        for version in (sized, sized_globally):
+            with pytest.raises(errors.PolicyUnmet):
+                await back(strict, version)
+
+
+async def test_what_is_there_now_may_stay_though_it_may_no_longer_be_set(store: MemoryStore) -> None:
+    size = {"maxMessageSize": 2000}
+    async with running(store) as lax:
+        await lax.writing.create_topic(ORDERS, TopicRecord(labels={"x": "y"}, local=size, global_=size), lax.asked())
+        await lax.label(team="pay")
+        await lax.writing.remove_labels(ORDERS, ["team"], lax.asked())
+        _, labelled, _ = await etags(lax)
+    rules, limits = LabelRules(allowed_keys=frozenset({"team"})), Limits(max_message_bytes=1000)
+    async with running(store, label_rules=rules, limits=limits) as strict:
+        assert await back(strict, labelled, reason="it was right")
+        assert strict.labels() == {"x": "y", "team": "pay"}
+        newest, *_ = (await history(strict)).entries
+        assert [each.reason for each in newest.made_by or ()] == ["it was right"]
 
 
 async def test_a_rollback_gives_a_topic_no_more_labels_than_are_allowed_now(store: MemoryStore) -> None:
