@@ -30,6 +30,7 @@ def positions(rest: RestNode) -> dict[int, int]:
         ("PATCH", NATIVE, local(retentionPolicies=RETENTION)),
         ("PUT", OTHER, {"labels": {"team": "pay"}, "partitions": 3}),
         ("PUT", OTHER, None),
+        ("PUT", f"/api/v1/topics/public/default/{'x' * 250}", {"kafkaName": "short"}),
     ],
 )
 async def test_a_change_that_would_do_is_answered_with_204_and_not_done(

@@ -66,6 +66,21 @@ async def test_nothing_of_a_topic_counts_as_unset(
 
 
 @both_ways
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_a_change_that_is_tried_is_answered_as_if_it_were_made(
+    orders: RestNode, store: MemoryStore, method: str, how: Unreadable, told: tuple[int, str]
+) -> None:
+    rest = await with_topic(orders, store, how)
+    tried, made = [
+        await rest.send(method, f"{NATIVE}{query}", {"labels": {"team": "pay"}}) for query in ("?dryRun=All", "")
+    ]
+    if method == "PATCH":
+        assert made.json()["code"] == told[1]
+    assert tried.is_success == made.is_success
+    assert tried.is_success or tried.json()["code"] == made.json()["code"]
+
+
+@both_ways
 @pytest.mark.parametrize("with_record", [with_topic, with_namespace])
 async def test_nor_does_what_once_was(
     orders: RestNode,
