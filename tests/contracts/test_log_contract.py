@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
 from tests.contracts.conftest import OpenLog
-from tests.log.following import Following, never
+from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, WrongLog
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.identity import establish_identity, header_value, restate_identity
@@ -124,6 +125,28 @@ async def test_an_empty_log_starts_and_ends_at_zero(open_log: OpenLog) -> None:
     log = await open_log()
     assert await log.start_offsets() == {0: 0, 1: 0, 2: 0}
     assert await log.end_offsets() == {0: 0, 1: 0, 2: 0}
+
+
+async def test_where_all_partitions_say_where_they_end_all_ends_are_known(open_log: OpenLog) -> None:
+    log = await open_log()
+    append_all(log, 1, 5)
+    await Following(log).seen(5)
+    assert await log.known_end_offsets() == await log.end_offsets() == {0: 0, 1: 5, 2: 0}
+
+
+async def test_whatever_is_called_back_is_called_on_the_loop(open_log: OpenLog) -> None:
+    log = await open_log()
+    called: dict[str, int] = {}
+    log.append(0, b"x", never)
+    log.follow(
+        {0: 0, 1: 5, 2: 0},
+        lambda batch: called.update(deliver=threading.get_ident()),
+        lambda error, partition: called.update(fault=threading.get_ident()),
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(called) < 2:  # noqa: ASYNC110 -- an event set by another thread wakes nobody
+            await asyncio.sleep(0.01)
+    assert called == dict.fromkeys(("deliver", "fault"), threading.get_ident())
 
 
 async def test_reading_gives_pages_up_to_the_end(open_log: OpenLog) -> None:
@@ -259,8 +282,14 @@ async def test_a_closed_log_refuses_everything(open_log: OpenLog) -> None:
         log.append(0, b"x", never)
     with pytest.raises(LogUnavailable):
         Following(log)
-    asked = (log.read(0, 0, 1), log.start_offsets(), log.end_offsets(), log.check_settings(), log.delete_before(0, 0))
-    for question in asked:
+    for question in (
+        log.read(0, 0, 1),
+        log.start_offsets(),
+        log.end_offsets(),
+        log.known_end_offsets(),
+        log.check_settings(),
+        log.delete_before(0, 0),
+    ):
         with pytest.raises(LogUnavailable):
             await question
 
