@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -48,6 +48,16 @@ def test_settings_that_choose_a_protocol_are_kept_and_never_contradicted(
 ) -> None:
     assert chooses_protocol(own) is chooses
     open_consumer(GROUP | own, newer=newer).close()
+
+
+def test_what_the_caller_sets_counts_but_for_who_stores_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.client.kafka_consumer.Consumer", lambda conf: conf)
+    own = {"auto.offset.reset": "latest", "fetch.wait.max.ms": 7, "topic.metadata.refresh.interval.ms": 9}
+    opened: Any = open_consumer(GROUP | own | {"enable.auto.offset.store": True}, newer=True)
+    assert {name: opened[name] for name in own} == own
+    assert opened["enable.auto.offset.store"] is False
+    classic: Any = open_consumer(GROUP | {"partition.assignment.strategy": "range"}, newer=True)
+    assert classic["partition.assignment.strategy"] == "range"
 
 
 @pytest.mark.parametrize("conf", [NOWHERE, GROUP | {"no.such.setting": 1}, GROUP | {"session.timeout.ms": "x"}])
@@ -103,6 +113,29 @@ def test_what_a_group_reads_is_not_learnt_where_no_new_client_can_be_had(monkeyp
     assert look.elsewhere("billing", "me") is None
 
 
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        (ConsumerGroupState.STABLE, {"theirs"}),
+        (ConsumerGroupState.PREPARING_REBALANCING, None),
+        (ConsumerGroupState.COMPLETING_REBALANCING, None),
+    ],
+)
+def test_what_a_group_reads_is_not_learnt_while_its_members_gather(
+    monkeypatch: pytest.MonkeyPatch, state: ConsumerGroupState, found: set[str] | None
+) -> None:
+    look, described = KafkaLook(GROUP), Future[Any]()
+    members = [
+        SimpleNamespace(member_id=who, assignment=SimpleNamespace(topic_partitions=[TopicPartition(topic, 0)]))
+        for who, topic in (("me", "mine"), ("other", "theirs"))
+    ]
+    described.set_result(SimpleNamespace(state=state, members=members))
+    admin = SimpleNamespace(describe_consumer_groups=lambda *_, **__: {"billing": described})
+    monkeypatch.setattr(look, "_probe", SimpleNamespace(poll=lambda _: None, committed=lambda *_: []))
+    monkeypatch.setattr("topicfold.client.kafka_consumer.AdminClient", lambda _: admin)
+    assert look.elsewhere("billing", "me") == found
+
+
 def test_a_topic_of_which_nothing_is_answered_is_not_taken_for_one_that_is_not_there() -> None:
     look = KafkaLook(GROUP)
 
@@ -142,6 +175,7 @@ def test_a_look_finds_topics_with_ids_of_their_own_and_makes_none(
         while look([name])[name]:
             pass
     assert ids[0] != ids[1]
+    assert "any" not in admin.list_topics().topics
 
 
 _ASKING = """

@@ -196,3 +196,14 @@ def test_what_the_caller_resumes_is_not_read_before_it_starts_over() -> None:
     kafka.answers.set()
     assert started(start_over, A) == [A]
     assert kafka.told[-2:] == ["resume a", "seek a"]
+
+
+def test_while_offsets_are_committed_nobody_closes_the_consumer() -> None:
+    kafka, gate = Kafka(), Gate()
+    StartOver(cast(Any, kafka), gate).tend([A], {A})
+    deadline = time.monotonic() + 10
+    while gate.give_way(0):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    kafka.answers.set()
+    assert gate.give_way(10)
