@@ -13,6 +13,7 @@ from topicfold.enforcement import run
 from topicfold.enforcement.run import enforce_for_ever, enforce_once
 from topicfold.errors import BadSetting, ClusterUnavailable, LogUnavailable
 from topicfold.log.memory import MemoryLog, MemoryStore
+from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.settings import Settings
 
 
@@ -46,10 +47,15 @@ def test_a_log_on_a_kafka_that_does_not_answer_is_unavailable(monkeypatch: pytes
         once(Settings(kafka_bootstrap="127.0.0.1:1"))
 
 
-def test_a_process_never_touches_the_topic_of_its_log_and_only_shows_where_it_is_told_to(
+def test_a_process_touches_neither_its_log_nor_the_topic_of_that_and_only_shows_where_it_is_told_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[dict[str, object]] = []
+    digests, start = [], Engine.start
+
+    async def noted(log: MemoryLog, options: EngineOptions) -> Engine:
+        digests.append(options.digest_within_seconds)
+        return await start(log, options)
 
     class Enforcing:
         def __init__(self, *_: object, **options: object) -> None:
@@ -71,12 +77,14 @@ def test_a_process_never_touches_the_topic_of_its_log_and_only_shows_where_it_is
         pass
 
     monkeypatch.setattr(run, "Enforcer", Enforcing)
+    monkeypatch.setattr(run.Engine, "start", noted)
     monkeypatch.setattr(run, "open_log", memory)
     monkeypatch.setattr(run, "require_log", there)
     settings = Settings(kafka_bootstrap="127.0.0.1:1", kafka_topic="changes", cluster_bootstrap="127.0.0.1:1")
     for only_shows in (True, False):
         enforce_once(settings, lambda _: None, lambda _: nullcontext(lambda: None), only_shows=only_shows)
     assert made == [{"protected": {"changes"}, "only_shows": only_shows} for only_shows in (True, False)]
+    assert digests == [0.0, 0.0]
 
 
 class Sleeper:

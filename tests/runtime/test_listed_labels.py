@@ -12,6 +12,8 @@ from pyroaring import BitMap
 
 from tests.builders import an_id, folded, namespace_put, topic_put
 from topicfold.errors import Overloaded
+from topicfold.log.payload import encode_record, payload_schema_of
+from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.runtime import cut, listed_labels, slices
 from topicfold.runtime.cut import Cuts
 from topicfold.state.fold import PartitionState
@@ -37,11 +39,13 @@ class Topics:
         """They themselves."""
         return self._state.topics[NAMESPACE]
 
-    def label(self, number: int, labels: dict[str, str]) -> None:
-        """Give one of them these labels."""
+    def label(self, number: int, labels: dict[str, str], pending: Pending | None = None) -> None:
+        """Give one of them these labels, and what is still to be done about it in Kafka."""
         self._ids += 1
         base: dict[str, Any] = {"base": self._versions[number]} if number in self._versions else {}
-        event = topic_put(self._ids, an_id(1), name=f"persistent://{NAMESPACE}/{number}", labels=labels, **base)
+        record = TopicRecord(labels=frozen(labels), pending=pending)
+        told = {"payload": encode_record(record), "payload_schema": payload_schema_of(record)}
+        event = topic_put(self._ids, an_id(1), name=f"persistent://{NAMESPACE}/{number}", **told, **base)
         self._versions[number] = event.event_id
         change = self._state.apply(self._state.position, event)
         if change.effect is not None:
@@ -94,6 +98,13 @@ async def test_others_have_their_turn_meanwhile(among: BitMap | None) -> None:
         await asyncio.sleep(0)
     assert not listing.done()
     assert await listing == {"id": list("012345678")}
+
+
+@pytest.mark.parametrize("among", [None, BitMap([0, 1])])
+async def test_what_only_topics_bear_whose_end_is_decided_is_not_listed(among: BitMap | None) -> None:
+    topics = Topics({"team": "pay"}, {"team": "pay", "tier": "gold"})
+    topics.label(1, {"team": "pay", "tier": "gold"}, Pending(Step.END, ""))
+    assert await topics.listed(among) == {"team": ["pay"]}
 
 
 @pytest.mark.usefixtures("bit_by_bit")

@@ -36,7 +36,7 @@ async def listed_labels(cuts: Cuts, namespace: str, table: TopicTable, among: Bi
     if among is None and not table.ending:
         pairs = table.index.borne()
     else:
-        pairs = await _borne(cuts, namespace, table, (table.live if among is None else among) - table.ending)
+        pairs = await _borne(cuts, namespace, table, table.live if among is None else among)
     labels: dict[str, list[str]] = {}
     async for some in _in_order(pairs):
         for key, value in some:
