@@ -95,6 +95,45 @@ async def test_it_is_told_the_newest_only_of_what_changed_while_it_was_busy(node
     assert "b" not in calls
 
 
+async def test_it_is_not_told_what_was_undone_while_it_was_busy_though_it_is_registered_again(
+    node: Node, service: LabelService
+) -> None:
+    may_go_on, told = asyncio.Event(), Heard()
+
+    async def slow(topic: str, labels: Labels | None) -> None:
+        await told(topic, labels)
+        await may_go_on.wait()
+
+    service.register_label_listener(DEFAULT, slow)
+    await node.label(team="ops")
+    await told.all(1)
+    labelled = TopicRecord(labels=frozen({"n": "1"}))
+    await node.writing.create_topic(BILLS, labelled, node.asked())
+    await node.label(team="dev")
+    service.register_label_listener(DEFAULT, slow)
+    await node.label(team="ops")
+    await node.writing.delete_topic(BILLS, node.asked())
+    await node.writing.create_topic(parse_topic("last"), labelled, node.asked())
+    may_go_on.set()
+    assert await told.all(2) == [("orders", {"team": "ops", "tier": "gold"}), ("last", {"n": "1"})]
+
+
+async def test_what_was_still_to_be_told_when_the_service_was_stopped_is_not(node: Node, service: LabelService) -> None:
+    told = Heard()
+
+    async def stop(topic: str, labels: Labels | None) -> None:
+        await told(topic, labels)
+        await node.label(team="dev")
+        await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"n": "1"})), node.asked())
+        await service.stop()
+
+    service.register_label_listener(DEFAULT, stop)
+    await node.label(team="ops")
+    await told.all(1)
+    await turns(100)
+    assert len(told.calls) == 1
+
+
 async def test_one_that_raises_harms_nobody(node: Node, service: LabelService, heard: Heard) -> None:
     def broken(topic: str, labels: Mapping[str, str] | None) -> None:
         raise RuntimeError(topic)
@@ -119,6 +158,27 @@ async def test_the_end_of_a_namespace_is_the_end_of_its_topics(node: Node, servi
     await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
     await node.writing.create_topic(parse_topic("public/pay/a"), TopicRecord(labels=frozen({"n": "2"})), node.asked())
     assert (await heard.all(5))[4:] == [("a", {"n": "2"})]
+
+
+async def test_what_changed_before_the_end_of_a_namespace_is_told_as_that_end_and_once(
+    node: Node, service: LabelService
+) -> None:
+    may_go_on, told = asyncio.Event(), Heard()
+
+    async def slow(topic: str, labels: Labels | None) -> None:
+        await told(topic, labels)
+        await may_go_on.wait()
+
+    service.register_label_listener(DEFAULT, slow)
+    await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"n": "1"})), node.asked())
+    await told.all(1)
+    await node.label(team="ops")
+    await node.writing.delete_namespace(DEFAULT, node.asked(), force=True)
+    may_go_on.set()
+    await told.all(3)
+    await turns(100)
+    assert told.calls[0] == ("bills", {"n": "1"})
+    assert sorted(told.calls[1:]) == [("bills", None), ("orders", None)]
 
 
 async def test_the_end_of_a_topic_that_kafka_has_not_followed_is_told_once(node: Node, heard: Heard) -> None:
