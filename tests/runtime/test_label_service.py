@@ -173,6 +173,8 @@ async def test_what_changed_before_the_end_of_a_namespace_is_told_as_that_end_an
     await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"n": "1"})), node.asked())
     await told.all(1)
     await node.label(team="ops")
+    untold = TopicRecord(labels=frozen({"n": "2"}))
+    await node.writing.create_topic(parse_topic("untold"), untold, node.asked())
     await node.writing.delete_namespace(DEFAULT, node.asked(), force=True)
     may_go_on.set()
     await told.all(3)

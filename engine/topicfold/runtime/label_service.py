@@ -197,7 +197,7 @@ class _Follower:
 
     async def _tell_of_end(self, namespace: str, table: TopicTable, pending: _Pending) -> None:
         """Tell it of the end of each topic that it knows of: those in `pending` as they were before that."""
-        for topic in [topic for topic, (old, new) in pending.items() if new is None and old is not None]:
+        for topic in [topic for topic, (_, new) in pending.items() if new is None]:
             if not self._ended:
                 return
             await self._call(topic, None)
