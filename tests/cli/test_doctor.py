@@ -31,6 +31,25 @@ def test_a_server_that_is_well_shows_its_partitions(run: Run, client: Client) ->
     assert shown.err.endswith(" is well\n")
 
 
+def test_what_is_known_of_a_partition_and_of_memory_is_shown(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = client.diagnosis()
+    told["partitions"][0] |= {
+        "ready": False, "position": 7, "digest": "ab" * 16, "differences": {"n2": 1, "n3": 4}, "undecodableTopics": 5,
+        "compared": {"at": "2026-01-02T03:04:05Z", "node": "n2"},
+    }  # fmt: skip
+    told["scrub"] = {"at": "2026-01-02T03:04:05Z", "topics": 1_234, "found": 0}
+    monkeypatch.setattr(Client, "diagnosis", lambda _: told)
+    shown = run("doctor")
+    row = ["0", "not ready", "7", "ab" * 6, "2026-01-02T03:04:05Z", "n2", "1 × n2, 4 × n3", "5"]
+    assert re.split("  +", shown.out.splitlines()[1].strip()) == row
+    assert re.split("  +", shown.out.splitlines()[2].strip())[4:] == ["–", "–", "–", "0"]
+    assert "memory was looked through at 2026-01-02T03:04:05Z: 1,234 topics, nothing wrong\n" in shown.err
+    told["scrub"]["found"] = 2
+    assert "1,234 topics, 2 wrong\n" in run("doctor").err
+
+
 def test_the_document_shows_what_it_prints(run: Run) -> None:
     shown = run("doctor")
     (example,) = code_blocks(DOCUMENT, "console")
