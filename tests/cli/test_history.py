@@ -81,6 +81,14 @@ def test_a_limit_says_that_there_is_more(run: Run, orders: list[str]) -> None:
     assert "--limit 4" in shown.err
 
 
+def test_a_limit_beyond_what_is_asked_for_at_once_is_kept(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.cli.history._PAGE", 2)
+    client.set_labels("orders", {"tier": "tin"})
+    assert len(run("history", "orders", "--limit", "3", "-o", "name").out.splitlines()) == 3
+
+
 def test_a_deleted_topic_has_a_history_and_older_versions(run: Run, orders: list[str], client: Client) -> None:
     client.delete_topic("orders")
     assert run("history", "orders").out.splitlines()[1].endswith("deleted")
@@ -166,6 +174,17 @@ def test_a_rollback_that_was_agreed_to_does_not_undo_what_came_meanwhile(
     monkeypatch.setattr(sys, "stdin", Slow())
     assert run("rollback", "orders", "--to", orders[1]).code == 4
     assert client.get_labels("orders")["tier"] == "new"
+
+
+def test_a_rollback_of_a_certain_version_needs_no_question_and_is_of_no_other(
+    run: Run, orders: list[str], client: Client
+) -> None:
+    etag = client.get_topic("orders").etag
+    client.set_labels("orders", {"tier": "new"})
+    assert run("rollback", "orders", "--to", orders[0], "--if-match", etag).code == 4
+    assert client.get_labels("orders")["tier"] == "new"
+    newest = client.get_topic("orders").etag
+    assert run("rollback", "orders", "--to", orders[0], "--if-match", newest).code == 0
 
 
 def test_who_interrupts_the_question_is_told_that_nothing_was_changed(

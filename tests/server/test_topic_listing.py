@@ -7,13 +7,16 @@ import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyroaring import BitMap
+from starlette.responses import Response
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from tests.builders import operation, topic_put
-from tests.runtime.nodes import running
+from tests.runtime.nodes import running, turns
 from tests.server import plugins
 from tests.server.plugins import DEFAULT, calls
 from tests.server.rest import RestNode, rest_node
@@ -27,7 +30,8 @@ from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.runtime.listings import InFlight, Listings
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
-from topicfold.server.listing import listing_properties
+from topicfold.server.listing import CountedAnswer, listing_properties
+from topicfold.server.stream import Line, note_line
 
 PATH = "/admin/v2/persistent/public/default"
 RECORDS = {
@@ -384,6 +388,32 @@ async def test_listings_that_are_being_made_are_bounded_too(listing_by: Open, mo
     answers = await asyncio.gather(*(rest.send("GET", PATH) for _ in range(10)))
     assert sorted({answer.status_code for answer in answers}) == [200, 503]
     assert await rest.get(PATH) == full(*ALL)
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_an_answer_counts_until_its_client_has_read_it_or_may_wait_no_longer(
+    monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    monkeypatch.setattr("topicfold.server.listing.MAX_SECONDS", 60.0 if is_read else 0.1)
+    in_flight, aborted = InFlight(10), list[bool]()
+    transport: Any = SimpleNamespace(pause_reading=None, abort=lambda: aborted.append(True))
+    flow = FlowControl(transport)
+    flow.pause_writing()
+    scope: dict[str, Any] = {"type": "http"}
+    note_line(scope, Line(transport, flow))
+
+    async def passed(_: object = None) -> Any:
+        """Send what is to be sent."""
+
+    answering = asyncio.create_task(CountedAnswer(Response(b"0123456789"), in_flight)(scope, passed, passed))
+    await turns()
+    with pytest.raises(Overloaded):
+        in_flight.take(1)
+    if is_read:
+        flow.resume_writing()
+    await answering
+    in_flight.take(10)
+    assert aborted == ([] if is_read else [True])
 
 
 def test_one_answer_may_be_larger_than_all_may_be_together() -> None:
