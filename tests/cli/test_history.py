@@ -187,6 +187,21 @@ def test_a_rollback_of_a_certain_version_needs_no_question_and_is_of_no_other(
     assert run("rollback", "orders", "--to", orders[0], "--if-match", newest).code == 0
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_rollback_further_than_the_history_that_is_looked_at_asks_all_the_same(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    if is_told:
+        monkeypatch.setattr("topicfold.cli.history._MAX_LOOKED_AT", 1)
+    else:
+        monkeypatch.setattr("topicfold.cli.history._entries", lambda *_: ([], "it was trimmed", False))
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    asked = run("rollback", "orders", "--to", orders[0])
+    assert asked.code == 0
+    assert f"This undoes whatever changed on orders since version {orders[0]};" in asked.err
+    assert client.get_labels("orders") == {"tier": "lead"}
+
+
 def test_who_interrupts_the_question_is_told_that_nothing_was_changed(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
