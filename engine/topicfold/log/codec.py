@@ -20,6 +20,7 @@ import google_crc32c
 
 from topicfold.log.avro import read, schema_called, write
 from topicfold.model.events import Audit, AuditTrail, Event, Operation
+from topicfold.model.made import made
 
 MAGIC = b"TFE1"
 MAX_EVENT_BYTES = 512 * 1024
@@ -104,28 +105,24 @@ def decode_event(value: bytes) -> Event | None:
         name = rest[_FIXED.size : name_end].decode()
     except UnicodeDecodeError:
         return None
-    return Event(
-        level,
-        kind,
-        flags,
-        event_id,
-        aggregate_kind,
-        name,
-        partition_count,
-        base,
-        namespace_id,
-        decode_operations(rest[name_end:operations_end]),
-        payload_schema,
-        rest[operations_end:payload_end],
-        rest[payload_end:],
-    )
+    operations = decode_operations(rest[name_end:operations_end])
+    payload, audit = rest[operations_end:payload_end], rest[payload_end:]
+    return made(
+        Event,
+        (
+            level, kind, flags, event_id, aggregate_kind, name, partition_count, base, namespace_id, operations,
+            payload_schema, payload, audit,
+        ),
+    )  # fmt: skip
 
 
 def decode_operations(raw: bytes) -> tuple[Operation, ...]:
     """Return the operations in that part of an envelope."""
     return tuple(
-        Operation(op_id, verdict & 0x7F, verdict >= _BY_CLIENT, body_hash)
-        for op_id, verdict, body_hash in _OPERATION.iter_unpack(raw)
+        [
+            made(Operation, (op_id, verdict & 0x7F, verdict >= _BY_CLIENT, body_hash))
+            for op_id, verdict, body_hash in _OPERATION.iter_unpack(raw)
+        ]
     )
 
 

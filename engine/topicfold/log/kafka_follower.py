@@ -21,6 +21,7 @@ from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_errors import LOST, is_denied, translated
 from topicfold.log.port import Entry, Fault
+from topicfold.model.made import made
 
 _log = structlog.get_logger(__name__)
 
@@ -109,7 +110,7 @@ class KafkaFollower:
                 continue
             if offset == expected and message.error() is None:
                 positions[partition] = offset + 1
-                batch.append(Entry(partition, offset, message.value() or b""))
+                batch.append(made(Entry, (partition, offset, message.value() or b"")))
             elif fault := _fault_of(message, expected):
                 if _is_lost(message):
                     lost[partition] = fault

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 
 from topicfold.log.avro import read, schema_called, write
 from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind
+from topicfold.model.made import made
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.values import frozen_value, plain_value
 from topicfold.model.records import (
@@ -110,7 +111,8 @@ def decode_indexed(schema: int, payload: bytes) -> Indexed | None:
         return None
     pending = fields.get("pending")
     step = None if pending is None else Step(pending["step"])
-    return Indexed(fields["local"]["customLabels"], fields["partitions"], fields["kafkaName"], step, _grants(fields))
+    local = fields["local"]["customLabels"]
+    return made(Indexed, (local, fields["partitions"], fields["kafkaName"], step, _grants(fields)))
 
 
 @lru_cache(maxsize=1024)

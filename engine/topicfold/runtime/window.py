@@ -206,7 +206,8 @@ def _list(kept: KeptGrants | None) -> bytes:
 def _plain(row: TopicRow, kept: KeptGrants | None = None) -> tuple[Any, ...]:
     """Return a row in what can be packed; of many grants only those that are not as in their list."""
     grants = kept.changed if kept is not None else dict(row.grants) if row.grants else None
-    return tuple(row._replace(etag=tuple(row.etag), grants=grants))  # type: ignore[arg-type]  # for `_row` alone
+    labels, partitions, kafka_name, etag, offset, _ = row
+    return labels, partitions, kafka_name, tuple(etag), offset, grants
 
 
 def _row(plain: tuple[Any, ...], whole: bytes, wholes: dict[int, Grants]) -> TopicRow:

@@ -51,22 +51,9 @@ ABSENT = Aggregate(GENESIS, False, NO_ETAG, 0, b"", -1)
 def hash_of(kind: int, name: str, aggregate: Aggregate) -> int:
     """Return the 128-bit hash of an aggregate's header state and raw bytes; digests are sums of these."""
     raw = name.encode()
-    digest = hashlib.blake2b(
-        _HASHED.pack(
-            kind,
-            aggregate.is_live,
-            aggregate.payload_schema,
-            aggregate.etag.place,
-            aggregate.version,
-            aggregate.etag.event_id,
-            aggregate.incarnation,
-            len(raw),
-        ),
-        digest_size=16,
-    )
-    digest.update(raw)
-    digest.update(aggregate.payload)
-    return int.from_bytes(digest.digest(), "big")
+    version, is_live, (event_id, place), schema, payload, _, incarnation = aggregate
+    head = _HASHED.pack(kind, is_live, schema, place, version, event_id, incarnation, len(raw))
+    return int.from_bytes(hashlib.blake2b(head + raw + payload, digest_size=16).digest(), "big")
 
 
 def add_hashes(total: int, new: int, old: int = 0) -> int:

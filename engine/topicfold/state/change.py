@@ -20,6 +20,9 @@ class Outcome(Enum):
     NO_OP = "no_op"
     GARBAGE = "garbage"
 
+    __hash__ = object.__hash__
+    """One object for each, so any will do: the enumeration's own is a function in Python."""
+
 
 class TopicRow(NamedTuple):
     """What finding and watching show of a live topic, and the grants that say to whom.

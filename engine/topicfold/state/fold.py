@@ -26,6 +26,7 @@ from topicfold.model.events import (
     Verdict,
     partition_of,
 )
+from topicfold.model.made import made
 from topicfold.model.names import is_namespace_shape, split_topic
 from topicfold.model.pattern import SEPARATOR
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
@@ -196,8 +197,8 @@ class PartitionState:
         self.accepted_to = offset + 1
         if etag is old_etag and (before and before.labels) == (after and after.labels):
             return Change(Outcome.ACCEPTED, event, settled)
-        delta = TopicDelta(namespace_name, key, table.numbers[key], before, after, offset)
-        return Change(Outcome.ACCEPTED, event, settled, delta)
+        delta = made(TopicDelta, (namespace_name, key, table.numbers[key], before, after, offset))
+        return made(Change, (Outcome.ACCEPTED, event, settled, delta))
 
     def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
         """Fold an event of a namespace or tenant."""
@@ -247,7 +248,7 @@ class PartitionState:
         for place, operation in enumerate(event.operations, 1):
             found = operation.verdict if verdict is None else verdict
             if found == Verdict.CHANGED:
-                etag = Etag(event.event_id, place)
+                etag = made(Etag, (event.event_id, place))
             settled.append((operation.id, self.operations.add(operation, found, etag)))
         return tuple(settled), etag
 
@@ -263,4 +264,4 @@ def _after(event: Event, offset: int, etag: Etag) -> Aggregate:
     """Return the aggregate that an accepted event leaves, incarnation aside."""
     if event.kind == Kind.DELETE:
         return Aggregate(event.event_id, False, etag, 0, b"", offset, GENESIS)
-    return Aggregate(event.event_id, True, etag, event.payload_schema, event.payload, offset, GENESIS)
+    return made(Aggregate, (event.event_id, True, etag, event.payload_schema, event.payload, offset, GENESIS))

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from topicfold.model.events import CLIENT_RING, SERVER_RING, Operation
+from topicfold.model.made import made
 from topicfold.state.aggregate import Etag
 from topicfold.state.digest import Rows
 
@@ -130,7 +131,7 @@ class Operations:
 
     def add(self, operation: Operation, verdict: int, etag: Etag) -> Settled:
         """Remember what an accepted event made of one operation, and return it."""
-        settled = Settled(verdict, etag, operation.body_hash)
+        settled = made(Settled, (verdict, etag, operation.body_hash))
         (self.by_client if operation.by_client else self.by_server).add(operation.id, settled)
         return settled
 
