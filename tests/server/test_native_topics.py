@@ -41,6 +41,15 @@ async def test_either_kind_is_deleted_alike(rest: RestNode) -> None:
     assert await rest.problem("DELETE", NATIVE) == (404, "topic_not_found")
 
 
+@pytest.mark.parametrize(
+    ("body", "place"), [(5, "the body"), ({"labels": 5}, "labels"), ({"policies": []}, "policies")]
+)
+async def test_what_is_no_object_is_told_so_in_words_of_json(rest: RestNode, body: object, place: str) -> None:
+    for method in ("PUT", "PATCH"):
+        answer = await rest.send(method, NATIVE, body)
+        assert (answer.status_code, answer.json()["reason"]) == (400, f"{place}: must be an object")
+
+
 async def test_the_domain_is_a_parameter(rest: RestNode) -> None:
     item = (await rest.done("PUT", f"{NATIVE}?domain=non-persistent")).json()
     assert item["name"] == "non-persistent://public/default/orders"

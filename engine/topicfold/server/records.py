@@ -154,12 +154,18 @@ def checked(shape: type[R], body: Any) -> R:
         raise violated([_violation(shape, each["type"], each["loc"], each["msg"]) for each in found]) from None
 
 
+_NO_OBJECT = ("dict_type", "model_type", "model_attributes_type")
+"""What is told otherwise names classes of ours, and calls objects dictionaries."""
+
+
 def _violation(shape: type[Resource], kind: str, place: tuple[int | str, ...], message: str) -> dict[str, str]:
     path = ".".join(map(str, place))
     if kind == "extra_forbidden":
         known = [field.alias or name for name, field in _inside(shape, place[:-1]).model_fields.items()]
         near = get_close_matches(str(place[-1]), known, n=1)
         return {"path": path, "reason": f"not known here; {f'did you mean {near[0]}?' if near else ', '.join(known)}"}
+    if kind in _NO_OBJECT:
+        return {"path": path, "reason": "must be an object"}
     return {"path": path, "reason": message[0].lower() + message[1:]}
 
 
