@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -57,6 +58,11 @@ def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     same = run("policies", "diff", "-f", str(exported))
     assert (same.code, same.err) == (0, "0 of 2 topics differ\n")
     assert run("policies", "export", "public/default").out == exported.read_text()
+
+
+def test_an_export_has_pulsars_own_topics_too(run: Run, client: Client) -> None:
+    client.create_topic("__change_events", labels={"team": "pay"})
+    assert "__change_events" in run("policies", "export", "public/default").out
 
 
 def test_an_export_to_a_dash_is_printed_as_diff_reads_it_from_there(
@@ -238,6 +244,8 @@ def test_a_dry_run_says_what_the_server_would_refuse(run: Run, client: Client, c
     errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
     assert [line for line in tried.err.splitlines() if line.startswith("error: ")] == errors
     assert len(client.history("orders").entries) == versions
+    pruning = ("policies", "apply", "-f", str(changed), "--dry-run", "--prune", "-l", "tier in (a)")
+    assert f"topicfold {shlex.join(pruning)}\n" in run(*pruning).err
 
 
 def test_a_dry_run_does_nothing_even_for_new_topics(run: Run, client: Client, tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ async def test_what_was_probably_meant_is_said(topics: RestNode) -> None:
     ]
 
 
+async def test_what_only_topics_bear_that_do_not_count_is_neither_counted_nor_said(topics: RestNode) -> None:
+    await make(topics, "__change_events", teams="pays", team="pays")
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector=teams=pays,team=pays")
+    assert [each["topics"] for each in explained["requirements"]] == [0, 0]
+    assert [miss["near"] for each in explained["requirements"] for miss in each["misses"]] == [["pay"], ["team"]]
+    everything = await topics.get(f"{EXPLAIN_PATH}?labelSelector=teams=pays,team=pays&includeSystemTopic=true")
+    assert ([each["topics"] for each in everything["requirements"]], everything["hints"]) == ([1, 1], [])
+
+
 @pytest.mark.parametrize("requirement", ["team!=pay", "team notin (pay)"])
 async def test_that_a_negative_takes_topics_without_the_key_is_said(topics: RestNode, requirement: str) -> None:
     explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={requirement.replace(' ', '%20')}")
