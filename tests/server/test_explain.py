@@ -78,6 +78,7 @@ async def test_that_a_negative_takes_topics_without_the_key_is_said(topics: Rest
     explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={requirement.replace(' ', '%20')}")
     assert (explained["requirements"][0]["takesTopicsWithoutKey"], explained["matched"]) == (True, 2)
     assert explained["hints"] == [f"{requirement} also matches topics without team; add team to leave them out"]
+    assert (await topics.get(f"{EXPLAIN_PATH}?labelSelector=!team"))["hints"] == []
 
 
 async def test_what_is_matched_obeys_the_whole_query(topics: RestNode) -> None:
