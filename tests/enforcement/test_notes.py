@@ -254,3 +254,9 @@ async def test_a_note_on_a_log_that_was_put_back_from_a_copy_and_renewed_holds_a
     before = kept.read().clean
     engine.identity = replace(engine.identity, incarnation=b"r" * 16)
     assert kept.read().clean == before != {}
+
+
+async def test_a_position_of_a_form_that_is_not_known_here_is_taken_for_none(site: Site) -> None:
+    kept = Notes(site.node.engine, "cluster:9092")
+    await kept._write(lambda _: frozenset({f"{notes.CLEAN}=2.later", "retention.ms=1"}), "by a later version")
+    assert (kept.read().sayings, kept.read().clean) == (frozenset({("retention.ms", "1")}), {})

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import structlog
 
-from topicfold.errors import FixRequest, OutcomeUnknown, Wait
+from topicfold.errors import FixRequest, InvalidRequest, OutcomeUnknown, Wait
 from topicfold.log.payload import decode_tenant
 from topicfold.model.events import AggregateKind
 from topicfold.model.policy.kafka_settings import Sayings
@@ -64,7 +65,9 @@ class Notes:
         for name, _, value in pairs:
             if name == CLEAN:
                 # It lies on this log; of one that was renewed it may name the former, which is the same up to here.
-                clean = decode_revision(value).positions
+                # Where a later version wrote it in a form of its own, all is looked at.
+                with suppress(InvalidRequest):
+                    clean = decode_revision(value).positions
         return Noted(frozenset((name, value) for name, _, value in pairs if name != CLEAN), clean)
 
     async def add(self, sayings: Sayings) -> None:
