@@ -418,7 +418,7 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: bytes,
     with pytest.raises(InvalidRequest) as refused:
         read_files([tmp_path / "file.yaml"])
     assert refused.value.reason.startswith(f"{tmp_path / 'file.yaml'}: {said}")
-    assert "policies export" in refused.value.hint
+    assert "policies apply --help" in refused.value.hint
 
 
 def test_objects_too_deep_to_be_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
