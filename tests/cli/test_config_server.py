@@ -125,6 +125,11 @@ def test_a_password_that_holds_an_at_sign_is_masked_whole(bare_run: Run, monkeyp
     assert told(bare_run)["auth_jwks_url"]["value"] == "https://****@issuer.example/keys"
 
 
+def test_a_password_in_a_brokers_name_is_masked(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_KAFKA_BOOTSTRAP", "b1:9092, me:hun,ter2@b2:9092")
+    assert told(bare_run)["kafka_bootstrap"]["value"] == "****@b2:9092"
+
+
 @pytest.mark.parametrize("end", ["?api_key=hunter2", "?of=a@b&code=hunter2", "#hunter2"])
 def test_what_follows_the_path_of_a_url_is_masked_for_it_may_be_a_key(
     bare_run: Run, monkeypatch: pytest.MonkeyPatch, end: str

@@ -30,5 +30,8 @@ def masked(name: str, value: Any) -> Any:
         return [masked(name, each) for each in value]
     if value is None or isinstance(value, int | float):
         return value
+    if name.endswith("bootstrap") and "@" in str(value):
+        # No broker has a user, and a password may hold what parts brokers.
+        return f"{MASK}@{str(value).rpartition('@')[2]}"
     # TOML has dates and times, too.
     return _QUERY_OF_URL.sub(rf"\1{MASK}", _USER_IN_URL.sub(f"{MASK}@", str(value)))
