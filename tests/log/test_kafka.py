@@ -24,6 +24,13 @@ from topicfold.log.port import Entry
 pytestmark = pytest.mark.kafka
 
 
+def write_as_a_stranger(bootstrap: str, topic: str, value: bytes | None, partition: int) -> None:
+    """Put a record into the log's topic as somebody else's producer does."""
+    stranger = Producer({"bootstrap.servers": bootstrap})
+    stranger.produce(topic, value, key=b"k", partition=partition)
+    stranger.flush()
+
+
 async def test_following_from_before_the_trimmed_beginning_is_a_gap(
     log: KafkaLog, kafka_bootstrap: str, topic: str, admin: AdminClient
 ) -> None:
@@ -110,9 +117,7 @@ async def test_the_end_is_the_end_of_what_is_committed(log: KafkaLog, kafka_boot
 
 async def test_a_record_without_a_value_is_an_empty_one(log: KafkaLog, kafka_bootstrap: str, topic: str) -> None:
     following = Following(log)
-    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
-    stranger.produce(topic, None, key=b"k", partition=2)
-    stranger.flush()
+    write_as_a_stranger(kafka_bootstrap, topic, None, partition=2)
     assert await following.seen(1) == [Entry(2, 0, b"")]
 
 
@@ -186,9 +191,7 @@ async def test_our_own_append_behind_a_stranger_s_waits_until_that_is_read(
     following = Following(log)
     log.append(0, b"first", never)
     await following.seen(1)
-    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
-    stranger.produce(topic, b"theirs", partition=0)
-    stranger.flush()
+    write_as_a_stranger(kafka_bootstrap, topic, b"theirs", partition=0)
     log.append(0, b"ours", never)
     async with asyncio.timeout(PATIENCE_SECONDS):
         end = 0
@@ -207,9 +210,7 @@ async def test_who_asks_where_the_log_ends_waits_for_no_rest_of_the_reader(
     following = Following(log)
     log.append(0, b"ours", never)
     await following.seen(1)
-    stranger = Producer({"bootstrap.servers": kafka_bootstrap})
-    stranger.produce(topic, b"theirs", partition=0)
-    stranger.flush()
+    write_as_a_stranger(kafka_bootstrap, topic, b"theirs", partition=0)
     assert (await log.known_end_offsets())[0] == 2
     await following.seen(2)
     assert following.values(0) == [b"ours", b"theirs"]

@@ -20,15 +20,18 @@ CHANGED = TopicRecord(labels=frozen({"team": "pay", "tier": "gold"}), properties
 
 
 class Heard:
-    """A listener that remembers what it is told."""
+    """A listener that remembers what it is told, and is done with each only when it may go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_go_on: asyncio.Event | None = None) -> None:
+        self._may_go_on = may_go_on
         self.calls: list[tuple[str, Mapping[str, str] | None]] = []
         self._called = asyncio.Event()
 
     async def __call__(self, topic: str, labels: Mapping[str, str] | None) -> None:
         self.calls.append((topic.rpartition("/")[2], labels))
         self._called.set()
+        if self._may_go_on is not None:
+            await self._may_go_on.wait()
 
     async def all(self, count: int) -> list[tuple[str, Mapping[str, str] | None]]:
         """Return what it was told, once that is so much."""
@@ -98,19 +101,15 @@ async def test_it_is_told_the_newest_only_of_what_changed_while_it_was_busy(node
 async def test_it_is_not_told_what_was_undone_while_it_was_busy_though_it_is_registered_again(
     node: Node, service: LabelService
 ) -> None:
-    may_go_on, told = asyncio.Event(), Heard()
-
-    async def slow(topic: str, labels: Labels | None) -> None:
-        await told(topic, labels)
-        await may_go_on.wait()
-
-    service.register_label_listener(DEFAULT, slow)
+    may_go_on = asyncio.Event()
+    told = Heard(may_go_on)
+    service.register_label_listener(DEFAULT, told)
     await node.label(team="ops")
     await told.all(1)
     labelled = TopicRecord(labels=frozen({"n": "1"}))
     await node.writing.create_topic(BILLS, labelled, node.asked())
     await node.label(team="dev")
-    service.register_label_listener(DEFAULT, slow)
+    service.register_label_listener(DEFAULT, told)
     await node.label(team="ops")
     await node.writing.delete_topic(BILLS, node.asked())
     await node.writing.create_topic(parse_topic("last"), labelled, node.asked())
@@ -163,13 +162,9 @@ async def test_the_end_of_a_namespace_is_the_end_of_its_topics(node: Node, servi
 async def test_what_changed_before_the_end_of_a_namespace_is_told_as_that_end_and_once(
     node: Node, service: LabelService
 ) -> None:
-    may_go_on, told = asyncio.Event(), Heard()
-
-    async def slow(topic: str, labels: Labels | None) -> None:
-        await told(topic, labels)
-        await may_go_on.wait()
-
-    service.register_label_listener(DEFAULT, slow)
+    may_go_on = asyncio.Event()
+    told = Heard(may_go_on)
+    service.register_label_listener(DEFAULT, told)
     await node.writing.create_topic(BILLS, TopicRecord(labels=frozen({"n": "1"})), node.asked())
     await told.all(1)
     await node.label(team="ops")

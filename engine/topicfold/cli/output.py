@@ -20,10 +20,9 @@ from typing import Any, TextIO
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.tables import Row, left_out, table_lines, without
 from topicfold.errors import shortened
-from topicfold.model.names import STEERING
+from topicfold.model.names import STEERING, escape_steering
 
 _BOLD, _RED, _DIM, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
-_LEFT_BY_JSON = re.compile(f"[{STEERING}]")
 _CONTROL = re.compile(f"[\x00-\x1f{STEERING}]")
 
 
@@ -156,7 +155,7 @@ def to_json(data: Any) -> str:
 
 def _json(data: Any, indent: int | None = None) -> str:
     text = json.dumps(data, indent=indent, ensure_ascii=not is_unicode())
-    return _LEFT_BY_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    return escape_steering(text) + "\n"
 
 
 def is_colored_on(stream: TextIO, color: ColorMode) -> bool:

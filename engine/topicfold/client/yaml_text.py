@@ -5,14 +5,11 @@ What is read back is the same.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import yaml
 
-from topicfold.model.names import STEERING
-
-_STEERING = re.compile(f"[{STEERING}]")
+from topicfold.model.names import escape_steering, steers
 
 
 def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bool | None = False) -> str:
@@ -22,9 +19,9 @@ def write_yaml(data: Any, dumper: Any, *, is_ascii: bool, default_flow_style: bo
     written: str = yaml.dump(
         data, Dumper=made, sort_keys=False, allow_unicode=not is_ascii, default_flow_style=default_flow_style
     )
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return escape_steering(written)
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """Represent a text, in double quotes where it has something to be escaped: nowhere else can that be."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if _STEERING.search(text) else None)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if steers(text) else None)

@@ -45,6 +45,21 @@ are not among them.
 
 Source: Unicode's Bidi_Control, UAX #9, and its line and paragraph separators.
 """
+_STEERING_CHARACTER = re.compile(f"[{STEERING}]")
+
+
+def steers(text: str) -> bool:
+    """Return whether any of `STEERING` is in `text`."""
+    return _STEERING_CHARACTER.search(text) is not None
+
+
+def escape_steering(text: str) -> str:
+    """Return `text` with those of `STEERING` as JSON and YAML escape them within double quotes.
+
+    >>> escape_steering('"a\u202eb"')
+    '"a\\\\u202eb"'
+    """
+    return _STEERING_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class TopicName(NamedTuple):
