@@ -25,6 +25,7 @@ Filing = tuple[int, str] | int
 _LOOKED_AT = 256
 """So many members of postings are looked at in a step."""
 _NOBODY = Postings()
+_EMPTY = BitMap()
 _RARE_MEMBERS = 16
 """Up to so many share a fingerprint; at 0.3 µs to look at one, more would not be found in 10 µs."""
 
@@ -118,7 +119,8 @@ class NameIndex:
         """Return the topics that match `pattern`, which was read with this index's separator. Not to be changed.
 
         Cost: an AND for each literal that many names have, smallest first, and one for the number of segments if the
-        literals leave it open; at most a look at `_RARE_MEMBERS` names where a literal is rare.
+        literals leave it open, or, beside a single literal, whoever has another number taken away if they are fewer;
+        at most a look at `_RARE_MEMBERS` names where a literal is rare.
         """
         if pattern.is_literal:
             return BitMap(self._called(str(pattern)))
@@ -133,11 +135,13 @@ class NameIndex:
             found.append(postings.bitmap())
         wrong = self._wrong_lengths(shape)
         if wrong and not shape.is_open:
-            found.append(self._lengths.get(shape.count, BitMap()))
-            wrong = []
+            right = self._lengths.get(shape.count, _EMPTY)
+            if not len(found) == len(wrong) == 1 or len(wrong[0]) > len(right):
+                found.append(right)
+                wrong = []
         result = self._intersection(found)
-        for length in wrong:
-            result = result - self._lengths[length]
+        for each in wrong:
+            result = result - each
         return result
 
     def expand(self, patterns: Collection[Pattern]) -> BitMap:
@@ -218,21 +222,28 @@ class NameIndex:
 
     def _intersection(self, sets: list[BitMap]) -> BitMap:
         """Return what all `sets` hold, everyone where there are none; smallest first, leaving out what has everyone."""
+        if len(sets) < 2:
+            return sets[0] if sets else self._everyone
         sets.sort(key=len)
-        result = sets[0] if sets else self._everyone
-        for each in sets[1:]:
-            if len(each) == len(self._everyone):
+        everyone = len(self._everyone)
+        if len(sets[1]) == everyone:
+            return sets[0]
+        result = sets[0] & sets[1]
+        for each in sets[2:]:
+            if len(each) == everyone:
                 break
-            result = result & each
+            result &= each
         return result
 
-    def _wrong_lengths(self, shape: Shape) -> list[int]:
-        """Return the lengths of names that reach the last literal of `shape` and that it does not admit.
+    def _wrong_lengths(self, shape: Shape) -> list[BitMap]:
+        """Return who has a number of segments that reaches the last literal of `shape` and that it does not admit.
 
         A name that is found by a literal has two segments or more.
         """
+        count, is_open = shape.count, shape.is_open
         reached = max(shape.positions[-1] + 1, 2) if shape.positions else 1
-        return [length for length in self._lengths if length >= reached and not shape.admits(length)]
+        return [numbers for length, numbers in self._lengths.items()
+                if reached <= length != count and not (is_open and length > count)]  # fmt: skip
 
     def _promote(self, place: tuple[int, str]) -> None:
         """Give a segment postings of its own if it is the segment that is frequent, and not its fingerprint."""
