@@ -14,6 +14,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.log.port import SettingProblem
 from topicfold.model.events import AggregateKind, Event, Kind
 from topicfold.model.records import TopicRecord
+from topicfold.runtime import window
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
 
@@ -50,6 +51,25 @@ async def test_topics_are_found_by_the_segments_that_the_node_is_told_of(store: 
     async with running(store, wildcard_separator=".") as node:
         (table,) = (topics for state in node.engine.states.values() for topics in state.topics.values())
         assert table.names.separator == "."
+
+
+async def test_of_a_long_log_a_start_keeps_for_streams_what_they_may_go_on_from_and_nothing_before(
+    store: MemoryStore,
+) -> None:
+    async with running(store) as node:
+        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
+        for number in range(30):
+            await node.writing.set_labels(ORDERS, {"turn": str(number)}, node.asked())
+        partition = node.engine.partition(NAMESPACE)
+        end = node.engine.states[partition].position
+    packed, pack = [], window._packed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window, "_packed", lambda effect, *rest: packed.append(effect.offset) or pack(effect, *rest))
+        async with running(store, window_size=10) as node:
+            watches = node.engine.watches
+            assert watches.window.floor(partition, end) == end - 10
+            assert [effect.offset for effect, _ in watches.window.between(partition, end - 10, end)] == packed
+    assert packed == list(range(end - 10, end))
 
 
 async def test_nodes_that_start_at_once_agree_on_one_log(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -84,8 +84,14 @@ class Engine:
     """
 
     def __init__(
-        self, log: Log, identity: LogIdentity, options: EngineOptions, states: dict[int, PartitionState]
+        self,
+        log: Log,
+        identity: LogIdentity,
+        options: EngineOptions,
+        states: dict[int, PartitionState],
+        ends: Mapping[int, int],
     ) -> None:
+        """Make a node that is to fold a log with these ends from `states` on."""
         self.log = log
         self.identity = identity
         self.options = options
@@ -109,7 +115,7 @@ class Engine:
             self.freshness.on_refused,
         )
         self.reader.listen(self.updates.publish)
-        self.watches = Watches(self.states, identity, options.wildcard_separator, options.window_size)
+        self.watches = Watches(self.states, identity, ends, options.wildcard_separator, options.window_size)
         self.reader.listen(self.watches.publish)
         self.window_refill = WindowRefill(log, states, self.watches.window, self.new_state, self.snapshots.base)
         self.past = Past(
@@ -155,7 +161,8 @@ class Engine:
             LogUnavailable: it does not answer.
         """
         options = options or EngineOptions()
-        is_new = not any((await log.end_offsets()).values())
+        ends = await log.end_offsets()
+        is_new = not any(ends.values())
         if is_new and options.snapshot is not None:
             await require_none(options.snapshot)
         identity = None if is_new else await establish_identity(log, options.new_id())
@@ -164,7 +171,7 @@ class Engine:
         if identity is None:
             identity = await establish_identity(log, options.new_id())
         states = await Snapshots(options.snapshot, identity, state_maker(identity, options)).states(log, options.tell)
-        engine = cls(log, identity, options, states)
+        engine = cls(log, identity, options, states, ends)
         starts = {partition: state.position for partition, state in states.items()}
         engine.agreement.begin(starts)
         log.follow(starts, engine.reader.deliver, engine.left_behind.on_fault)

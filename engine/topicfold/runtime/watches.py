@@ -57,12 +57,18 @@ class Watches:
         self,
         states: Mapping[int, PartitionState],
         identity: LogIdentity,
+        ends: Mapping[int, int],
         separator: str = SEPARATOR,
         window_size: int = SIZE,
     ) -> None:
+        """Make those of a node that is about to fold a log with these `ends` from `states` on.
+
+        Nobody watches before it is there, so the window begins no further back than can be asked for then.
+        """
         self.states = states
         self.identity = identity
-        self.window = Window({partition: state.position for partition, state in states.items()}, window_size)
+        starts = {each: max(state.position, ends[each] - window_size) for each, state in states.items()}
+        self.window = Window(starts, window_size)
         self.rest = Rest(self.window, states, self.cursor)
         self.cuts = Cuts()
         self.outcomes = Outcomes()

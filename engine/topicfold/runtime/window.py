@@ -44,7 +44,7 @@ _Packed = bytes | tuple[bytes, bytes, bytes]
 class Window:
     """What the last `size` events of each partition changed, or as many as `max_bytes` have room for.
 
-    `starts` says from where on the node folds.
+    `starts` says from where on: what comes before is left out.
     """
 
     def __init__(self, starts: Mapping[int, int], size: int = SIZE, max_bytes: int = MAX_BYTES) -> None:
@@ -77,6 +77,8 @@ class Window:
 
     def add(self, partition: int, effect: Effect, audit: bytes) -> None:
         """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
+        if effect.offset < self._starts[partition]:
+            return
         offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
         _note_closed(closed, effect)
         packed, size = _packed(effect, audit, self._grants[partition])
