@@ -127,6 +127,32 @@ async def test_it_remembers_nothing_of_a_topic_that_ended(site: Site) -> None:
     raise AssertionError(said)
 
 
+async def test_it_remembers_nothing_of_the_topics_of_a_namespace_that_ended(site: Site) -> None:
+    other = "public/other"
+    await site.node.writing.create_namespace(other, NamespaceRecord(), site.node.asked())
+    for name in ("told", "untold", "silent", "internal"):
+        await Writing(site.node.engine).create_topic(
+            parse_topic(f"{other}/{name}"), TopicRecord(kafka_name="__internal" if name == "internal" else name),
+            site.node.asked(),
+        )  # fmt: skip
+        if name != "silent":
+            await site.set(f"{other}/{name}", "maxMessageSize", 9)
+    await site.cluster.create("told", 1)
+    await site.cluster.create("untold", 1)
+    await site.once()
+    await site.remove(f"{other}/untold", "maxMessageSize")
+    enforcer = site.enforcer()
+    async with following(enforcer):
+        await site.reaches("untold", {})
+        await Writing(site.node.engine).delete_namespace(other, site.node.asked(), force=True)
+        for _ in range(200):
+            parts = (enforcer, enforcer._former, enforcer._overrides, enforcer._owners)
+            if other not in (said := repr([vars(part) for part in parts])):
+                return
+            await asyncio.sleep(0.005)
+    raise AssertionError(said)
+
+
 async def end_orders(site: Site, ended: str) -> None:
     """End `orders` by itself, or with its namespace, which is made anew."""
     if ended == "topic":

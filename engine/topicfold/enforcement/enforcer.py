@@ -156,6 +156,7 @@ class Enforcer:
         due, self._due = self._due, set()
         ended, self._ended = self._ended, set()
         self._is_due.clear()
+        self._forget_topics_of({each for each in ended if "://" not in each})
         names = {each for each in due if "://" in each}
         for namespace in due - names:
             names |= {str(each) for each in self._wishes.names_in(namespace)}
@@ -167,6 +168,36 @@ class Enforcer:
             if number % _TOPICS_A_TURN == 0:
                 await asyncio.sleep(0)
         return news
+
+    def _forget_topics_of(self, namespaces: Collection[str]) -> None:
+        """Remember nothing of namespaces whose lives have ended: with them their topics did, and are not told of.
+
+        What was set for them is forgotten by `Overrides.follow`, at the end itself.
+        Cost: O(topics that something is remembered of), where `namespaces` are any.
+        """
+        if not namespaces:
+            return
+        self._former.forget_namespaces(namespaces)
+        remembering = (
+            self._wanting,
+            self._met,
+            self._skipped,
+            self._clean,
+            self._former.topics(),
+            self._owners.topics(),
+        )
+        for name in set[str]().union(*remembering):
+            if recorded_topic(name).namespace in namespaces:
+                self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        """Remember nothing of a topic that is gone, but for what was set for it."""
+        self._wanting.discard(name)
+        self._met.pop(name, None)
+        self._skipped.pop(name, None)
+        self._clean.pop(name, None)
+        self._former.forget(name)
+        self._owners.forget(name)
 
     def _is_news(self, name: str) -> bool:
         wish = self._wishes.of(recorded_topic(name))
@@ -235,10 +266,7 @@ class Enforcer:
             return wish
         self._met.pop(full, None)
         if wish is None:
-            self._wanting.discard(full)
-            self._skipped.pop(full, None)
-            self._clean.pop(full, None)
-            self._former.forget(name)
+            self._forget(full)
             self._overrides.forget(full)
         else:
             (self._wanting.discard if is_final else self._wanting.add)(full)

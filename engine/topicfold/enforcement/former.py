@@ -11,6 +11,7 @@ be told from it until a pass has taken that policy's own away.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Iterator
 
 from topicfold.enforcement.notes import Notes
 from topicfold.errors import NotFound
@@ -52,9 +53,18 @@ class FormerSayings:
         since = max(clean, noted.clean.get(topic.partition, 0))
         return noted.sayings | await self._of(topic, since) | await self._of(namespace, since)
 
-    def forget(self, name: TopicName) -> None:
+    def topics(self) -> Iterator[str]:
+        """Yield the topics that something is remembered of."""
+        return (name for kind, name in self._found if kind == AggregateKind.TOPIC)
+
+    def forget(self, name: str) -> None:
         """Remember nothing of a topic that is gone."""
-        self._found.pop((AggregateKind.TOPIC, str(name)), None)
+        self._found.pop((AggregateKind.TOPIC, name), None)
+
+    def forget_namespaces(self, names: Iterable[str]) -> None:
+        """Remember nothing of what namespaces that are gone said themselves; of their topics `forget` is told."""
+        for name in names:
+            self._found.pop((AggregateKind.NAMESPACE, name), None)
 
     async def _of(self, target: Target, since: int) -> Sayings:
         async with self._walking:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from topicfold.enforcement.wishes import Unmet, Wishes
 from topicfold.model.adoption import implied_topic
 from topicfold.model.names import recorded_topic
@@ -13,6 +15,7 @@ class Owners:
     def __init__(self, wishes: Wishes) -> None:
         self._wishes = wishes
         self._first: dict[str, str] = {}
+        self._of_first: dict[str, str] = {}
 
     def of(self, kafka_topic: str, name: str) -> str:
         """Return the topic whose policies count for `kafka_topic`, for which the topic `name` stands.
@@ -26,7 +29,18 @@ class Owners:
         if owner != name and not self._stands_for(owner, kafka_topic):
             owner = name
         self._first[kafka_topic] = owner
+        self._of_first[owner] = kafka_topic
         return owner
+
+    def topics(self) -> Iterable[str]:
+        """Return the topics that something is remembered of."""
+        return self._of_first
+
+    def forget(self, name: str) -> None:
+        """Remember nothing of a topic that is gone."""
+        kafka_topic = self._of_first.pop(name, None)
+        if kafka_topic is not None and self._first.get(kafka_topic) == name:
+            del self._first[kafka_topic]
 
     def _stands_for(self, name: str, kafka_topic: str) -> bool:
         """Return whether a topic does, as far as is known: one that did, and cannot be read now, may do so still."""
