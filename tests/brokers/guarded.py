@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+)
 from confluent_kafka.admin._resource import ResourceType
 
 from tests.brokers.process import KafkaProcess
@@ -61,4 +68,16 @@ class GuardedKafka(KafkaProcess):
             for each in operations
         ]
         for future in admin.create_acls(bindings).values():
+            future.result(20)
+
+    def withdraw(self, topic: str, *operations: AclOperation) -> None:
+        """Let `ann` do `operations` on a topic no more."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        filters = [
+            AclBindingFilter(
+                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ann", "*", each, AclPermissionType.ALLOW
+            )
+            for each in operations
+        ]
+        for future in admin.delete_acls(filters).values():
             future.result(20)

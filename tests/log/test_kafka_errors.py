@@ -6,7 +6,8 @@ import pytest
 from confluent_kafka import KafkaError
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TooLarge, WrongLog
-from topicfold.log.kafka_errors import translated, unanswered
+from topicfold.log.kafka_errors import Right, translated, unanswered
+from topicfold.log.port import LogDenied
 
 GAPS = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
 GONE = (
@@ -16,36 +17,54 @@ GONE = (
     KafkaError.UNKNOWN_TOPIC_ID,
     KafkaError.INCONSISTENT_TOPIC_ID,
 )
+DESCRIBE, WRITE = (Right(operation, "log", "kafka:9092") for operation in ("Describe", "Write"))
 PASSING = (KafkaError._TRANSPORT, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_ENOUGH_REPLICAS)
 
 
 @pytest.mark.parametrize("code", GAPS)
 def test_records_that_kafka_has_no_more_are_a_gap(code: int) -> None:
-    assert isinstance(translated(KafkaError(code)), LogGap)
+    assert isinstance(translated(KafkaError(code), DESCRIBE), LogGap)
 
 
 @pytest.mark.parametrize("code", GONE)
 def test_a_topic_that_kafka_does_not_know_is_not_this_log(code: int) -> None:
-    assert isinstance(translated(KafkaError(code)), WrongLog)
+    assert isinstance(translated(KafkaError(code), DESCRIBE), WrongLog)
 
 
 @pytest.mark.parametrize("code", PASSING)
 def test_whatever_else_kafka_says_may_pass(code: int) -> None:
-    assert isinstance(translated(KafkaError(code)), LogUnavailable)
+    assert isinstance(translated(KafkaError(code), DESCRIBE), LogUnavailable)
 
 
-def test_what_kafka_does_not_allow_comes_with_what_to_allow() -> None:
-    error = translated(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
-    assert isinstance(error, LogUnavailable)
-    assert "DescribeConfigs" in error.hint
+def test_what_kafka_does_not_allow_comes_with_the_command_that_allows_it() -> None:
+    error = unanswered(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), DESCRIBE)
+    assert isinstance(error, LogDenied)
+    assert error.reason.startswith("Kafka does not allow us Describe on topic log: ")
+    command = "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:NAME"
+    assert error.hint == f"{command} --operation Describe --topic log"
+
+
+def test_who_may_not_write_is_told_of_what_older_brokers_want_for_it_where_that_is_what_they_miss() -> None:
+    newer, older = (
+        translated(KafkaError(code), WRITE)
+        for code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    )
+    assert "IdempotentWrite" not in newer.hint
+    assert older.hint == f"{newer.hint}; before Kafka 2.8 --operation IdempotentWrite --cluster, too"
+
+
+def test_who_is_not_let_in_is_told_of_no_right() -> None:
+    error = translated(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED), WRITE)
+    assert not isinstance(error, LogDenied)
+    assert "security settings" in error.hint
 
 
 def test_an_event_that_kafka_does_not_take_is_too_large() -> None:
-    assert isinstance(translated(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)), TooLarge)
+    assert isinstance(translated(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), DESCRIBE), TooLarge)
 
 
 @pytest.mark.parametrize("code", [*GAPS, *GONE, *PASSING])
 def test_a_question_that_was_not_answered_ends_nothing(code: int) -> None:
-    error = unanswered(KafkaError(code))
+    error = unanswered(KafkaError(code), DESCRIBE)
     assert isinstance(error, LogUnavailable)
     assert not isinstance(error, OperatorNeeded)

@@ -18,6 +18,8 @@ from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.port import Entry
 
+SETTINGS = {"bootstrap.servers": "kafka:9092"}
+
 
 class Message:
     """A record of partition 0, or an error there."""
@@ -97,7 +99,9 @@ class World:
         self.faults: asyncio.Queue[tuple[TopicfoldError, int | None]] = asyncio.Queue()
         self.arrivals = arrivals = KafkaArrivals({0: 0}, self._deliver)
         arrivals.told([Entry(0, offset, value) for offset, value in enumerate(told)])
-        self.follower = KafkaFollower({}, "topic", arrivals, lambda *fault: self.faults.put_nowait(fault))
+        self.follower = KafkaFollower(
+            {"bootstrap.servers": "kafka:9092"}, "topic", arrivals, lambda *fault: self.faults.put_nowait(fault)
+        )
         self.follower.start({0: 0})
 
     def _deliver(self, batch: Sequence[Entry]) -> None:
@@ -247,7 +251,9 @@ async def test_that_kafka_does_not_let_the_log_be_read_is_said_once_until_it_doe
         world = follow(Denied([b"a", b"b"]), [])
         assert await world.delivered(2) == [b"a", b"b"]
     assert [each["event"] for each in said] == ["log_not_read"] * 2
-    assert said[0]["hint"] == "Allow Read, Write, Describe and DescribeConfigs."
+    assert said[0]["hint"] == (
+        "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:NAME --operation Read --topic topic"
+    )
     assert world.faults.empty()
 
 
@@ -273,7 +279,9 @@ async def test_a_topic_is_gone_where_nobody_knows_it_two_seconds_after_one_said_
     faults: list[tuple[TopicfoldError, int | None]] = []
     monkeypatch.setattr(kafka_follower, "Consumer", lambda _: Describing([]))
     monkeypatch.setattr(kafka_follower, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    follower = KafkaFollower({}, "topic", KafkaArrivals({0: 0}, print), lambda *fault: faults.append(fault))
+    follower = KafkaFollower(
+        {"bootstrap.servers": "kafka:9092"}, "topic", KafkaArrivals({0: 0}, print), lambda *fault: faults.append(fault)
+    )
     follower._suspect(KafkaError(KafkaError._TRANSPORT))
     assert follower._gone_since is None
     for _ in range(8):
@@ -315,7 +323,9 @@ async def test_a_broker_that_does_not_answer_keeps_the_rest_waiting_for_a_second
     monkeypatch.setattr(kafka_follower, "time", SimpleNamespace(monotonic=lambda: now[0]))
     positions = dict.fromkeys(range(9), 0)
     arrivals = KafkaArrivals(positions, delivered.extend)
-    follower = KafkaFollower({}, "topic", arrivals, lambda *_: pytest.fail("nothing is known to be lost"))
+    follower = KafkaFollower(
+        {"bootstrap.servers": "kafka:9092"}, "topic", arrivals, lambda *_: pytest.fail("nothing is known to be lost")
+    )
     follower._positions = dict(positions)
     follower._hand_out([*map(Lost, range(1, 9)), Message(0, b"a")])  # type: ignore[list-item]
     await asyncio.sleep(0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AclOperation
 
 from tests.brokers.fenced import fenced_broker
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
@@ -30,16 +31,23 @@ def answer(found: Any) -> Future[Any]:
 class Admin:
     """Answers of the log's topic with what each partition is like, and its configuration, or the code of an error."""
 
-    def __init__(self, partitions: Sequence[SimpleNamespace] | int, configuration: dict[str, Any] | int) -> None:
+    def __init__(
+        self,
+        partitions: Sequence[SimpleNamespace] | int,
+        configuration: dict[str, Any] | int,
+        rights: Sequence[AclOperation] | None = None,
+    ) -> None:
         described = (
-            partitions if isinstance(partitions, int) else SimpleNamespace(topic_id="its id", partitions=partitions)
+            partitions
+            if isinstance(partitions, int)
+            else SimpleNamespace(topic_id="its id", partitions=partitions, authorized_operations=rights)
         )
         self._described, self._configuration = described, configuration
 
     def list_topics(self, name: str, timeout: float) -> SimpleNamespace:
         return SimpleNamespace(brokers={1: "one", 2: "another", 3: "a third"})
 
-    def describe_topics(self, names: object, request_timeout: float) -> dict[str, Future[Any]]:
+    def describe_topics(self, names: object, **_: object) -> dict[str, Future[Any]]:
         return {"log": answer(self._described)}
 
     def describe_configs(self, resources: Sequence[object], request_timeout: float) -> dict[object, Future[Any]]:
@@ -76,10 +84,29 @@ def test_a_topic_has_as_many_copies_as_the_partition_that_has_the_fewest() -> No
 def test_settings_that_may_not_be_read_are_a_problem_and_those_that_are_not_told_in_time_are_none_yet() -> None:
     [problem] = asking(Admin(of_replicas(3, 3), KafkaError.TOPIC_AUTHORIZATION_FAILED)).problems(TOPIC)
     assert (problem.setting, problem.wanted, problem.refuses_writes) == (
-        "configuration", "DescribeConfigs allowed", False
+        "right to DescribeConfigs", "allowed", False
     )  # fmt: skip
     with pytest.raises(LogUnavailable):
         asking(Admin(of_replicas(3, 3), KafkaError._TIMED_OUT)).problems(TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("rights", "lacking"),
+    [
+        (None, []),
+        ([AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE], []),
+        ([AclOperation.WRITE], [("right to Read", False)]),
+        ([AclOperation.READ, AclOperation.DESCRIBE], [("right to Write", True)]),
+    ],
+)
+def test_rights_that_a_node_lacks_are_problems_where_kafka_tells_of_them(
+    rights: list[AclOperation] | None, lacking: list[tuple[str, bool]]
+) -> None:
+    for configuration in ({}, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+        problems = asking(Admin(of_replicas(3, 3), configuration, rights)).problems(TOPIC)
+        found = [(each.setting, each.denies_writes) for each in problems if "Configs" not in each.setting]
+        assert found == lacking
+        assert not any(each.refuses_writes for each in problems)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 from topicfold.errors import LogUnavailable
 from topicfold.log.codec import decode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
-from topicfold.log.port import Failed, LogFull, SettingProblem
+from topicfold.log.port import Failed, LogDenied, LogFull, SettingProblem
 from topicfold.model.events import Event
 from topicfold.model.names import parse_topic
 from topicfold.runtime.asking import Asked
@@ -56,6 +56,10 @@ class WilfulLog(MemoryLog):
     def lose_and_say_so(self, partition: int, value: bytes, failed: Failed) -> None:
         """Append nothing and report a failure."""
         asyncio.get_running_loop().call_soon(failed, LogUnavailable("lost"))
+
+    def deny(self, partition: int, value: bytes, failed: Failed) -> None:
+        """Append nothing, for want of a right."""
+        asyncio.get_running_loop().call_soon(failed, LogDenied("not you", hint="let it"))
 
     def be_full(self, partition: int, value: bytes, failed: Failed) -> None:
         """Append nothing, for want of room."""

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import InvalidRequest, LogUnavailable, OutcomeUnknown, Overloaded, PolicyUnmet, TooLarge
 from topicfold.log.memory import MemoryStore
-from topicfold.log.port import Failed, LogFull, SettingProblem
+from topicfold.log.port import Failed, LogDenied, LogFull, SettingProblem
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Postponed
 from topicfold.runtime.asking import Written
@@ -125,6 +125,38 @@ async def test_an_attempt_too_large_to_be_sent_again_does_not_say_that_nothing_h
     orders.engine.updates._resend(queue, queue.latest)
     with pytest.raises(OutcomeUnknown):
         await write
+
+
+async def test_that_the_log_denies_a_change_is_said_at_once_with_what_allows_it(orders: Node) -> None:
+    orders.log.fate, tries = orders.log.deny, orders.log.tries
+    sent, queued = (
+        asyncio.create_task(orders.writing.set_labels(ORDERS, {key: "x"}, orders.asked(60))) for key in ("a", "b")
+    )
+    with pytest.raises(OutcomeUnknown, match="most likely not in the log: not you") as unknown:
+        await sent
+    operation = unknown.value.values["operation"]
+    assert unknown.value.hint.startswith(f"let it allows it. GET /api/v1/operations/{operation} settles it")
+    with pytest.raises(LogDenied, match="not you") as refused:
+        await queued
+    assert refused.value.hint == "let it"
+    assert (len(orders.engine.updates), orders.log.tries) == (0, tries + 1)
+    orders.log.fate = orders.log.take
+    await orders.label(c="x")
+    assert orders.labels() == {"c": "x"}
+
+
+async def test_what_was_sent_before_the_log_denied_it_may_have_been_let_in(orders: Node) -> None:
+    orders.log.fate = orders.log.hold
+    sent = asyncio.create_task(orders.writing.set_labels(ORDERS, {"a": "x"}, orders.asked(60)))
+    await turns()
+    queue = next(iter(orders.engine.updates._queues.values()))
+    orders.log.fate = orders.log.deny
+    orders.engine.updates._resend(queue, queue.latest)
+    with pytest.raises(OutcomeUnknown):
+        await sent
+    orders.log.release()
+    await orders.caught_up()
+    assert orders.labels() == {"a": "x"}
 
 
 async def test_a_full_log_is_said_at_once_and_the_next_change_finds_room(orders: Node) -> None:

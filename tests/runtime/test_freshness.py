@@ -13,13 +13,14 @@ from tests.builders import empty_state
 from tests.runtime.nodes import WilfulLog
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, UnsafeLog, Wait
 from topicfold.log.memory import MemoryStore
-from topicfold.log.port import SettingProblem
+from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.freshness import Freshness
 from topicfold.state.fold import PartitionState
 
 UNSAFE = SettingProblem("retention.ms", "604800000", "-1", True, "kafka-configs --alter ...")
 COMPACTED = SettingProblem("cleanup.policy", "compact", "delete", True, "kafka-configs --alter --add-config ...")
+DENIED = SettingProblem("right to Write", "denied to this node", "allowed", False, "kafka-acls", denies_writes=True)
 WEAK = SettingProblem("replication.factor", "1", "3", False, "add replicas")
 
 
@@ -122,6 +123,34 @@ async def test_all_unsafe_settings_refuse_writes_and_say_the_repair(freshness: F
     assert (refusal.reason, refusal.hint) == (f"the log is unsafe to write to: {BOTH}", REPAIRS)
 
 
+async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_written_and_says_what_allows_that(
+    freshness: Freshness, log: WilfulLog
+) -> None:
+    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    log.problems = (WEAK, DENIED)
+    await freshness.check_settings()
+    refusal = freshness.refuses_writes(0)
+    assert isinstance(refusal, LogUnavailable)
+    denial = "the log's right to Write is denied to this node; the change is not applied"
+    assert (refusal.reason, refusal.hint) == (denial, "kafka-acls")
+    assert freshness.refusal is not None
+    log.problems = (WEAK,)
+    await freshness.check_settings()
+    assert freshness.refuses_writes(0) is None
+    assert freshness.refusal is None
+
+
+async def test_a_log_that_may_not_be_asked_says_what_allows_that_to_who_writes(freshness: Freshness) -> None:
+    freshness.on_unavailable(LogDenied("not you", hint="kafka-acls"))
+    refusal = freshness.refuses_writes(0)
+    assert isinstance(refusal, LogUnavailable)
+    assert (refusal.reason, refusal.hint) == ("not you; the change is not applied", "kafka-acls")
+    freshness.on_unavailable(LogUnavailable("gone"))
+    refusal = freshness.refuses_writes(0)
+    assert refusal is not None
+    assert refusal.hint != "kafka-acls"
+
+
 async def test_settings_that_are_only_weak_refuse_nothing(freshness: Freshness, log: WilfulLog) -> None:
     log.problems = (WEAK,)
     await freshness.check_settings()
@@ -138,10 +167,23 @@ async def test_repaired_settings_let_writes_through_again(freshness: Freshness, 
 
 async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: PartitionState) -> None:
     freshness = Freshness(log, {0: state}, {})
+    freshness.on_ends({0: 0}, ago(0))
     await freshness.check_settings()
     log.problems = (UNSAFE,)
     await freshness.check_settings()
     assert freshness.problems == ()
+
+
+async def test_settings_are_looked_at_sooner_where_the_state_is_old(
+    log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.freshness.PROBLEMS_EVERY_SECONDS", -1.0)
+    freshness = Freshness(log, {0: state}, {})
+    freshness.on_ends({0: 0}, ago(0))
+    await freshness.check_settings()
+    log.problems = (UNSAFE,)
+    await freshness.check_settings()
+    assert freshness.problems == (UNSAFE,)
 
 
 async def test_a_problem_that_was_found_is_looked_at_again_sooner_than_that(

@@ -17,7 +17,7 @@ from tests.snapshot.making import refused_at
 from tests.snapshot.test_commits import COMMIT
 from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
-from topicfold.log.port import SettingProblem
+from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
 from topicfold.snapshot.commits import MANIFESTS, commit_path, put_commit
 
@@ -175,6 +175,13 @@ async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again
     (warning,) = (await orders.get(DOCTOR))["warnings"]
     assert "no snapshot is named: this node cannot start again" in warning["what"]
     assert "--snapshot DIR" in warning["next"]
+
+
+async def test_a_log_that_may_not_be_asked_is_told_with_what_allows_it(orders: RestNode) -> None:
+    orders.node.engine.freshness.on_unavailable(LogDenied("Kafka does not allow us Describe", hint="kafka-acls"))
+    assert problems(await orders.get(DOCTOR))[0] == (
+        "the log cannot be reached: Kafka does not allow us Describe -> kafka-acls"
+    )
 
 
 async def test_a_setting_that_cannot_be_better_here_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:

@@ -23,7 +23,7 @@ from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
-from topicfold.log.port import Deliver, Entry, Failed, Fault, SettingProblem
+from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
 from topicfold.model.names import is_kafka_name
 
 T = TypeVar("T")
@@ -58,6 +58,8 @@ class KafkaLog:
             topics = KafkaTopics(settings, bootstrap)
             found = await asyncio.to_thread(topics.open, topic, partitions)
             return cls(settings, topics, found)
+        except LogDenied:
+            raise
         except LogUnavailable as error:
             raise LogUnavailable(
                 f"Kafka at {bootstrap}: {error.reason}", hint="Is the broker running, and is that its address?"

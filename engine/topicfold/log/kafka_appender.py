@@ -22,7 +22,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import error_in, is_fatal, translated, unanswered
+from topicfold.log.kafka_errors import Right, error_in, is_fatal, translated, unanswered
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES
 from topicfold.log.port import Entry, Failed
 
@@ -70,6 +70,7 @@ class KafkaAppender:
         self._settings = {**settings, "message.max.bytes": min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)}
         self._producer = Producer(self._settings)
         self._topic = topic
+        self._right = Right("Write", topic, settings["bootstrap.servers"])
         self._max_bytes = min(max_bytes, MAX_EVENT_BYTES)
         self._written = written
         self._loop = asyncio.get_running_loop()
@@ -114,7 +115,7 @@ class KafkaAppender:
             except BufferError:
                 _fail(appends, Overloaded("too many appends wait for Kafka"))
             except KafkaException as error:
-                _fail(appends, translated(error_in(error)))
+                _fail(appends, translated(error_in(error), self._right))
                 if is_fatal(error_in(error)):
                     self._replace(self._producer)
 
@@ -165,7 +166,7 @@ class KafkaAppender:
         producer = self._producer
         if error := _poll(producer, _POLL_SECONDS):
             if error.code() > 0:
-                self._turned_away = unanswered(error)
+                self._turned_away = unanswered(error, self._right)
             self._loop.call_soon_threadsafe(self._replace, producer)
             time.sleep(_PAUSE_SECONDS)
         for broken in list(self._broken):
@@ -188,7 +189,7 @@ class KafkaAppender:
             append, error, partition, offset = self._outcomes.popleft()
             if error is not None:
                 is_purged = error.code() in _PURGED
-                failure = self._turned_away if is_purged and self._turned_away else translated(error)
+                failure = self._turned_away if is_purged and self._turned_away else translated(error, self._right)
                 self._loop.call_soon_threadsafe(append.failed, failure)
             elif offset is None:
                 self._unplaced.add(partition)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from confluent_kafka import KafkaError, KafkaException
 
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, TopicfoldError, WrongLog
 from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.port import LogDenied
 
 LOST = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
 """Codes that say that there is no record at an offset any more."""
@@ -16,12 +19,8 @@ _GONE = {
     KafkaError.UNKNOWN_TOPIC_ID,
     KafkaError.INCONSISTENT_TOPIC_ID,
 }
-_DENIED = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.SASL_AUTHENTICATION_FAILED,
-    KafkaError._AUTHENTICATION,
-}
+_DENIED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
+_NOT_LET_IN = {KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION}
 _PASSING = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -33,22 +32,48 @@ _PASSING = {
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
-def translated(error: KafkaError) -> TopicfoldError:
-    """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`."""
+class Right(NamedTuple):
+    """What our principal must be allowed: an operation, in Kafka's word, on the log's topic."""
+
+    operation: str
+    topic: str
+    bootstrap: str
+
+    @property
+    def command(self) -> str:
+        """What a person types to allow it."""
+        return (
+            f"kafka-acls.sh --bootstrap-server {self.bootstrap} --add --allow-principal User:NAME "
+            f"--operation {self.operation} --topic {self.topic}"
+        )
+
+
+def translated(error: KafkaError, right: Right) -> TopicfoldError:
+    """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`.
+
+    `right` is what was needed for what was asked.
+    """
     code, text = error.code(), error.str()
     if code in LOST:
         return LogGap(f"Kafka no longer has the records to go on with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:
         return WrongLog(f"the log's topic is gone: {text}", hint="Restore it; a new one of that name is another log.")
     if code in _DENIED:
-        return LogUnavailable(f"Kafka refuses: {text}", hint="Allow Read, Write, Describe and DescribeConfigs.")
+        is_old_way = code == KafkaError.CLUSTER_AUTHORIZATION_FAILED and right.operation == "Write"
+        return LogDenied(
+            f"Kafka does not allow us {right.operation} on topic {right.topic}: {text}",
+            hint=right.command
+            + ("; before Kafka 2.8 --operation IdempotentWrite --cluster, too" if is_old_way else ""),
+        )
+    if code in _NOT_LET_IN:
+        return LogUnavailable(f"Kafka does not let us in: {text}", hint="Check the security settings given for Kafka.")
     if code in _TOO_LARGE:
         return TooLarge(f"Kafka refuses the event as too large: {text}", limit=MAX_EVENT_BYTES)
     return LogUnavailable(f"Kafka: {text}")
 
 
-def unanswered(error: KafkaError) -> LogUnavailable:
-    """Return the error of a question that Kafka did not answer, whatever the cause.
+def unanswered(error: KafkaError, right: Right) -> LogUnavailable:
+    """Return the error of a question that Kafka did not answer, whatever the cause; `right` is what it needs.
 
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
     "unknown" to it, which is not passed on.
@@ -56,7 +81,7 @@ def unanswered(error: KafkaError) -> LogUnavailable:
     if error.code() < 0 and error.code() not in LOST:
         cause = "" if error.code() in _GONE else f": {error.str()}"
         return LogUnavailable(f"the log cannot be reached: no broker answers{cause}")
-    fault = translated(error)
+    fault = translated(error, right)
     return fault if isinstance(fault, LogUnavailable) else LogUnavailable(fault.reason, hint=fault.hint)
 
 
@@ -67,7 +92,7 @@ def is_passing(error: KafkaError) -> bool:
 
 def is_denied(error: KafkaError) -> bool:
     """Return whether Kafka does not let us do this, which passes once somebody allows it."""
-    return error.code() in _DENIED
+    return error.code() in _DENIED | _NOT_LET_IN
 
 
 def is_fatal(error: KafkaError) -> bool:

@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_errors import LOST, is_denied, translated
+from topicfold.log.kafka_errors import LOST, Right, is_denied, translated
 from topicfold.log.port import Entry, Fault
 from topicfold.model.made import made
 
@@ -42,6 +42,7 @@ class KafkaFollower:
         """
         self._consumer = Consumer({**settings, "error_cb": self._suspect})
         self._topic = topic
+        self._right = Right("Read", topic, settings["bootstrap.servers"])
         self._arrivals = arrivals
         self._fault = fault
         self._loop = asyncio.get_running_loop()
@@ -111,7 +112,7 @@ class KafkaFollower:
             if offset == expected and message.error() is None:
                 positions[partition] = offset + 1
                 batch.append(made(Entry, (partition, offset, message.value() or b"")))
-            elif fault := _fault_of(message, expected):
+            elif fault := _fault_of(message, expected, self._right):
                 if _is_lost(message):
                     lost[partition] = fault
                 else:
@@ -169,7 +170,7 @@ class KafkaFollower:
         """Say, where Kafka does not let the log be read, why: once until something is read."""
         if error is not None and is_denied(error) and not self._is_denied:
             self._is_denied = True
-            denial = translated(error)
+            denial = translated(error, self._right)
             _log.warning("log_not_read", reason=denial.reason, hint=denial.hint)
 
     def _suspect(self, error: KafkaError) -> None:
@@ -189,7 +190,7 @@ class KafkaFollower:
         if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._positions.clear()
             self._arrivals.end(None)
-            self._loop.call_soon_threadsafe(self._fault, translated(error), None)
+            self._loop.call_soon_threadsafe(self._fault, translated(error, self._right), None)
 
 
 def _is_lost(message: Message) -> bool:
@@ -198,7 +199,7 @@ def _is_lost(message: Message) -> bool:
     return error is not None and error.code() in LOST
 
 
-def _fault_of(message: Message, expected: int) -> TopicfoldError | None:
+def _fault_of(message: Message, expected: int, right: Right) -> TopicfoldError | None:
     """Return why `message` stops its partition, or None where it does not.
 
     The end of a partition behind `expected` means records nobody may read, as a transaction leaves them: a reader
@@ -206,7 +207,7 @@ def _fault_of(message: Message, expected: int) -> TopicfoldError | None:
     """
     error = message.error()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:
-        fault = translated(error)
+        fault = translated(error, right)
         return fault if isinstance(fault, OperatorNeeded) else None
     partition, offset = message.partition(), message.offset()
     if offset is None or offset <= expected:

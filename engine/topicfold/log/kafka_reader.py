@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
-from topicfold.log.kafka_errors import LOST, error_in, is_passing, unanswered
+from topicfold.log.kafka_errors import LOST, Right, error_in, is_passing, unanswered
 from topicfold.log.port import Entry
 
 OFFSETS_SECONDS = 1.0
@@ -45,6 +45,9 @@ class KafkaReader:
         """
         self._consumer = Consumer({**settings, "fetch.wait.max.ms": _FETCH_WAIT_MS})
         self._topic = topic
+        self._describing, self._reading = (
+            Right(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")
+        )
         self.partitions = range(partitions)
         self._has_answer = False
         self._leaders_may_have_moved = False
@@ -86,7 +89,7 @@ class KafkaReader:
                 with suppress(KafkaException):
                     ends |= self._asked([partition], OFFSET_END, seconds)
         if not ends:
-            raise unanswered(error)
+            raise unanswered(error, self._describing)
         return ends
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
@@ -98,9 +101,9 @@ class KafkaReader:
         try:
             found = self._consumer.list_topics(self._topic, seconds).topics[self._topic]
         except KafkaException as exception:
-            raise unanswered(error_in(exception)) from None
+            raise unanswered(error_in(exception), self._describing) from None
         if found.error is not None:
-            raise unanswered(found.error)
+            raise unanswered(found.error, self._describing)
         known = found.partitions
         led: dict[int, list[int]] = {}
         for partition in self.partitions:
@@ -126,7 +129,7 @@ class KafkaReader:
             except _Trimmed as error:
                 # The log was trimmed since it said where it begins.
                 if time.monotonic() >= deadline:
-                    raise unanswered(error.args[0]) from None
+                    raise unanswered(error.args[0], self._reading) from None
             finally:
                 self._consumer.unassign()
 
@@ -152,7 +155,7 @@ class KafkaReader:
                 elif error is not None and error.code() in LOST:
                     raise _Trimmed(error)
                 elif error is not None and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
-                    raise unanswered(error)
+                    raise unanswered(error, self._reading)
         return entries
 
     def _next_messages(self, deadline: float, limit: int) -> Sequence[Message]:
@@ -165,7 +168,7 @@ class KafkaReader:
         try:
             return self._asked_until(deadline, partitions, place)
         except KafkaException as exception:
-            raise unanswered(error_in(exception)) from None
+            raise unanswered(error_in(exception), self._describing) from None
 
     def _asked_until(self, deadline: float, partitions: Collection[int], place: int) -> dict[int, int]:
         """Return offsets of all `partitions`, asking again where that may help.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from topicfold.errors import BadSetting
+from topicfold.log.kafka_errors import Right
 from topicfold.log.port import CLIENT_LOGGER, SettingProblem
 
 SAFE_MESSAGE_BYTES = 1_048_588
@@ -127,15 +128,15 @@ def too_few_in_sync(
     ]
 
 
-def unreadable(bootstrap: str, topic: str, reason: str) -> SettingProblem:
-    """Return the problem that the configuration of `topic` may not be read."""
+def denied(right: Right) -> SettingProblem:
+    """Return the problem that we lack a right on the log's topic."""
     return SettingProblem(
-        "configuration",
-        f"may not be read ({reason})",
-        "DescribeConfigs allowed",
+        f"right to {right.operation}",
+        "denied to this node",
+        "allowed",
         refuses_writes=False,
-        repair=f"kafka-acls.sh --bootstrap-server {bootstrap} --add --allow-principal User:NAME "
-        f"--operation DescribeConfigs --topic {topic}",
+        repair=right.command,
+        denies_writes=right.operation == "Write",
     )
 
 

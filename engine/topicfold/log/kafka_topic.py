@@ -12,24 +12,27 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
-from topicfold.log.kafka_errors import error_in, unanswered
+from topicfold.log.kafka_errors import Right, error_in, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
+    denied,
     new_topic,
     too_few_in_sync,
     topic_problems,
-    unreadable,
 )
 from topicfold.log.port import SettingProblem
 
 _ANSWER_SECONDS = 5.0
 _CREATE_SECONDS = 15.0
 _PAUSE_SECONDS = 0.02
+_NEEDED = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
+"""Rights that a node needs, beside those without which it is not told what it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class KafkaTopics:
             except KafkaException:
                 limit = SAFE_MESSAGE_BYTES
         except KafkaException as error:
-            raise unanswered(error_in(error)) from error
+            raise unanswered(error_in(error), self._right("Describe", name)) from error
         return KafkaTopic(name, str(described.topic_id), len(described.partitions), limit)
 
     def problems(self, topic: KafkaTopic) -> list[SettingProblem]:
@@ -79,7 +82,7 @@ class KafkaTopics:
         try:
             return self._problems(topic)
         except KafkaException as error:
-            raise unanswered(error_in(error)) from error
+            raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
 
     def delete_before(self, topic: KafkaTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
@@ -101,13 +104,7 @@ class KafkaTopics:
                     expected=offset,
                     found=None,
                 ) from exception
-            if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                raise LogUnavailable(
-                    f"Kafka refuses to delete records of {topic.name}: {error.str()}",
-                    hint=f"kafka-acls.sh --bootstrap-server {self._bootstrap} --add --allow-principal User:NAME "
-                    f"--operation Delete --topic {topic.name}",
-                ) from exception
-            raise unanswered(error) from exception
+            raise unanswered(error, self._right("Delete", topic.name)) from exception
 
     def _problems(self, topic: KafkaTopic) -> list[SettingProblem]:
         # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
@@ -117,12 +114,16 @@ class KafkaTopics:
             return [_replaced(topic, described)]
         if len(described.partitions) != topic.partitions:
             return [_grown(topic, len(described.partitions))]
+        allowed = described.authorized_operations
+        lacking = [
+            denied(self._right(word, topic.name)) for word, right in _NEEDED.items() if allowed and right not in allowed
+        ]
         try:
             configuration = self._configuration(topic.name)
         except KafkaException as error:
             code = error_in(error).code()
             if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                return [unreadable(self._bootstrap, topic.name, error_in(error).str())]
+                return [*lacking, denied(self._right("DescribeConfigs", topic.name))]
             # It went between the two questions; or another broker was asked, which does not know it yet.
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART and self._describe(topic.name) is None:
                 return [_replaced(topic, None)]
@@ -130,12 +131,17 @@ class KafkaTopics:
         replicas = min(len(partition.replicas) for partition in described.partitions)
         in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
         problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
-        return problems + too_few_in_sync(configuration, in_sync, replicas)
+        return lacking + problems + too_few_in_sync(configuration, in_sync, replicas)
+
+    def _right(self, operation: str, topic: str) -> Right:
+        return Right(operation, topic, self._bootstrap)
 
     def _describe(self, name: str) -> TopicDescription | None:
         """Return the topic's description, None where Kafka says that there is none."""
         try:
-            futures = self._admin.describe_topics(TopicCollection([name]), request_timeout=_ANSWER_SECONDS)
+            futures = self._admin.describe_topics(
+                TopicCollection([name]), include_authorized_operations=True, request_timeout=_ANSWER_SECONDS
+            )
             described: TopicDescription = futures[name].result()
             return described
         except KafkaException as error:
@@ -166,7 +172,7 @@ class KafkaTopics:
             self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
+                raise unanswered(error_in(error), self._right("Create", name)) from error
         deadline = time.monotonic() + _CREATE_SECONDS
         while time.monotonic() < deadline:
             described = self._describe(name)

@@ -21,6 +21,10 @@ class LogFull(LogUnavailable):
     """The log has no room: nothing of what was appended is in it, and nothing will be."""
 
 
+class LogDenied(LogUnavailable):
+    """The log does not let this node do something; the hint says what is to be allowed."""
+
+
 class Entry(NamedTuple):
     """One record of the log. `value` is never interpreted here; an absent value is `b""`."""
 
@@ -42,8 +46,8 @@ class LogIdentity:
 class SettingProblem:
     """A setting of the log that is not as it must be, or as it should be.
 
-    `refuses_writes` is true where going on would lose events, `is_advice` where all is as well as it can be here;
-    `repair` is a command or a sentence.
+    `refuses_writes` is true where going on would lose events, `denies_writes` where the log takes none of ours, and
+    `is_advice` where all is as well as it can be here; `repair` is a command or a sentence.
     """
 
     setting: str
@@ -52,6 +56,7 @@ class SettingProblem:
     refuses_writes: bool
     repair: str
     is_advice: bool = False
+    denies_writes: bool = False
 
 
 Deliver = Callable[[Sequence[Entry]], None]

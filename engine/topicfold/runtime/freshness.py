@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, Wait
-from topicfold.log.port import Log, LogFull, SettingProblem
+from topicfold.log.port import Log, LogDenied, LogFull, SettingProblem
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -49,6 +49,8 @@ class Freshness:
         self.problems: Sequence[SettingProblem] = ()
         self.why_unreachable = ""
         """What the log said when it did not answer, "" where it answered last."""
+        self.to_allow = ""
+        """What would have it answer, where it may not be asked; else ""."""
         self.silent: frozenset[int] = frozenset()
         """Partitions that cannot be reached while others can."""
         self._log = log
@@ -83,7 +85,7 @@ class Freshness:
         """Note an answer to a query for the log's ends that was sent at `asked`."""
         if not self.is_reachable:
             _log.info("log_reachable")
-        self.why_unreachable = ""
+        self.why_unreachable = self.to_allow = ""
         if self.silent or len(ends) < len(self._states):
             self._note_silent(frozenset(self._states.keys() - ends.keys()))
         for partition, end in ends.items():
@@ -109,20 +111,28 @@ class Freshness:
             _log.warning("log_unavailable", reason=error.reason)
         self.silent = frozenset()
         self.why_unreachable = error.reason
+        self.to_allow = error.hint if isinstance(error, LogDenied) else ""
 
     def refuses_writes(self, partition: int) -> Wait | None:
         """Return why nothing may be appended to `partition` now, None where all is well."""
         fault = self._faults.get(partition)
         if fault is not None:
             return NotReady(f"partition {partition} has stopped: {fault.reason}", hint=fault.hint, partition=partition)
+        if self.to_allow:
+            return LogUnavailable(f"{self.why_unreachable}; the change is not applied", hint=self.to_allow)
         if not self.is_reachable:
             return LogUnavailable("the log cannot be reached; the change is not applied")
         if partition in self.silent:
             return LogUnavailable(
                 f"partition {partition} of the log cannot be reached; the change is not applied", partition=partition
             )
-        unsafe = why_unsafe(self.problems)
-        return LogUnavailable(unsafe.reason, hint=unsafe.repair) if unsafe else None
+        if unsafe := why_unsafe(self.problems):
+            return LogUnavailable(unsafe.reason, hint=unsafe.repair)
+        denying = _denying(self.problems)
+        if denying is None:
+            return None
+        why = f"the log's {denying.setting} is {denying.found}"
+        return LogUnavailable(f"{why}; the change is not applied", hint=denying.repair)
 
     def on_refused(self, error: TopicfoldError) -> None:
         """Note that the log gave up on an append, and have its settings looked at; those say that it is full."""
@@ -140,8 +150,9 @@ class Freshness:
         self._settings_checked = -math.inf
 
     async def check_settings(self) -> None:
-        """Look at the log's settings, if the last look is a minute old, or found a problem some seconds ago."""
-        every_seconds = PROBLEMS_EVERY_SECONDS if self.problems else SETTINGS_EVERY_SECONDS
+        """Look at the log's settings, if the last look is a minute old, or some seconds where something is wrong."""
+        is_well = not self.problems and all(self.age_seconds(each) < PROBLEMS_EVERY_SECONDS for each in self._states)
+        every_seconds = SETTINGS_EVERY_SECONDS if is_well else PROBLEMS_EVERY_SECONDS
         if self._loop.time() - self._settings_checked < every_seconds:
             return
         try:
@@ -155,6 +166,13 @@ class Freshness:
                 "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
                 refuses_writes=problem.refuses_writes, repair=problem.repair,
             )  # fmt: skip
+        if _denying(self.problems) and not _denying(problems):
+            self._refusal = None
         for setting in sorted({each.setting for each in self.problems} - {each.setting for each in problems}):
             _log.info("log_setting_right", setting=setting)
         self.problems = problems
+
+
+def _denying(problems: Iterable[SettingProblem]) -> SettingProblem | None:
+    """Return the first of `problems` for which the log takes nothing of ours, None where there is none."""
+    return next((each for each in problems if each.denies_writes), None)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.payload import decode_indexed
-from topicfold.log.port import Log, LogFull
+from topicfold.log.port import Log, LogDenied, LogFull
 from topicfold.model.events import GENESIS, REQUIRE_EMPTY, AggregateKind, AuditTrail, Event, Kind
 from topicfold.model.records import Record
 from topicfold.runtime.barrier import Barriers
@@ -274,7 +274,11 @@ class Updates:
         if not isinstance(error, LogFull):
             for update in queue.carried if queue.latest == event_id else ():
                 update.log_said = error.reason
+                if isinstance(error, LogDenied):
+                    self.pending.fail(update, self._denied(update, error))
             self._resend(queue, event_id)
+            if isinstance(error, LogDenied):
+                self._refuse_all(queue, error)
             return
         queue.withdraw(event_id)
         self._refuse_all(queue, error)
@@ -385,6 +389,15 @@ class Updates:
             said = f"; the log said: {update.log_said}" if update.log_said else ""
             return self._unknown(update, f"the change was sent to the log and its outcome is not known yet{said}")
         return LogUnavailable("the change was still queued when its time was up; it is not applied")
+
+    def _denied(self, update: Update, error: LogDenied) -> TopicfoldError:
+        """Return what to tell who waits for what the log did not let in: to try again would be denied, too.
+
+        What was sent before it, and not answered, may have been let in.
+        """
+        unknown = self._unknown(update, f"the change is most likely not in the log: {error.reason}")
+        unknown.hint = f"{error.hint} allows it. {unknown.hint}"
+        return unknown
 
     def _stopping(self, update: Update) -> TopicfoldError:
         if update.in_attempt:

@@ -1,0 +1,92 @@
+"""A node on a log that it is not allowed everything on: each right that it lacks is named, and how to give it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from confluent_kafka.admin import AclOperation
+
+from tests.brokers.guarded import GuardedKafka
+from tests.client.waiting import eventually
+from tests.integration.node import Node, running
+from tests.integration.test_enforce_rights import documented
+from tests.prerequisites import needed
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+TOPICS = "/admin/v2/persistent/public/default"
+SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
+    """A broker that lets `ann` do only what it is told."""
+    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
+        yield broker
+
+
+def as_ann(guarded: GuardedKafka, log: str) -> list[str]:
+    """Return the options of a node that comes as `ann`."""
+    pairs = [word for key, value in guarded.settings().items() for word in ("--kafka-setting", f"{key}={value}")]
+    return ["--kafka", guarded.guarded_bootstrap, "--kafka-topic", log, "--adopt-only", *pairs]
+
+
+def what_allows(operation: str, log: str, guarded: GuardedKafka) -> str:
+    """Return the command that gives a right on the log."""
+    acls = f"kafka-acls.sh --bootstrap-server {guarded.guarded_bootstrap} --add --allow-principal User:NAME"
+    return f"{acls} --operation {operation} --topic {log}"
+
+
+def test_a_node_that_is_to_make_its_log_says_of_each_right_that_it_lacks_how_to_give_it(
+    guarded: GuardedKafka, tmp_path: Path
+) -> None:
+    log = f"t-{uuid.uuid4().hex}"
+    for operation in ("Describe", "Create", "Write", "Read"):
+        node = Node(as_ann(guarded, log), tmp_path / f"{operation}.log")
+        node.launch()
+        assert node.process is not None
+        assert node.process.wait(60) == 6
+        said = node.output.read_text()
+        assert f"error: Kafka does not allow us {operation} on topic {log}" in said
+        assert f"hint: {what_allows(operation, log, guarded)}" in said
+        assert "Traceback" not in said
+        guarded.allow(log, AclOperation[operation.upper()])
+    with running(as_ann(guarded, log), tmp_path):
+        pass
+
+
+def test_a_right_that_is_taken_from_a_node_is_named_to_who_writes_and_by_the_doctor_until_it_is_given_back(
+    guarded: GuardedKafka, tmp_path: Path
+) -> None:
+    log = f"t-{uuid.uuid4().hex}"
+    with running(["--kafka", guarded.bootstrap, "--kafka-topic", log], tmp_path):
+        pass
+    guarded.allow(log, *documented(r"node's principal on it: (.*?);"))
+    with running(as_ann(guarded, log), tmp_path) as (node,), httpx2.Client(base_url=node.url, timeout=60) as client:
+        assert client.put(f"{TOPICS}/first").status_code == 204
+        for operation in ("Write", "Read", "Describe_Configs"):
+            right = operation.replace("_", "")
+            guarded.withdraw(log, AclOperation[operation.upper()])
+            if operation == "Write":
+                sent = client.put(f"{TOPICS}/second")
+                assert sent.json()["outcome"] == "unknown"
+                assert sent.json()["hint"].startswith(what_allows(right, log, guarded))
+            missing = {
+                "what": f"the log's right to {right} is denied to this node, it must be allowed",
+                "next": what_allows(right, log, guarded),
+            }
+            eventually(lambda missing=missing: missing in problems(client), SECONDS)
+            status = client.put(f"{TOPICS}/of-{right}").status_code
+            assert status == (503 if operation == "Write" else 204)
+            guarded.allow(log, AclOperation[operation.upper()])
+            eventually(lambda: problems(client) == [], SECONDS)
+        assert client.put(f"{TOPICS}/second").status_code == 204
+
+
+def problems(client: httpx2.Client) -> list[dict[str, str]]:
+    """Return what the doctor says is wrong, and what to do."""
+    found: list[dict[str, str]] = client.get("/api/v1/doctor").json()["problems"]
+    return found
