@@ -94,6 +94,23 @@ async def test_a_doctor_warns_of_topics_that_are_gone_from_a_followed_cluster(cl
         ]
 
 
+async def test_a_doctor_warns_of_a_step_that_kafka_does_not_allow_until_it_does(cluster: WilfulCluster) -> None:
+    async with told_of(cluster) as (rest, upkeep):
+        for name in ("orders", "bills"):
+            await rest.done("PUT", f"/api/v1/topics/public/default/{name}", {})
+        cluster.refuses_deletion = True
+        for name in ("orders", "bills"):
+            assert await rest.problem("DELETE", f"/api/v1/topics/public/default/{name}") == (504, "outcome_unknown")
+        for _ in range(2):
+            await upkeep.run_once()
+        bills = "persistent://public/default/bills"
+        what = f"2 topics wait for a step in Kafka, such as {bills}: deleting topics is not allowed"
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == [{"what": what, "next": "let us"}]
+        cluster.refuses_deletion = False
+        await upkeep.run_once()
+        assert (await rest.get("/api/v1/doctor"))["warnings"] == []
+
+
 async def test_an_outage_after_the_decision_is_504_and_its_operation_is_applied(
     rest: RestNode, cluster: WilfulCluster
 ) -> None:

@@ -120,7 +120,9 @@ class MemoryCluster:
         """
         self._existing(name)
         if self.refuses_deletion:
-            raise ClusterUnavailable("deleting topics is not allowed", bootstrap=self.bootstrap, is_denied=True)
+            raise ClusterUnavailable(
+                "deleting topics is not allowed", hint="let us", bootstrap=self.bootstrap, is_denied=True
+            )
         del self._topics[name]
 
     async def configurations(self, names: Collection[str]) -> Mapping[str, Configuration | TopicfoldError]:

@@ -7,9 +7,11 @@ and undone long ago.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 
-from topicfold.errors import ClusterUnavailable, FixRequest, OutcomeUnknown, Wait
+from topicfold.errors import ClusterUnavailable, FixRequest, OutcomeUnknown, TopicfoldError, Wait
 from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step
 from topicfold.runtime.engine import Engine
@@ -27,7 +29,12 @@ class KafkaRepair:
         self._engine = engine
         self._writing = writing
         self._waiting: dict[str, tuple[Pending, int]] = {}
-        self._told: dict[str, str] = {}
+        self._held_up: dict[str, TopicfoldError] = {}
+
+    @property
+    def held_up(self) -> Mapping[str, TopicfoldError]:
+        """By topic why a step that is due could not be taken when it was tried last."""
+        return self._held_up
 
     async def run(self) -> None:
         """Finish what has waited since the last run, one topic after another.
@@ -37,7 +44,7 @@ class KafkaRepair:
                 passed over.
         """
         before, self._waiting = self._waiting, await self._found()
-        self._told = {name: reason for name, reason in self._told.items() if name in self._waiting}
+        self._held_up = {name: error for name, error in self._held_up.items() if name in self._waiting}
         due = {name: waiting[0].step for name, waiting in self._waiting.items() if before.get(name) == waiting}
         for name, step in due.items():
             await self._finish(name, step)
@@ -48,10 +55,12 @@ class KafkaRepair:
         except (Wait, FixRequest, OutcomeUnknown) as error:
             if isinstance(error, ClusterUnavailable) and not error.is_of_one_topic:
                 raise
-            if self._told.get(name) != error.reason:
+            before = self._held_up.get(name)
+            if before is None or before.reason != error.reason:
                 _log.warning("kafka_step_waits", topic=name, reason=error.reason, hint=error.hint)
-            self._told[name] = error.reason
+            self._held_up[name] = error
         else:
+            self._held_up.pop(name, None)
             _log.info("kafka_step_done", topic=name)
 
     async def _found(self) -> dict[str, tuple[Pending, int]]:

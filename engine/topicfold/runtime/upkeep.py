@@ -96,6 +96,11 @@ class Upkeep:
         """What the last look at a cluster that is followed came to: the counts of a report but for `waiting`."""
         return self._follower.counts if self._follower else {}
 
+    @property
+    def held_up(self) -> Mapping[str, TopicfoldError]:
+        """By topic why a step in Kafka that it waits for could not be taken when it was tried last."""
+        return self._repair.held_up if self._repair else {}
+
     def report(self, waiting: int) -> UpkeepReport:
         """Return how things were at the last look, where so many topics wait for a step in Kafka."""
         return UpkeepReport(self._is_reachable, {"waiting": waiting, **self.followed})

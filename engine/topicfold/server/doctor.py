@@ -179,10 +179,15 @@ class Doctor:
         return [_problem(what, "start it with --snapshot DIR, the directory that 'topicfold trim' was told")]
 
     def _apart(self) -> Iterator[DiagnosedProblem]:
-        """Yield what topics are otherwise in Kafka than recorded, where the cluster is followed."""
+        """Yield what topics wait for in Kafka, and, where it is followed, which are otherwise there than recorded."""
         upkeep = self.node.upkeep
         if upkeep is None:
             return
+        if held_up := upkeep.held_up:
+            name = min(held_up)
+            many = "1 topic waits" if len(held_up) == 1 else f"{len(held_up)} topics wait"
+            what = f"{many} for a step in Kafka, such as {name}: {held_up[name].reason}"
+            yield _problem(what, held_up[name].hint or "see what this node's own log says of it")
         counts = upkeep.followed
         for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
             if count := counts.get(kind, 0):
