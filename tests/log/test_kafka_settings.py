@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
@@ -104,24 +108,37 @@ async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) ->
     assert problems[0].repair.startswith("enough for trying things out")
 
 
-@pytest.mark.parametrize(
-    ("brokers", "first"),
-    [
-        (1, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
-        (2, "enough for trying things out; to keep the log when disks fail, have 3 brokers, then "),
-        (3, ""),
-    ],
-)
-def test_what_to_do_about_too_few_copies_depends_on_the_brokers(brokers: int, first: str) -> None:
-    [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas=1, brokers=brokers)
-    reassign = "give each partition 3 replicas: kafka-reassign-partitions.sh --bootstrap-server host:1"
-    assert problem.repair == first + reassign
-    assert problem.is_advice == (brokers < 3)
+@pytest.mark.parametrize("brokers", [[1], [1, 2]])
+def test_on_too_few_brokers_too_few_copies_are_all_that_there_can_be(brokers: list[int]) -> None:
+    [problem] = kafka_settings.topic_problems("host:1", "log", {}, {0: [1]}, brokers)
+    assert problem.is_advice
+    assert problem.repair.startswith("enough for trying things out; to keep the log when disks fail, have 3 brokers")
+
+
+def test_on_enough_brokers_too_few_copies_come_with_the_commands_that_make_more(tmp_path: Path) -> None:
+    replicas = {0: [7], 1: [2, 4], 2: [4, 2, 7], 3: [9], 4: [9]}
+    [problem] = kafka_settings.topic_problems("host:1", "log", {}, replicas, [2, 4, 7])
+    assert not problem.is_advice
+    tool = tmp_path / "kafka-reassign-partitions.sh"
+    tool.write_text('#!/bin/sh\necho "$@" > told\ncat "$4" > plan\n')
+    tool.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(problem.repair, shell=True, check=True, cwd=tmp_path, env={"PATH": path})
+    told = (tmp_path / "told").read_text().split()
+    assert told == ["--bootstrap-server", "host:1", "--reassignment-json-file", "more-replicas.json", "--execute"]
+    plan = json.loads((tmp_path / "plan").read_text())
+    assert plan["version"] == 1
+    assert {each["topic"] for each in plan["partitions"]} == {"log"}
+    found = {each["partition"]: each["replicas"] for each in plan["partitions"]}
+    assert {partition: found[partition][: len(before)] for partition, before in replicas.items()} == replicas
+    assert {len(set(each)) for each in found.values()} == {3}
+    assert {broker for each in (found[0], found[1], found[2]) for broker in each} == {2, 4, 7}
+    assert found[3] != found[4]
 
 
 def test_settings_that_can_be_put_right_are_no_mere_advice() -> None:
     found = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
-    problems = kafka_settings.topic_problems("host:1", "log", found, replicas=3, brokers=3)
+    problems = kafka_settings.topic_problems("host:1", "log", found, {0: [1, 2, 3]}, [1, 2, 3])
     assert {(each.setting, each.is_advice) for each in problems} == {(name, False) for name in found}
 
 

@@ -64,7 +64,8 @@ def asking(admin: Admin) -> KafkaTopics:
 
 
 def of_replicas(*counts: int) -> list[SimpleNamespace]:
-    return [SimpleNamespace(id=id_, replicas=[0] * count, isr=[0] * count) for id_, count in enumerate(counts)]
+    brokers = [SimpleNamespace(id=id_) for id_ in (1, 2, 3)]
+    return [SimpleNamespace(id=id_, replicas=brokers[:count], isr=brokers[:count]) for id_, count in enumerate(counts)]
 
 
 def test_a_topic_that_kafka_does_not_describe_in_time_is_not_taken_for_one_that_is_not_there() -> None:

@@ -5,8 +5,9 @@ Every one answers a way to lose, reorder or duplicate events; tests assert each.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from topicfold.errors import BadSetting
@@ -83,29 +84,54 @@ def new_topic(brokers: int) -> tuple[int, dict[str, str]]:
 
 
 def topic_problems(
-    bootstrap: str, topic: str, configuration: Mapping[str, str], replicas: int, brokers: int
+    bootstrap: str,
+    topic: str,
+    configuration: Mapping[str, str],
+    replicas: Mapping[int, Sequence[int]],
+    brokers: Collection[int],
 ) -> list[SettingProblem]:
-    """Return what is wrong with a topic of this `configuration`, which has `replicas` of each partition on `brokers`.
+    """Return what is wrong with a topic of this `configuration`, whose partitions are on the brokers `replicas`.
 
-    `brokers` matters where there are fewer replicas than `REPLICAS`. These refuse no writes, and are all that
-    there can be on as few brokers.
+    `brokers`, those in service, matter where there are fewer replicas than `REPLICAS`. These refuse no writes, and are
+    all that there can be on as few brokers.
     """
-    wanted = {**_TOPIC, "min.insync.replicas": str(max(1, replicas - 1))}
+    fewest = min(map(len, replicas.values()))
+    wanted = {**_TOPIC, "min.insync.replicas": str(max(1, fewest - 1))}
     alter = f"kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics --entity-name {topic}"
     problems = [
         SettingProblem(name, found, value, name in _REFUSING, f"{alter} --add-config {name}={value}")
         for name, value in wanted.items()
         if (found := configuration.get(name, value)) != value and not _is_more(name, found, value)
     ]
-    if replicas < REPLICAS:
-        reassign = (
-            f"give each partition {REPLICAS} replicas: kafka-reassign-partitions.sh --bootstrap-server {bootstrap}"
+    if fewest < REPLICAS:
+        is_advice = len(brokers) < REPLICAS
+        few = (
+            f"enough for trying things out; to keep the log when disks fail, have {REPLICAS} brokers: then the commands"
         )
-        is_advice = brokers < REPLICAS
-        few = f"enough for trying things out; to keep the log when disks fail, have {REPLICAS} brokers, then "
-        repair = few + reassign if is_advice else reassign
-        problems.append(SettingProblem("replication.factor", str(replicas), str(REPLICAS), False, repair, is_advice))
+        repair = (
+            f"{few} that make {REPLICAS} copies are told here"
+            if is_advice
+            else _copying(bootstrap, topic, replicas, brokers)
+        )
+        problems.append(SettingProblem("replication.factor", str(fewest), str(REPLICAS), False, repair, is_advice))
     return problems
+
+
+def _copying(bootstrap: str, topic: str, replicas: Mapping[int, Sequence[int]], brokers: Collection[int]) -> str:
+    """Return the commands that give each partition `REPLICAS` replicas, those that it has among them.
+
+    The others are the next brokers in a circle, which begins at another one for each partition.
+    """
+    circle = sorted(brokers)
+    partitions = []
+    for partition, has in replicas.items():
+        start = partition % len(circle)
+        others = [each for each in circle[start:] + circle[:start] if each not in has]
+        whole = [*has, *others[: max(0, REPLICAS - len(has))]]
+        partitions.append({"topic": topic, "partition": partition, "replicas": whole})
+    plan = json.dumps({"version": 1, "partitions": partitions}, separators=(",", ":"))
+    tool = f"kafka-reassign-partitions.sh --bootstrap-server {bootstrap}"
+    return f"echo '{plan}' > more-replicas.json && {tool} --reassignment-json-file more-replicas.json --execute"
 
 
 def too_few_in_sync(

@@ -6,7 +6,7 @@ Settings of a topic that exists are never changed: a wrong one is reported with 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +108,7 @@ class KafkaTopics:
 
     def _problems(self, topic: KafkaTopic) -> list[SettingProblem]:
         # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
-        brokers = self._count_brokers(topic.name)
+        brokers = self._brokers(topic.name)
         described = self._describe(topic.name)
         if described is None or str(described.topic_id) != topic.id:
             return [_replaced(topic, described)]
@@ -128,10 +128,10 @@ class KafkaTopics:
             if code == KafkaError.UNKNOWN_TOPIC_OR_PART and self._describe(topic.name) is None:
                 return [_replaced(topic, None)]
             raise
-        replicas = min(len(partition.replicas) for partition in described.partitions)
+        replicas = {partition.id: [each.id for each in partition.replicas] for partition in described.partitions}
         in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
         problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
-        return lacking + problems + too_few_in_sync(configuration, in_sync, replicas)
+        return lacking + problems + too_few_in_sync(configuration, in_sync, min(map(len, replicas.values())))
 
     def _right(self, operation: str, topic: str) -> Right:
         return Right(operation, topic, self._bootstrap)
@@ -149,8 +149,8 @@ class KafkaTopics:
                 return None
             raise
 
-    def _count_brokers(self, name: str) -> int:
-        """Return how many brokers are in service, by an answer about the topic called `name`.
+    def _brokers(self, name: str) -> Collection[int]:
+        """Return the ids of the brokers that are in service, by an answer about the topic called `name`.
 
         librdkafka 2.16 ends the whole process where it asks for the cluster's description and none of them is: a broker
         that shuts down, or was halted for longer than its session, answers so for a moment.
@@ -162,11 +162,11 @@ class KafkaTopics:
         brokers = self._admin.list_topics(name, _ANSWER_SECONDS).brokers
         if not brokers:
             raise LogUnavailable("the log cannot be reached: Kafka answers, but none of its brokers is in service")
-        return len(brokers)
+        return brokers.keys()
 
     def _create(self, name: str, partitions: int) -> TopicDescription:
         """Make the topic, or find that somebody else just did; return it once every partition has a leader."""
-        replicas, configuration = new_topic(self._count_brokers(name))
+        replicas, configuration = new_topic(len(self._brokers(name)))
         wanted = NewTopic(name, partitions, replicas, config=configuration)
         try:
             self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()
