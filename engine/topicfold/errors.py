@@ -64,6 +64,8 @@ from typing import Any, ClassVar
 
 _MAX_LINE = 4_000
 _KEPT_END = 1_000
+_MAX_STEP = 320
+"""A label's key, which is the longest name that a body may hold and be right, has 317 characters."""
 
 
 def shortened(text: str) -> str:
@@ -78,6 +80,16 @@ def shortened(text: str) -> str:
         line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - _KEPT_END - 1]}…{line[-_KEPT_END:]}"
         for line in text.split("\n")
     )
+
+
+def step(name: object) -> str:
+    """Return a name out of a request's body as it stands in the `path` of a violation, cut if it can be none.
+
+    >>> len(step("x" * 100_000))
+    320
+    """
+    text = str(name)
+    return text if len(text) <= _MAX_STEP else f"{text[: _MAX_STEP - 1]}…"
 
 
 class TopicfoldError(Exception):
@@ -155,7 +167,7 @@ class InvalidRegex(FixRequest):
 class InvalidPolicy(FixRequest):
     """A policy's value that is malformed.
 
-    `values["violations"]` is the whole list: `{"path": "limitSize", "reason": "..."}`, "" for the value itself.
+    `values["violations"]` are all that are told: `{"path": "limitSize", "reason": "..."}`, "" for the value itself.
     """
 
     code = "invalid_policy"

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.server.rest import LABELS, RestNode, listening, problem_in, raw, rest_node
+from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, listening, problem_in, raw, rest_node
 from topicfold.errors import InvalidRequest
 from topicfold.log.memory import MemoryStore
 from topicfold.server.bodies import parse_json
@@ -42,6 +42,32 @@ BAD_JSON = {
 @pytest.mark.parametrize("body", BAD_JSON.values(), ids=BAD_JSON)
 async def test_what_is_no_strict_json_is_400(orders: RestNode, body: bytes) -> None:
     assert await orders.problem("POST", LABELS, body) == (400, "invalid_request")
+
+
+LONG = "x" * 120_000
+UNKNOWN = dict.fromkeys(map(str, range(2_000)), 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", LABELS, {"labels": {LONG: "v"}}),
+        ("POST", LABELS, {"labels": {LONG: 1}}),
+        ("PUT", f"{ORDERS}/properties", {LONG: []}),
+        ("PATCH", NATIVE, {LONG: 1}),
+        ("PATCH", NATIVE, {"labels": {LONG: "v"}, "properties": {LONG: 1}}),
+        ("PATCH", NATIVE, {"policies": {LONG: {"nosuch": 1}}}),
+        ("PATCH", NATIVE, {"policies": {"local": {LONG: 1}}}),
+        ("PATCH", NATIVE, {"policies": {"local": {"subscriptionPolicies": {LONG: {"dispatchRate": UNKNOWN}}}}}),
+        ("PATCH", NATIVE, {"policies": {"local": {"backLogQuotaMap": {LONG: UNKNOWN}}}}),
+        ("POST", f"{NATIVE}/rollback", {LONG: 1}),
+        ("POST", "/admin/v2/clusters/standalone/peers", [LONG]),
+    ],
+)
+async def test_a_refusal_does_not_repeat_a_long_name(orders: RestNode, method: str, path: str, body: object) -> None:
+    answer = await orders.send(method, path, body)
+    assert answer.status_code in (400, 412), answer.status_code
+    assert len(answer.content) < len(LONG)
 
 
 def test_a_depth_of_32_is_taken_and_one_more_is_not() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from topicfold.errors import InvalidLabels, InvalidRequest
+from topicfold.errors import InvalidLabels, InvalidRequest, step
 
 MAX_LABELS = 64
 MAX_VALUE_LENGTH = 128
@@ -133,7 +133,7 @@ def broken_key_rule(key: str) -> str | None:
 def _violations(labels: Mapping[str, str], rules: LabelRules) -> Iterator[dict[str, str]]:
     for key, value in labels.items():
         for reason in (*_key_violations(key, rules), *_value_violations(value, rules)):
-            yield {"path": f"labels.{key}", "reason": reason}
+            yield {"path": f"labels.{step(key)}", "reason": reason}
 
 
 def _key_violations(key: str, rules: LabelRules) -> Iterable[str]:

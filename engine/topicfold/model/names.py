@@ -12,7 +12,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from topicfold.errors import InvalidName
+from topicfold.errors import InvalidName, shortened
 
 MAX_PART_LENGTH = 64
 MAX_TOPIC_BYTES = 255
@@ -320,7 +320,7 @@ def _check_part(what: str, text: str) -> str:
     if not _PART.fullmatch(text) or len(text) > MAX_PART_LENGTH or text in (".", ".."):
         raise InvalidName(
             f"{what} {_shown(text)}: expected 1 to {MAX_PART_LENGTH} of the characters A-Z a-z 0-9 _ - = : .",
-            name=text,
+            name=shortened(text),
         )
     return text
 

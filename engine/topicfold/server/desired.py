@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet
+from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet, step
 from topicfold.model.desired import SCOPES, merge_members, replace_members
 from topicfold.model.events import Verdict
 from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, too_many_after
@@ -143,12 +143,12 @@ def _wrong_labels(given: Any, rules: LabelRules) -> Violations:
 def _wrong_policies(given: Any, check: CheckPolicy) -> Iterator[dict[str, str]]:
     for scope, policies in given.items() if isinstance(given, Mapping) else ():
         for name, value in policies.items() if isinstance(policies, Mapping) else ():
-            place = f"policies.{scope}.{name}"
+            place = f"policies.{step(scope)}.{step(name)}"
             try:
                 check(scope, name, value)
             except InvalidPolicy as error:
                 for each in error.values["violations"]:
-                    inside = each["path"].removeprefix(name).lstrip(".")
+                    inside = each["path"].removeprefix(step(name)).lstrip(".")
                     yield {"path": f"{place}.{inside}".rstrip("."), "reason": each["reason"]}
             except (PolicyUnmet, Forbidden) as error:
                 yield {"path": place, "reason": error.reason}

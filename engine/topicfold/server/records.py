@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from topicfold.errors import InvalidLabels, InvalidRequest, PolicyUnmet
+from topicfold.errors import InvalidLabels, InvalidRequest, PolicyUnmet, step
 from topicfold.model.grants import check_role, grants_in
 from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels
 from topicfold.model.policy.changes import contradicts
@@ -38,7 +38,7 @@ def labels_in(body: Any, rules: LabelRules) -> Mapping[str, str]:
         )
     others = ((key, value) for key, value in labels.items() if not isinstance(value, str))
     wrong = [
-        {"path": f"labels.{key}", "reason": f"the value must be text, not {_kind(value)}"}
+        {"path": f"labels.{step(key)}", "reason": f"the value must be text, not {_kind(value)}"}
         for key, value in islice(others, MAX_VIOLATIONS)
     ]
     if wrong:
@@ -61,7 +61,7 @@ def properties_in(body: Any) -> Mapping[str, str]:
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be an object of properties, texts by name")
     wrong = [
-        {"path": key, "reason": f"the value must be text, not {_kind(value)}"}
+        {"path": step(key), "reason": f"the value must be text, not {_kind(value)}"}
         for key, value in body.items()
         if not isinstance(value, (str, int, float))
     ]
@@ -159,7 +159,7 @@ _NO_OBJECT = ("dict_type", "model_type", "model_attributes_type")
 
 
 def _violation(shape: type[Resource], kind: str, place: tuple[int | str, ...], message: str) -> dict[str, str]:
-    path = ".".join(map(str, place))
+    path = ".".join(map(step, place))
     if kind == "extra_forbidden":
         known = [field.alias or name for name, field in _inside(shape, place[:-1]).model_fields.items()]
         near = get_close_matches(str(place[-1]), known, n=1)
@@ -171,8 +171,8 @@ def _violation(shape: type[Resource], kind: str, place: tuple[int | str, ...], m
 
 def _inside(shape: type[Resource], place: tuple[int | str, ...]) -> type[Resource]:
     """Return the shape of what is at `place` in a body of this shape."""
-    for step in place:
-        field = next(each for name, each in shape.model_fields.items() if step in (name, each.alias))
+    for member in place:
+        field = next(each for name, each in shape.model_fields.items() if member in (name, each.alias))
         annotated = (field.annotation, *get_args(field.annotation))
         shapes = (each for each in annotated if isinstance(each, type) and issubclass(each, Resource))
         shape = next(shapes, shape)

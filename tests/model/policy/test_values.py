@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from topicfold.errors import InvalidPolicy
+from topicfold.model.labels import MAX_VIOLATIONS
 from topicfold.model.policy.shapes import BACKLOG_QUOTA, DISPATCH_RATE, INT, LONG, OFFLOAD, PERSISTENCE, RETENTION
 from topicfold.model.policy.table import POLICIES
 from topicfold.model.policy.values import (
@@ -169,3 +170,9 @@ def test_every_default_of_the_table_is_a_value_of_its_kind(policy: Any) -> None:
     if policy.default is not None:
         assert read_value(policy.kind, plain_value(policy.default), policy.name) == policy.default
         assert frozen_value(plain_value(policy.default)) == policy.default
+
+
+def test_of_very_many_violations_the_first_are_told_and_of_a_name_that_can_be_none_its_beginning() -> None:
+    told = wrong(MapOf(DISPATCH_RATE), {"x" * 50_000: dict.fromkeys(map(str, range(1_000)), 1)}, refuses_unknown=True)
+    assert len(told) == MAX_VIOLATIONS
+    assert max(map(len, told)) < 500

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, assert_never
 
-from topicfold.errors import InvalidPolicy
+from topicfold.errors import InvalidPolicy, step
+from topicfold.model.labels import MAX_VIOLATIONS
 
 MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
@@ -98,7 +99,7 @@ Kind = Number | Decimal | Flag | Text | Choice | ListOf | Shape | MapOf
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of JSON: what is wrong with it so far, and whether members that no shape has are wrong.
+    """One reading of JSON: the first `MAX_VIOLATIONS` wrong in it, and whether members that no shape has are wrong.
 
     `is_patch`: of a merge patch, so a null removes a member, and one that is left out stays.
     """
@@ -108,7 +109,8 @@ class _Reading:
     violations: list[dict[str, str]] = field(default_factory=list)
 
     def wrong(self, path: str, reason: str) -> None:
-        self.violations.append({"path": path, "reason": reason})
+        if len(self.violations) < MAX_VIOLATIONS:
+            self.violations.append({"path": path, "reason": reason})
 
     def value(self, kind: Kind, given: Any, path: str) -> Value:
         match kind:
@@ -200,7 +202,7 @@ class _Reading:
                 found[member.name] = member.missing
         if self.refuses_unknown:
             known = {name for member in shape.members for name in (member.name, member.alias) if name}
-            for name in given.keys() - known:
+            for name in (each for each in given if each not in known):
                 self.wrong(_under(path, name), f"not known here; known are {', '.join(sorted(known))}")
         return MappingProxyType(found)
 
@@ -214,7 +216,7 @@ class _Reading:
             if kind.keys and name not in kind.keys:
                 self.wrong(_under(path, name), f"not known here; known are {', '.join(kind.keys)}")
             elif not isinstance(name, str) or len(name) > MAX_TEXT_LENGTH or not name.isprintable():
-                self.wrong(_under(path, str(name)[:80]), "is no name")
+                self.wrong(_under(path, name), "is no name")
             elif not name.strip() and name not in removed:
                 self.wrong(_under(path, repr(name)), "is a blank name")
         return MappingProxyType(
@@ -232,8 +234,8 @@ def read_value(kind: Kind, given: Any, what: str, *, refuses_unknown: bool = Fal
     12
 
     Raises:
-        InvalidPolicy: carries all that is wrong, each with its place. Members that a shape has not are wrong with
-            `refuses_unknown` and passed over without.
+        InvalidPolicy: carries all that is wrong, each with its place, the first `MAX_VIOLATIONS` of very many. Members
+            that a shape has not are wrong with `refuses_unknown` and passed over without.
     """
     return _read(_Reading(refuses_unknown), kind, given, what)
 
@@ -245,7 +247,7 @@ def read_patch(kind: Kind, given: Any, what: str) -> Value:
     {'a': None, 'b': '1'}
 
     Raises:
-        InvalidPolicy: carries all that is wrong, each with its place, whatever it is merged into.
+        InvalidPolicy: carries as much of what is wrong, whatever it is merged into.
     """
     return _read(_Reading(refuses_unknown=True, is_patch=True), kind, given, what)
 
@@ -303,4 +305,4 @@ def _read(reading: _Reading, kind: Kind, given: Any, what: str) -> Value:
 
 
 def _under(path: str, name: object) -> str:
-    return f"{path}.{name}" if path else str(name)
+    return f"{path}.{step(name)}" if path else step(name)

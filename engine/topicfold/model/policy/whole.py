@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from topicfold.errors import InvalidPolicy
+from topicfold.errors import InvalidPolicy, step
 from topicfold.model.merge_patch import merge_patch
 from topicfold.model.policy.changes import QUOTAS, RETENTION, Change, holding
 from topicfold.model.policy.limits import Limits
@@ -82,7 +82,7 @@ def _read(given: Any, what: str, read: Callable[[Kind, Any, str], Value], *, is_
     for name, value in given.items():
         policy = BY_NAME.get(name)
         if policy is None:
-            violations.append({"path": str(name), "reason": _unknown(str(name))})
+            violations.append({"path": step(name), "reason": _unknown(str(name))})
         elif is_global and not policy.topic.has_global:
             violations.append({"path": name, "reason": "cannot be set for all clusters; set it in policies.local"})
         else:
