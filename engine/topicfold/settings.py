@@ -12,7 +12,14 @@ from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from topicfold.errors import InvalidName, TopicfoldError
 from topicfold.model.brokers import wrong_with_brokers
@@ -53,8 +60,8 @@ def _from_json(value: Any) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError:
-        raise ValueError(f"{value!r} is no JSON") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"{value[:80]!r} is no JSON") from None
 
 
 def _label_keys(keys: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -82,7 +89,7 @@ def _words(value: Any) -> Any:
         return [word.strip() for word in value.split(",") if word.strip()]
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("neither words parted by commas nor a JSON list") from None
 
 
@@ -131,6 +138,21 @@ def _owned(text: str) -> str:
         return f"{check_tenant(text.removesuffix('/*'))}/*" if text.endswith("/*") else parse_namespace(text)
     except InvalidName as error:
         raise ValueError(error.reason) from None
+
+
+class _Variables(EnvSettingsSource):
+    """The environment, where JSON that is nested too deep is none: it would be an error of no setting."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        """Return what the text of a variable says.
+
+        Raises:
+            ValueError: it is no JSON.
+        """
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
 
 
 class Settings(BaseSettings):
@@ -251,6 +273,18 @@ class Settings(BaseSettings):
     scrub_every_seconds: float = Field(
         default=600.0, ge=0, description="How often to look whether memory still holds what was put there; 0 never."
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings are looked for: what the class is called with, then variables."""
+        return init_settings, _Variables(settings_cls)
 
     @property
     def served_hosts(self) -> tuple[str, ...]:

@@ -91,6 +91,12 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
     assert said in failed.err
 
 
+def test_a_file_that_is_nested_too_deep_is_refused(bare_run: Run, config_file: Path) -> None:
+    config_file.write_text(f"url = {'[' * 5_000}")
+    failed = bare_run("config", "view")
+    assert (failed.code, failed.err) == (2, f"error: {config_file}: lists in lists, too deep to be read\n")
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "said"),
     [

@@ -95,6 +95,11 @@ def test_a_table_that_is_none_is_masked_whole_for_its_entries_may_be_secret(
     assert "****" in shown.out
 
 
+def test_a_table_that_is_nested_too_deep_is_none(bare_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS", '{"a": ' * 5_000)
+    assert told(bare_run)["kafka_settings"]["value"] == "****"
+
+
 def test_a_table_of_the_file_that_is_none_is_masked_too(bare_run: Run, config_file: Path) -> None:
     config_file.write_text('[server]\nkafka_settings = "sasl.password=hunter2"')
     assert told(bare_run)["kafka_settings"]["value"] == "****"

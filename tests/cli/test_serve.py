@@ -194,6 +194,26 @@ def test_a_value_that_cannot_work_is_told_in_plain_words(
     assert failed.err.startswith(f"error: {said}\n")
 
 
+@pytest.mark.parametrize("nested", ["[", '{"a": '])
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("KAFKA_SETTINGS", "TOPICFOLD_KAFKA_SETTINGS is no JSON object"),
+        ("POLICY_DEFAULTS", "TOPICFOLD_POLICY_DEFAULTS is no JSON object"),
+        ("POLICY_DEFAULTS__RETENTIONPOLICIES", "policy_defaults: "),
+        ("ALLOWED_HOSTS", "TOPICFOLD_ALLOWED_HOSTS: "),
+    ],
+)
+def test_json_that_is_nested_too_deep_is_none(
+    bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch, variable: str, nested: str, said: str
+) -> None:
+    monkeypatch.setenv(f"TOPICFOLD_{variable}", nested * 5_000)
+    failed = bare_run("serve")
+    assert (failed.code, served) == (2, [])
+    assert failed.err.startswith(f"error: {said}")
+    assert len(failed.err) < 500
+
+
 def test_entries_of_a_table_are_not_repeated_for_they_may_be_secret(
     bare_run: Run, served: list[Any], config_file: Path
 ) -> None:

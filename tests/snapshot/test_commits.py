@@ -109,6 +109,13 @@ def test_any_byte_of_a_commit_that_changed_is_found(tmp_path: Path) -> None:
             assert read_commit(tmp_path, 1) == commit
 
 
+def test_a_commit_that_is_nested_too_deep_is_damaged(tmp_path: Path) -> None:
+    put(tmp_path)
+    manifest(tmp_path).write_text("[" * 5_000)
+    with pytest.raises(SnapshotDamaged):
+        read_commit(tmp_path, 1)
+
+
 def test_an_older_commit_on_top_is_found(tmp_path: Path) -> None:
     put(tmp_path)
     manifest(tmp_path, 2).write_bytes(manifest(tmp_path).read_bytes())

@@ -70,6 +70,6 @@ def _table_in(text: str) -> Any:
     """Return the table that a variable's text is, for its entries may be secret; else the text."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return found if isinstance(found, dict) else text

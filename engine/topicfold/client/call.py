@@ -197,5 +197,5 @@ def mapping_in(answer: Answer) -> Mapping[str, Any]:
 def _members(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -141,7 +141,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
         fields = json.loads(text)
         if fields["sequence"] != sequence:
             raise ValueError(f"it is commit {fields['sequence']}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{path} is damaged: {error}"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
     if fields["format"] > FORMAT:
