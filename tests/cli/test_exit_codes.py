@@ -80,11 +80,11 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.TopicfoldError, code
         (["topics", "set-custom-labels", "a/b", "--labels", "k=v"], 2, "persistent://tenant/namespace/topic"),
         (["topics", "set-custom-labels", "orders", "--labels", "novalue"], 2, "key=value"),
         (["topics", "list", "--no-such"], 2, "topicfold topics list --help"),
-        (["topics", "update-partitioned-topic", "x", "-p", "3"], 4, "create-partitioned-topic x --partitions 3"),
+        (["topics", "update-partitioned-topic", "x", "-p", "3"], 4, "create-partitioned-topic --partitions 3 x"),
         (["namespaces", "create", "pay"], 2, "hint: Write tenant/namespace, say public/pay."),
         (["namespaces", "create", "a b"], 2, "hint: Write tenant/namespace, say public/default."),
         (["namespaces", "create", "public"], 2, "hint: Write tenant/namespace, say public/default."),
-        (["tenants", "delete", "public"], 4, "topicfold tenants delete public --force"),
+        (["tenants", "delete", "public"], 4, "topicfold tenants delete --force public"),
         (["topics", "create", "x", "--idempotency-key", "k" * 256], 2, "Leave it out"),
         (["topics", "create", "x", "--reason", "y" * 513], 2, "Shorten it"),
         (["topcs", "list"], 2, "topicfold --help"),
@@ -168,7 +168,7 @@ def test_what_lives_inside_is_deleted_only_with_force_and_the_hint_says_so(run: 
     client.create_topic("orders")
     failed = run("namespaces", "delete", "public/default")
     assert failed.code == 4
-    assert "topicfold namespaces delete public/default --force" in failed.err
+    assert "topicfold namespaces delete --force public/default" in failed.err
 
 
 @pytest.mark.parametrize(

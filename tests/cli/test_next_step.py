@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from topicfold import errors
+from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.next_step import next_step
 from topicfold.client import Client
 
@@ -58,7 +59,38 @@ def test_the_clusters_of_another_version_are_called_so(run: Run, client: Client)
 def test_partitions_that_cannot_become_fewer_are_begun_anew(run: Run, client: Client) -> None:
     client.create_topic("orders", partitions=4)
     hint = hint_of(run("topics", "update-partitioned-topic", "orders", "--partitions", "2").err)
-    assert hint.endswith("; then topicfold topics create-partitioned-topic orders --partitions 2")
+    assert hint.endswith("; then topicfold topics create-partitioned-topic --partitions 2 orders")
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        ("topics create -- -x", "topics get -- -x"),
+        ("topics delete-partitioned-topic -- -x", "topics delete -- -x"),
+        (
+            "topics update-partitioned-topic --partitions 3 -- -p",
+            "topics create-partitioned-topic --partitions 3 -- -p",
+        ),
+        ("topics create -- -n/-n/orders", "namespaces create -- -n/-n"),
+        ("namespaces create -- -none/-n", "tenants create -- -none"),
+        ("namespaces create -- -t/-n", "namespaces policies -- -t/-n"),
+        ("namespaces delete -- -t/-n", "namespaces delete --force -- -t/-n"),
+        ("tenants delete -- -t", "tenants delete --force -- -t"),
+        ("tenants create -- -t", "tenants update --help"),
+        ("clusters create -- -c", "clusters get -- -c"),
+    ],
+)
+def test_a_name_that_begins_like_an_option_is_typed_as_what_it_is(
+    run: Run, client: Client, words: str, step: str
+) -> None:
+    client.create_tenant("-t")
+    client.create_namespace("-t/-n")
+    client.create_topic("-t/-n/orders")
+    client.create_topic("-x")
+    client.create_topic("-p", partitions=4)
+    client.create_cluster("-c", {})
+    assert f"topicfold {step}" in hint_of(run(*words.split()).err)
+    assert run(*step.split()).code != ExitCode.USAGE
 
 
 def test_a_namespace_that_is_there_already_can_be_looked_at(run: Run) -> None:

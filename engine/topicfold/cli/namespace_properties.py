@@ -10,6 +10,7 @@ from topicfold.cli.arguments import Namespace, read_labels
 from topicfold.cli.command import CHANGE_OPTIONS, command
 from topicfold.cli.session import Session
 from topicfold.errors import NotFound
+from topicfold.model.names import argument
 
 Key = Annotated[str, typer.Option("--key", "-k", metavar="KEY", help="The property's name.")]
 Value = Annotated[str, typer.Option("--value", "-v", metavar="VALUE", help="The property's value.")]
@@ -36,7 +37,9 @@ def get_property(session: Session, namespace: Namespace, key: Key) -> None:
     value = session.client.namespace_properties(namespace).get(key)
     if value is None:
         raise NotFound(
-            f"{namespace} has no property {key}", hint=f"topicfold namespaces get-properties {namespace}", key=key
+            f"{namespace} has no property {key}",
+            hint=f"topicfold namespaces get-properties {argument(namespace)}",
+            key=key,
         )
     session.output.show({key: value}, [value], ("PROPERTY", "VALUE"), [(key, value)])
 

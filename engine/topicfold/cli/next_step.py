@@ -12,24 +12,24 @@ from contextlib import suppress
 from typing import Any
 
 from topicfold.errors import InvalidName, TopicfoldError, Wait
-from topicfold.model.names import DEFAULT_NAMESPACE, parse_topic
+from topicfold.model.names import DEFAULT_NAMESPACE, argument, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
     "delete the topic if there is one, its labels and messages go with it; then "
-    "topicfold topics create-partitioned-topic {topic} --partitions {partitions}"
+    "topicfold topics create-partitioned-topic --partitions {partitions} {topic}"
 )
 _MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"
 
-# By code, and the command without its program.
+# By code, and the command without its program. Options go before names, which may need a "--" before them.
 _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("tenant_not_found", "namespaces create"): "topicfold tenants create {tenant}",
     ("namespace_not_found", "topics create"): _CREATE_NAMESPACE,
     ("namespace_not_found", "topics create-partitioned-topic"): _CREATE_NAMESPACE,
     ("namespace_not_found", "policies apply"): _CREATE_NAMESPACE,
     ("namespace_not_found", "policies diff"): _CREATE_NAMESPACE,
-    ("not_empty", "tenants delete"): "topicfold tenants delete {tenant} --force deletes its namespaces and topics, too",
-    ("not_empty", "namespaces delete"): "topicfold namespaces delete {namespace} --force deletes its topics, too",
+    ("not_empty", "tenants delete"): "topicfold tenants delete --force {tenant} deletes its namespaces and topics, too",
+    ("not_empty", "namespaces delete"): "topicfold namespaces delete --force {namespace} deletes its topics, too",
     ("policy_unmet", "tenants create"): "topicfold clusters list",
     ("policy_unmet", "tenants update"): "topicfold clusters list",
     ("answer_lost", "policies apply"): "run it again; what is done already does not differ any more",
@@ -50,7 +50,7 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("already_exists", "topics create-partitioned-topic"): "topicfold topics get {topic}",
     ("already_exists", "namespaces create"): "topicfold namespaces policies {namespace}",
     ("already_exists", "clusters create"): "topicfold clusters get {cluster}",
-    ("already_exists", "tenants create"): "topicfold tenants update {tenant} --help says how to change it",
+    ("already_exists", "tenants create"): "topicfold tenants update --help says how to change it",
     ("topic_not_found", "rollback"): _MAKE_AGAIN,
     ("precondition_failed", "rollback"): "topicfold history {topic}, then try again",
 }
@@ -83,6 +83,7 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "idempotency_key_reused": "leave out --idempotency-key, or give another one: this one stands for another change",
     "resync": "topicfold history {topic} shows how far back one can look",
 }
+_NAMES = frozenset({"topic", "namespace", "tenant", "cluster"})
 SPOKEN_HERE: Mapping[str, str] = {
     "DELETE takes all away.": "revoke-permission takes all away",
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
@@ -165,7 +166,7 @@ def next_step(error: TopicfoldError, command: str, given: Mapping[str, Any]) -> 
     """
     if error.code == "namespace_not_found" and error.hint and given.get("at") is not None:
         return error.hint
-    words = {key: _quoted(value) for key, value in _words(given, error).items() if value}
+    words = {key: _typed(key, value) for key, value in _words(given, error).items() if value}
     for template in _templates(error, command, given):
         with suppress(KeyError):
             return template.format_map(words)
@@ -185,8 +186,10 @@ def _templates(error: TopicfoldError, command: str, given: Mapping[str, Any]) ->
     return [*((steps,) if isinstance(steps, str) else steps), *spoken]
 
 
-def _quoted(value: Any) -> str:
-    return ", ".join(map(_quoted, value)) if isinstance(value, list) else shlex.quote(str(value))
+def _typed(word: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_typed(word, each) for each in value)
+    return argument(str(value)) if word in _NAMES else shlex.quote(str(value))
 
 
 def _words(given: Mapping[str, Any], error: TopicfoldError) -> dict[str, Any]:

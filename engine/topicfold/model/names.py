@@ -9,6 +9,7 @@ Source: Pulsar's TopicName and NamespaceName; Kafka's legal topic names (`Topic.
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from typing import NamedTuple
 
@@ -158,6 +159,15 @@ def _likely_namespace(text: str) -> str:
     """Return a namespace that may be meant by what is none."""
     is_name = text != DEFAULT_TENANT and len(text) <= MAX_PART_LENGTH and _PART.fullmatch(text)
     return f"{DEFAULT_TENANT}/{text}" if is_name else DEFAULT_NAMESPACE
+
+
+def argument(name: str) -> str:
+    """Return a name as the last word of a command for a shell; none that begins like an option is taken for one.
+
+    >>> argument("acme/pay"), argument("-x"), argument("a b")
+    ('acme/pay', '-- -x', "'a b'")
+    """
+    return f"{'-- ' if name.startswith('-') else ''}{shlex.quote(name)}"
 
 
 def check_tenant(text: str) -> str:

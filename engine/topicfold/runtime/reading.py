@@ -29,6 +29,7 @@ from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind, operation_of
 from topicfold.model.names import (
     TopicName,
+    argument,
     partition_base,
     topic_of_key,
 )
@@ -203,7 +204,9 @@ class Reading:
         """
         names = namespaces_of(self._engine, tenant)
         if not names and tenant not in self._recorded():
-            raise TenantNotFound(f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {tenant}")
+            raise TenantNotFound(
+                f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {argument(tenant)}"
+            )
         return names
 
     def tenant(self, name: str) -> tuple[TenantRecord, str]:
@@ -262,7 +265,9 @@ class Reading:
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
         if table is None:
             raise NamespaceNotFound(
-                f"Namespace not found: {namespace}", name=namespace, hint=f"topicfold namespaces create {namespace}"
+                f"Namespace not found: {namespace}",
+                name=namespace,
+                hint=f"topicfold namespaces create {argument(namespace)}",
             )
         return table
 

@@ -26,6 +26,7 @@ from topicfold.errors import (
 from topicfold.model.clusters import CLUSTERS
 from topicfold.model.events import Verdict
 from topicfold.model.grants import MAX_ROLES
+from topicfold.model.names import argument
 from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW
 from topicfold.runtime.group import Target
 
@@ -49,12 +50,12 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
             return NamespaceNotFound(
                 f"Namespace not found: {namespace}",
                 name=namespace,
-                hint=f"topicfold namespaces create {namespace}",
+                hint=f"topicfold namespaces create {argument(namespace)}",
             )
         case Verdict.TENANT_NOT_FOUND:
             tenant = name.partition("/")[0]
             return TenantNotFound(
-                reason or f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {tenant}"
+                reason or f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {argument(tenant)}"
             )
         case Verdict.ALREADY_EXISTS:
             return AlreadyExists(reason or f"{name} exists already", name=name)
