@@ -152,6 +152,12 @@ def test_all_policies_of_a_topic_are_removed_at_once(run: Run) -> None:
     assert run("topicPolicies", "get-max-consumers", "orders").out == "null\n"
 
 
+@pytest.mark.parametrize("topic", ["public/default/nosuch", "no/such/orders"])
+def test_what_is_not_there_has_no_policies_to_remove(run: Run, topic: str) -> None:
+    done = run("topicPolicies", "delete", topic)
+    assert (done.code, done.err) == (0, f"unchanged persistent://{topic}: it had no policies of its own\n")
+
+
 def test_an_object_is_a_table_for_people_and_pulsars_json_for_programs(run: Run) -> None:
     run("topicPolicies", "set-retention", "orders", "-t", "7d", "-s", "-1")
     assert run("topicPolicies", "get-retention", "orders").out == (

@@ -47,6 +47,16 @@ def test_all_policies_of_a_topic_are_removed_at_once(client: Client, topic: str)
     assert client.get_topic(topic).policies == {"local": None, "global": None}
 
 
+@pytest.mark.parametrize("place", ["public/default/nosuch", "no/such/orders"])
+def test_all_policies_of_what_is_not_there_are_removed_without_a_word(client: Client, place: str) -> None:
+    assert client.remove_policies(place).position
+
+
+def test_what_was_not_written_for_want_of_a_namespace_is_no_operation(client: Client) -> None:
+    written = client.remove_policies("no/such/orders")
+    assert (written.operation, written.etag) == ("", "")
+
+
 def test_entries_of_a_map_are_set_one_by_one(client: Client, topic: str) -> None:
     quota = {"limitSize": 1024, "limitTime": -1, "policy": "producer_exception"}
     client.set_policy(topic, "backLogQuotaMap", quota)

@@ -80,6 +80,8 @@ class Session:
 
     def _is_changed(self, written: Written) -> bool:
         """Return whether a change that was applied changed anything; it did where the server cannot tell."""
+        if not written.operation:
+            return False
         try:
             return self.client.get_operation(written.operation).changed is not False
         except TopicfoldError:

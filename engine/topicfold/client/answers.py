@@ -15,7 +15,10 @@ from topicfold.errors import Undecodable
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A change that was applied. `operation` names it for ever, `position` is where it can be read."""
+    """A change that was applied. `operation` names it for ever, `position` is where it can be read.
+
+    Where there was nothing to write to, and so nothing to do, it is no operation: `operation` and `etag` are "".
+    """
 
     operation: str
     position: str

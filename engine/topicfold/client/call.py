@@ -167,6 +167,18 @@ def written(answer: Answer) -> Written:
     return Written(operation, answer.headers.get(headers.LOG_POSITION.lower(), ""), etag_of(answer))
 
 
+def written_if_any(answer: Answer) -> Written:
+    """Return what the answer to a change says about it, where there may have been nothing to write to.
+
+    Raises:
+        KeyError: it does not even say up to where that was seen.
+    """
+    headed = answer.headers
+    if headers.OPERATION_ID.lower() in headed:
+        return written(answer)
+    return Written("", headed[headers.LOG_POSITION.lower()], "")
+
+
 def etag_of(answer: Answer) -> str:
     """Return the ETag as JSON has it: without the quotes that belong to the header."""
     return answer.headers.get(headers.ETAG.lower(), "").strip('"')

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from topicfold.client.answers import Written
-from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, mapping_in
+from topicfold.client.call import Answer, Call, ChangeOptions, Query, change, change_headers, mapping_in, written_if_any
 from topicfold.client.paths import domain_query, given_segment, namespace_path, native_topic_path, topic_path
 from topicfold.errors import InvalidPolicy, InvalidRequest
 from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, Source, TopicRoute
@@ -69,7 +69,7 @@ def delete_policy(topic: str, name: str, entry: str | None, is_global: bool, o: 
 
 def delete_policies(topic: str, o: ChangeOptions) -> Call[Written]:
     """Ask to take all policies off a topic, in both scopes."""
-    return change("DELETE", f"{topic_path(topic)}/policies", o)
+    return Call("DELETE", f"{topic_path(topic)}/policies", written_if_any, headers=change_headers(o))
 
 
 def get_namespace_policy(namespace: str, name: str, applied: bool) -> Call[Any]:
