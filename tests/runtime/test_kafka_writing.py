@@ -19,6 +19,7 @@ from topicfold.errors import (
     FewerPartitions,
     InvalidName,
     LogUnavailable,
+    NotEmpty,
     OperatorNeeded,
     PreconditionFailed,
     TopicfoldError,
@@ -217,6 +218,23 @@ async def test_what_kafka_says_of_one_topic_keeps_its_hint(kafka_node: KafkaNode
     with pytest.raises(ClusterUnavailable, match=r"^not allowed; the change is not applied$") as refused:
         await kafka_node.create("orders")
     assert (refused.value.hint, refused.value.is_of_one_topic) == ("Give our principal an ACL.", True)
+
+
+async def test_a_forced_end_that_meets_a_topic_made_meanwhile_says_that_the_others_are_gone(
+    kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kafka_node.create("orders")
+    delete = kafka_node.cluster.delete
+
+    async def delete_while_another_is_made(name: str) -> None:
+        await kafka_node.create("late")
+        await delete(name)
+
+    monkeypatch.setattr(kafka_node.cluster, "delete", delete_while_another_is_made)
+    with pytest.raises(NotEmpty, match=r"made in it meanwhile; those that were there are gone$") as refused:
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
+    assert "use force" not in refused.value.hint
+    assert kafka_node.cluster.partitions() == {"late": 1}
 
 
 async def test_labels_and_policies_never_wait_for_kafka(kafka_node: KafkaNode) -> None:

@@ -18,6 +18,7 @@ from topicfold.errors import (
     ClusterRefused,
     ClusterUnavailable,
     FixRequest,
+    NotEmpty,
     NotFound,
     OutcomeUnknown,
     Overloaded,
@@ -148,14 +149,21 @@ class KafkaWriting(Writing):
         """End a namespace; with `force` its topics first, with their Kafka topics, which may stop half-way.
 
         Raises:
-            NotEmpty: topics live in it, or one was made meanwhile.
+            NotEmpty: topics live in it; with `force` one that was made meanwhile, and those before it are gone.
             NamespaceNotFound, PreconditionFailed: refused.
             ClusterUnavailable: Kafka cannot be asked; nothing is ended.
             OutcomeUnknown: some of its topics are ended, the namespace is not.
         """
-        if force and await self._may_end(name, asked):
+        ends_topics = force and await self._may_end(name, asked)
+        if ends_topics:
             await self._end_topics(name, asked)
-        return await super().delete_namespace(name, asked)
+        try:
+            return await super().delete_namespace(name, asked)
+        except NotEmpty as error:
+            if not ends_topics:
+                raise
+            reason = f"namespace {name} is not ended: a topic was made in it meanwhile; those that were there are gone"
+            raise NotEmpty(reason, hint="End it again once nobody makes topics in it.") from error
 
     async def finish(self, name: TopicName, step: Step) -> Written | None:
         """Take the step in Kafka that the record of `name` waits for, if it is this one, and the note off.
