@@ -105,7 +105,9 @@ def test_a_member_that_agrees_by_another_assignor_than_its_group_is_told_what_to
         consuming = start(*words, "--kafka-setting", "group.protocol=classic")
         while "Inconsistent group protocol" not in consuming.err_line():
             pass
-        assert "--kafka-setting partition.assignment.strategy=range" in consuming.err_line()
+        hint = consuming.err_line()
+        assert "--kafka-setting partition.assignment.strategy=range" in hint
+        assert "share group" in hint
         consuming.interrupt()
         theirs = start(*words, "--kafka-setting", "partition.assignment.strategy=range")
         while not theirs.err_line().startswith("+ "):

@@ -49,7 +49,8 @@ _CONNECT_MS = 10_000
 """As Kafka's own clients; librdkafka says only after 30 s that nobody answers."""
 _ASSIGNOR_HINT = (
     "The others in the group agree by another assignor. Give theirs; where they have Kafka's default, "
-    "--kafka-setting partition.assignment.strategy=range"
+    "--kafka-setting partition.assignment.strategy=range. Where a share group has that name, even without members, "
+    "give --group another"
 )
 _HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
 _DEAD_HINT = "nothing more would come; once that is mended, run it again"
