@@ -150,6 +150,24 @@ async def test_clusters_have_peers_that_are_clusters_too(rest: RestNode) -> None
     assert await rest.get(EU) == ADDRESSES
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("PUT", "", ADDRESSES), ("POST", "", ADDRESSES), ("POST", "/peers", ["standalone"]), ("DELETE", "", None)],
+)
+async def test_a_key_used_for_one_cluster_is_refused_for_another_and_not_answered_by_what_became_of_that(
+    rest: RestNode, method: str, path: str, body: Any
+) -> None:
+    us = "/admin/v2/clusters/us"
+    for each in (EU, us) if method != "PUT" else ():
+        await rest.done("PUT", each, {})
+    before = await rest.get("/admin/v2/clusters")
+    await rest.done(method, f"{EU}{path}", body, idempotency_key="k")
+    other = (method, f"{us}{path}", body)
+    assert await rest.problem(*other, idempotency_key="k") == (422, "idempotency_key_reused")
+    assert ("us" in await rest.get("/admin/v2/clusters")) == ("us" in before)
+    await rest.done(*other, idempotency_key="another")
+
+
 async def test_replication_to_a_cluster_and_its_peer_is_409_in_pulsars_words(rest: RestNode) -> None:
     await rest.done("PUT", "/admin/v2/clusters/us", ADDRESSES)
     await rest.done("PUT", EU, {**ADDRESSES, "peerClusterNames": ["us"]})

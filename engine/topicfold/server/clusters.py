@@ -37,7 +37,10 @@ from topicfold.wire.resources import ClusterData
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The handlers. Which cluster is served here is a setting; the others are on the log."""
+    """The handlers. Which cluster is served here is a setting; the others are on the log, all in one record.
+
+    So what a change means has the name of its cluster in it: one key may have been used for several.
+    """
 
     node: Node
 
@@ -55,7 +58,7 @@ class Clusters:
         """Register a cluster."""
         name = _cluster_in(request)
         addresses = addresses_in(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "create", dict(addresses))
+        asked = asked_to_write(request, self.node, "create", name, dict(addresses))
         updater = create_cluster(name, addresses, _local(self.node))
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
 
@@ -63,7 +66,7 @@ class Clusters:
         """Give a cluster other addresses."""
         name = _cluster_in(request)
         addresses = addresses_in(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "update", dict(addresses))
+        asked = asked_to_write(request, self.node, "update", name, dict(addresses))
         updater = update_cluster(name, addresses, _local(self.node))
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
 
@@ -76,7 +79,7 @@ class Clusters:
         name = _cluster_in(request)
         if name == _local(self.node):
             raise PolicyUnmet(f"Cluster {name} is the one that is served here")
-        asked = asked_to_write(request, self.node, "delete", None)
+        asked = asked_to_write(request, self.node, "delete", name)
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, delete_cluster(name), asked))
 
     async def peers(self, request: Request) -> Response:
@@ -88,7 +91,7 @@ class Clusters:
         """Give a cluster other peers; none takes them away."""
         name = _cluster_in(request)
         peers = peers_in_body(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "peers", peers)
+        asked = asked_to_write(request, self.node, "peers", name, peers)
         updater = set_peers(name, peers, self.node.limits.clusters | {_local(self.node)})
         return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
 
