@@ -102,12 +102,14 @@ def test_the_end_of_the_namespace_leaves_a_cut_as_it_was() -> None:
     watched = Watched("a")
     cut = watched.open()
     watched.label("a", v="1")
-    for event in (namespace_delete(90, an_id(1)), namespace_put(91, an_id(90))):
+    b = topic_put(92, an_id(91), bytes(16), name=f"persistent://{NAMESPACE}/b", labels={"v": "2"})
+    for event in (namespace_delete(90, an_id(1)), namespace_put(91, an_id(90)), b):
         effect = watched.state.apply(watched.state.position, event).effect
         assert effect is not None
         watched.cuts.publish(effect)
+    next_life = watched.open()
     assert rows(cut) == [("a", {"v": "0"})]
-    assert rows(watched.open()) == []
+    assert rows(next_life) == [("b", {"v": "2"})]
 
 
 def test_a_cut_that_too_much_changed_since_is_lost_and_a_newer_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

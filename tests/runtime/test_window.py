@@ -195,6 +195,17 @@ def test_what_is_added_below_takes_no_more_than_the_room_there_is() -> None:
     assert window._bytes[0] <= 100_000
 
 
+def test_what_was_added_below_makes_room_for_what_comes() -> None:
+    window = Window({0: 100}, size=1_000, max_bytes=100_000)
+    older = window.below(0, 0)
+    for offset in range(100):
+        older.add(0, turn(offset), bytes(1_000))
+    window.extend(0, older)
+    for offset in range(100, 160):
+        window.add(0, turn(offset), bytes(1_000))
+    assert 90 < len(offsets(window, 0)) < 100
+
+
 def test_where_there_is_no_room_at_all_nothing_is_kept_and_nothing_breaks() -> None:
     window = Window({0: 1_000}, size=1_000, max_bytes=1_050)
     window.add(0, turn(1_000), bytes(1_000))
