@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from tests.builders import an_id, folded, namespace_put, topic_put
+from tests.builders import an_id, folded, namespace_put, topic_delete, topic_put
 from topicfold.errors import Overloaded
 from topicfold.log.payload import encode_record, payload_schema_of
+from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
 from topicfold.runtime import cut, listed_labels, slices
 from topicfold.runtime.cut import Cuts
@@ -46,14 +47,23 @@ class Topics:
         record = TopicRecord(labels=frozen(labels), pending=pending)
         told = {"payload": encode_record(record), "payload_schema": payload_schema_of(record)}
         event = topic_put(self._ids, an_id(1), name=f"persistent://{NAMESPACE}/{number}", **told, **base)
-        self._versions[number] = event.event_id
-        change = self._state.apply(self._state.position, event)
-        if change.effect is not None:
-            self.cuts.publish(change.effect)
+        self._apply(number, event)
+
+    def end(self, number: int) -> None:
+        """End one of them."""
+        self._ids += 1
+        name = f"persistent://{NAMESPACE}/{number}"
+        self._apply(number, topic_delete(self._ids, an_id(1), self._versions[number], name=name))
 
     async def listed(self, among: BitMap | None = None) -> dict[str, list[str]]:
         """Return what is listed."""
         return await listed_labels.listed_labels(self.cuts, NAMESPACE, self.table, among)
+
+    def _apply(self, number: int, event: Event) -> None:
+        self._versions[number] = event.event_id
+        change = self._state.apply(self._state.position, event)
+        if change.effect is not None:
+            self.cuts.publish(change.effect)
 
 
 @pytest.fixture
@@ -87,6 +97,20 @@ def test_they_are_those_of_the_moment_when_they_were_asked_for(
         assert list(listed) == sorted(listed)
 
     asyncio.run(run())
+
+
+@pytest.mark.usefixtures("bit_by_bit")
+@pytest.mark.parametrize("is_told", [False, True])
+async def test_topics_that_end_meanwhile_are_listed_though_the_set_of_those_that_count_is_an_indexs_own(
+    is_told: bool,
+) -> None:
+    topics = Topics(*({"id": str(number)} for number in range(9)), {})
+    topics.label(9, {}, Pending(Step.END, ""))
+    listing = asyncio.create_task(topics.listed(topics.table.live if is_told else None))
+    for number in range(9):
+        await asyncio.sleep(0)
+        topics.end(number)
+    assert await listing == {"id": list("012345678")}
 
 
 @pytest.mark.usefixtures("bit_by_bit")

@@ -48,7 +48,8 @@ async def _borne(cuts: Cuts, namespace: str, table: TopicTable, numbers: BitMap)
     """Return every pair that some of these topics bear now, each once, in no order."""
     work = Slice()
     pairs: set[Pair] = set()
-    with closing(cuts.open(namespace, table, numbers)) as cut:
+    # The set may be an index's own, and no iterator outlives a change of it: topics are missed, or the process dies.
+    with closing(cuts.open(namespace, table, BitMap(numbers))) as cut:
         while some := cut.take(CHUNK):
             for _, row in cut.rows(some):
                 pairs.update(row.labels)
