@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.nodes import Node
+from tests.runtime.nodes import ORDERS, Node, turns
 from tests.runtime.watching import Watching
+from topicfold.model.grants import grant, revoke
+from topicfold.model.names import parse_topic
+from topicfold.model.records import TopicRecord, frozen
+from topicfold.model.updates import topic_missing
 from topicfold.runtime import watch_rest
+from topicfold.runtime.watch_rest import MAX_PART_BYTES
+from topicfold.server.auth.viewer import Viewer
 
 
 async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
@@ -24,3 +30,39 @@ async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
         assert [labels["k"].partition("-")[0] for _, labels in watching.told()] == list(map(str, range(40)))
         kept = sum(len(frame) for part in rest._parts.values() for frame in part.frames)
         assert 0 < kept == rest._kept_bytes <= 5_000
+
+
+async def test_what_was_kept_for_somebody_is_not_shown_once_they_may_see_it_no_more(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_rest, "PART", 4)
+    missing = topic_missing(str(ORDERS))
+    await orders.writing.change_topic(ORDERS, grant("ann", ("list-topics",), missing), orders.asked())
+    since = orders.engine.states[0].position
+    for number in range(9):
+        await orders.label(k=str(number))
+    told = []
+    for _ in range(2):
+        watching = Watching(orders, viewer=Viewer(frozenset({"ann"}), frozenset()), since={0: since})
+        await watching.up_to_date()
+        told.append(watching.kinds())
+        await orders.writing.change_topic(ORDERS, revoke("ann", missing), orders.asked())
+    assert told == [["MODIFIED"] * 9, ["RESET", "BOOKMARK"]]
+
+
+@pytest.mark.parametrize("is_resumed", [True, False])
+async def test_of_large_records_few_are_written_at_once_from_the_window_and_of_a_start_state(
+    orders: Node, is_resumed: bool
+) -> None:
+    since = orders.engine.states[0].position
+    names = [parse_topic(f"orders{number}") for number in range(20)]
+    labels = {f"k{number}": "x" * 128 for number in range(64)}
+    for name in names:
+        await orders.writing.create_topic(name, TopicRecord(labels=frozen(labels)), orders.asked())
+    watching = Watching(orders, "k0", reads=False, since={0: since} if is_resumed else None)
+    while not (watching.is_up_to_date or watching.task.done()):
+        watching.pipe.read()
+        await turns(1)
+    assert {each.name for each in watching.frames if "topic" in each.members} == set(map(str, names))
+    largest = max(map(len, watching.pipe.writes))
+    assert MAX_PART_BYTES <= largest < 2 * MAX_PART_BYTES

@@ -20,11 +20,13 @@ from topicfold.state.fold import PartitionState
 
 PART = 64
 """Events looked at for one part, at most: a millisecond's work. Parts end at its multiples, wherever one comes from, or
-where that millisecond is over: an expression may have to be tried on each name."""
+where that millisecond is over: an expression may have to be tried on each name; or where `MAX_PART_BYTES` are."""
+MAX_PART_BYTES = 64 * 1024
+"""After so much of it a part takes no more: what is written at once is kept for a client that does not read."""
 MAX_PARTS = 512
 """Parts that are kept, be there nothing in them."""
 MAX_KEPT_BYTES = 10_000_000
-"""Of frames in all of them: a part may have megabytes."""
+"""Of frames in all of them."""
 
 Positions = Mapping[int, int]
 
@@ -63,7 +65,7 @@ class Rest:
         """Return the next part after `positions`, none of which may be below the window's floor.
 
         It comes up to what is folded, or to the next multiple of `PART` in some partition, or ends where a namespace
-        does, or time is up. Cost: O(`PART` frames), or nothing.
+        does, or time is up, or it has `MAX_PART_BYTES`. Cost: O(`PART` frames), or nothing.
         """
         if not subject.tells_former_lives and (ended := self._ended(subject, positions)) is not None:
             return Part((), positions, None, Reset.of_end(ended))
@@ -94,6 +96,7 @@ class Rest:
         positions = dict(after)
         frames: list[bytes] = []
         said: Positions | None = None
+        size = 0
         until = monotonic() + SLICE_SECONDS
         for partition in sorted(positions):
             folded = self._states[partition].position
@@ -110,7 +113,8 @@ class Rest:
                         cursor = self._cursor(subject, positions)
                         frames.append(subject.encoding.change(kind, effect, audit, cursor))
                         said = positions.copy()
-                    if subject.query.regex and monotonic() > until:
+                        size += len(frames[-1])
+                    if size >= MAX_PART_BYTES or (subject.query.regex and monotonic() > until):
                         return Part(tuple(frames), positions, said, None), True
                 elif not effect.is_live:
                     return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True

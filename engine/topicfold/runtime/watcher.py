@@ -20,6 +20,7 @@ from topicfold.runtime.look import Look
 from topicfold.runtime.slices import SLICE_SECONDS
 from topicfold.runtime.watch_group import TOO_OLD, Frame, Group, Reset, Subject
 from topicfold.runtime.watch_ports import Sink
+from topicfold.runtime.watch_rest import MAX_PART_BYTES
 from topicfold.runtime.watches import CLOSE_SECONDS, Watches
 
 CHUNK = 64
@@ -275,11 +276,17 @@ class Watcher:
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject
         while numbers := cut.take(CHUNK):
-            frames = [
-                subject.encoding.item(cut.namespace, key, row)
-                for key, row in cut.rows(numbers)
-                if subject.may_see(cut.namespace, row.grants)
-            ]
+            frames: list[bytes] = []
+            size = 0
+            for key, row in cut.rows(numbers):
+                if size >= MAX_PART_BYTES:
+                    self._write(frames)
+                    if not await self._turn():
+                        return
+                    frames, size = [], 0
+                if subject.may_see(cut.namespace, row.grants):
+                    frames.append(subject.encoding.item(cut.namespace, key, row))
+                    size += len(frames[-1])
             self._write(frames)
             if not await self._turn():
                 return
