@@ -67,6 +67,13 @@ async def test_only_what_is_wanted_is_folded_again(log: tuple[MemoryStore, Table
         assert starts == [tables.commit.to[PARTITION], 90, 90, 40, 0, 0]
 
 
+async def test_who_wants_more_than_what_is_being_folded_for_another_gets_it(log: tuple[MemoryStore, Tables]) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        await asyncio.gather(*(node.engine.window_refill.reach({PARTITION: position}) for position in (95, 50, 3)))
+        assert node.engine.watches.window.start(PARTITION) == 0
+
+
 async def test_what_comes_after_stays_in_its_place(log: tuple[MemoryStore, Tables]) -> None:
     store, tables = log
     async with running(store) as folding, running(store, snapshot=tables.root) as loading:
