@@ -50,6 +50,13 @@ async def test_those_who_wait_go_on_when_all_their_partitions_are_open(readiness
     assert readiness.is_ready(0)
 
 
+async def test_several_partitions_have_the_time_of_one(readiness: Readiness) -> None:
+    for partition, seconds in enumerate((0.04, 0.09)):
+        asyncio.get_running_loop().call_later(seconds, readiness.open, partition)
+    with pytest.raises(NotReady):
+        await readiness.wait([0, 1], 0.06)
+
+
 async def test_a_partition_that_stopped_before_it_was_ready_says_why_at_once(
     readiness: Readiness, faults: dict[int, TopicfoldError]
 ) -> None:

@@ -39,16 +39,18 @@ class Readiness:
         return self._open[partition].is_set()
 
     async def wait(self, partitions: Collection[int], seconds: float | None) -> None:
-        """Return once all of `partitions` can be read. `seconds` None waits for ever.
+        """Return once all of `partitions` can be read. `seconds`, which is for all of them, None waits for ever.
 
         Raises:
             NotReady: one cannot within `seconds`; says how far it is or why it stopped.
         """
+        loop = asyncio.get_running_loop()
+        end = None if seconds is None else loop.time() + seconds
         for partition in partitions:
             if self._open[partition].is_set():
                 continue
             try:
-                async with asyncio.timeout(seconds if partition not in self._faults else 0):
+                async with asyncio.timeout_at(end if partition not in self._faults else loop.time()):
                     await self._open[partition].wait()
             except TimeoutError:
                 fault = self._faults.get(partition)
