@@ -161,6 +161,36 @@ def test_rows_of_a_commit_that_was_given_up_go_though_they_were_tidied_up(undist
     assert whole(tmp_path) == whole(undisturbed)
 
 
+def test_what_was_kept_of_a_tidied_file_is_looked_through_again_where_the_next_is_given_up_too(
+    undisturbed: Path, tmp_path: Path
+) -> None:
+    run(tmp_path, cuts=1)
+    tidy(tmp_path)
+    *_, before_newest, newest = reversed(sequences(tmp_path))
+    for numbers in ([newest], [newest + 1, before_newest]):
+        for number in numbers:
+            (tmp_path / read_commit(tmp_path, number).files_of("namespaces")[0].path).write_bytes(b"flipped")
+        run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+
+
+def test_a_joined_file_that_is_damaged_is_read_only_behind_a_commit_that_was_given_up(tmp_path: Path) -> None:
+    others = three_commits(tmp_path)
+    tidy(tmp_path)
+    (joined,) = DeltaTable(str(tmp_path / "history")).file_uris()
+    Path(joined).write_bytes(b"damaged")
+    job = Compactor(tmp_path, IDENTITY)
+    done = job.take(run_here(others[2]), slices=2)
+    job.close()
+    assert done is not None
+    (tmp_path / done.commit.files_of("namespaces")[0].path).write_bytes(b"flipped")
+    job = Compactor(tmp_path, IDENTITY)
+    with pytest.raises(SnapshotDamaged, match=f"{joined}, a file of the table history, cannot be read") as caught:
+        job.take(run_here([*others[2], *others[3]]), slices=2)
+    job.close()
+    assert caught.value.hint == "Restore it, or compact into a new directory. Nodes do not need it."
+
+
 def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, cuts=1)
     newest = read_commit(tmp_path, sequences(tmp_path)[0])

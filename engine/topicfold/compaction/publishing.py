@@ -182,7 +182,7 @@ def _other_rows(path: Path, table: str, commit: Commit) -> pa.Table | None:
         return pq.read_table(path, schema=schema, filters=~given_up)
     except (pa.ArrowException, OSError) as error:
         reason = f"{path}, a file of the table {table}, cannot be read: {error}"
-        raise SnapshotDamaged(reason, sequence=0, path=str(path)) from error
+        raise SnapshotDamaged(reason, hint=_way_out(table), sequence=0, path=str(path)) from error
 
 
 def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None:
@@ -273,10 +273,13 @@ def _delta(path: Path) -> DeltaTable:
 def _unusable(path: Path, how: str, error: DeltaError) -> SnapshotDamaged:
     """Return what is wrong with the Delta log of the table at `path`."""
     reason = f"{path / '_delta_log'} {how}: {str(error).splitlines()[0][:200]}"
-    other_way = "compact into a new directory" if path.name in GROWING_TABLES else "remove it: it is made anew"
-    return SnapshotDamaged(
-        reason, hint=f"Restore it, or {other_way}. Nodes do not need it.", sequence=0, path=str(path)
-    )
+    return SnapshotDamaged(reason, hint=_way_out(path.name), sequence=0, path=str(path))
+
+
+def _way_out(table: str) -> str:
+    """Return what to do where a file of a table is damaged."""
+    other_way = "compact into a new directory" if table in GROWING_TABLES else "remove it: it is made anew"
+    return f"Restore it, or {other_way}. Nodes do not need it."
 
 
 def _active(delta: DeltaTable) -> set[str]:
