@@ -64,6 +64,10 @@ def changes(following: Following, seconds: float = 5.0) -> list[NetChange]:
     return []
 
 
+def test_before_anything_is_followed_no_topic_matches_and_none_came(following: Following) -> None:
+    assert (following.topics, following.take_changes()) == ({}, [])
+
+
 def test_the_start_state_is_the_first_change(following: Following) -> None:
     assert following.follow(Told(added("a"), added("b"), START)) == NetChange(("a", "b"))
     assert following.take_changes() == [NetChange(("a", "b"))]
@@ -99,7 +103,8 @@ def test_bookmarks_change_nothing(following: Following) -> None:
     following.follow(told)
     following.take_changes()
     told.queue.put(Bookmark("c1"))
-    assert changes(following, 2 * QUIET_SECONDS) == []
+    threading.Event().wait(1.5 * QUIET_SECONDS)
+    assert following.take_changes() == []
 
 
 def test_while_a_start_state_is_told_anew_what_matched_before_still_does(following: Following) -> None:
@@ -166,6 +171,14 @@ def test_an_error_is_told_again_and_again_and_the_set_stays(following: Following
         with pytest.raises(Forbidden):
             changes(following)
     assert set(following.topics) == {"a"}
+
+
+def test_after_an_error_something_else_can_be_followed(following: Following) -> None:
+    following.follow(Told(START, Forbidden("no more")))
+    with pytest.raises(Forbidden):
+        changes(following)
+    following.follow(Told(added("a"), START))
+    assert changes(following) == [NetChange(("a",))]
 
 
 def test_frames_that_begin_when_it_was_closed_are_closed_as_well() -> None:

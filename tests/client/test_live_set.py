@@ -52,6 +52,15 @@ def test_what_came_and_went_in_between_is_no_change() -> None:
     assert not live.take_change()
 
 
+def test_names_that_went_are_told_in_order_as_those_that_came() -> None:
+    names = tuple("abcdefgh")
+    live = held(*map(added, reversed(names)), COMPLETE)
+    assert live.take_change() == NetChange(names)
+    live.apply(Reset("too far behind"))
+    live.apply(COMPLETE)
+    assert live.take_change() == NetChange((), names)
+
+
 def test_a_topic_that_is_in_the_state_after_a_reset_too_neither_goes_nor_comes() -> None:
     live = held(added("a"), added("b"), COMPLETE)
     live.take_change()
