@@ -69,7 +69,7 @@ def test_before_anything_is_followed_no_topic_matches_and_none_came(following: F
 
 
 def test_the_start_state_is_the_first_change(following: Following) -> None:
-    assert following.follow(Told(added("a"), added("b"), START)) == NetChange(("a", "b"))
+    assert following.follow(Told(added("a"), Bookmark("c"), added("b"), START)) == NetChange(("a", "b"))
     assert following.take_changes() == [NetChange(("a", "b"))]
     assert set(following.topics) == {"a", "b"}
 
@@ -108,10 +108,10 @@ def test_bookmarks_change_nothing(following: Following) -> None:
 
 
 def test_while_a_start_state_is_told_anew_what_matched_before_still_does(following: Following) -> None:
-    told = Told(added("a"), START, Reset("too old"), added("b"))
+    told = Told(added("a"), START, Reset("too old"), added("z"), Reset("too old again"), added("b"))
     following.follow(told)
     following.take_changes()
-    while told.queue.qsize():
+    while not following.take_changes():
         threading.Event().wait(0.005)
     assert set(following.topics) == {"a"}
     told.queue.put(START)
@@ -133,14 +133,24 @@ class ToldLate(Told):
         super().close()
 
 
-def test_what_still_comes_of_frames_that_are_followed_no_more_counts_for_nothing(following: Following) -> None:
-    first = ToldLate(added("a"), START)
+@pytest.mark.parametrize("told", [Told, ToldLate])
+def test_what_still_comes_of_frames_that_are_followed_no_more_counts_for_nothing(
+    following: Following, told: type[Told]
+) -> None:
     before = {*threading.enumerate()}
-    following.follow(first)
+    following.follow(told(added("a"), START))
     [reader] = {*threading.enumerate()} - before
     following.follow(Told(added("b"), START))
     reader.join(5)
+    following.take_changes()
     assert set(following.topics) == {"b"}
+
+
+def test_a_process_ends_though_nobody_ended_following(following: Following) -> None:
+    before = {*threading.enumerate()}
+    following.follow(Told(START))
+    [reader] = {*threading.enumerate()} - before
+    assert reader.daemon
 
 
 def test_frames_that_fail_at_once_leave_everything_as_it_was(following: Following) -> None:

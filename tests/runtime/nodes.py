@@ -167,6 +167,18 @@ async def running(store: MemoryStore, first_id: int = 0, **options: Any) -> Asyn
         await engine.stop()
 
 
+@asynccontextmanager
+async def held_up(store: MemoryStore) -> AsyncIterator[Node]:
+    """Run a node that has folded nothing of `store`, which is not empty, until its log is resumed."""
+    log = WilfulLog(store)
+    log.pause()
+    engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0.02))
+    try:
+        yield Node(engine, log, Writing(engine), Reading(engine))
+    finally:
+        await engine.stop()
+
+
 async def turns(number: int = 10) -> None:
     """Let the loop turn so many times: enough for everything that waits for no clock."""
     for _ in range(number):

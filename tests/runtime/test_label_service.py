@@ -7,8 +7,9 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
+from structlog.testing import capture_logs
 
-from tests.runtime.nodes import ORDERS, Node, turns
+from tests.runtime.nodes import ORDERS, Node, held_up, turns
 from topicfold.errors import InvalidName, InvalidRequest, NamespaceNotFound, NotReady
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, Pending, Step, TopicRecord, frozen
@@ -60,9 +61,13 @@ def heard(service: LabelService) -> Heard:
     return listener
 
 
-async def test_it_is_told_all_labels_of_a_topic_whose_labels_change(node: Node, heard: Heard) -> None:
+async def test_it_is_told_all_labels_of_a_topic_whose_labels_change_and_nothing_is_kept_of_that(
+    node: Node, service: LabelService, heard: Heard
+) -> None:
     await node.label(team="ops")
     assert await heard.all(1) == [("orders", {"team": "ops", "tier": "gold"})]
+    await turns()
+    assert not service._telling
 
 
 async def test_it_is_told_of_a_new_topic_and_of_its_end(node: Node, heard: Heard) -> None:
@@ -133,15 +138,20 @@ async def test_what_was_still_to_be_told_when_the_service_was_stopped_is_not(nod
     assert len(told.calls) == 1
 
 
-async def test_one_that_raises_harms_nobody(node: Node, service: LabelService, heard: Heard) -> None:
-    def broken(topic: str, labels: Mapping[str, str] | None) -> None:
+async def test_one_that_raises_harms_nobody_and_only_what_it_raises_is_logged(
+    node: Node, service: LabelService, heard: Heard
+) -> None:
+    async def broken(topic: str, labels: Mapping[str, str] | None) -> None:
         raise RuntimeError(topic)
 
     service.register_label_listener(DEFAULT, broken)
-    await node.label(team="a")
-    await heard.all(1)
-    await node.label(team="b")
-    assert (await heard.all(2))[-1] == ("orders", {"team": "b", "tier": "gold"})
+    with capture_logs() as lines:
+        await node.label(team="a")
+        await heard.all(1)
+        await node.label(team="b")
+        assert (await heard.all(2))[-1] == ("orders", {"team": "b", "tier": "gold"})
+        await turns()
+    assert [(line["event"], line["topic"]) for line in lines] == [("label_listener_failed", str(ORDERS))] * 2
 
 
 async def test_the_end_of_a_namespace_is_the_end_of_its_topics(node: Node, service: LabelService) -> None:
@@ -197,6 +207,27 @@ async def test_one_that_is_unregistered_hears_no_more(node: Node, service: Label
     await node.label(team="ops")
     await other.all(1)
     assert heard.calls == []
+
+
+async def test_those_that_stay_registered_hear_on_when_others_are_unregistered(
+    node: Node, service: LabelService, heard: Heard
+) -> None:
+    same, elsewhere, last = Heard(), Heard(), Heard()
+    service.register_label_listener(DEFAULT, same)
+    service.register_label_listener("public/pay", elsewhere)
+    service.unregister_label_listener(DEFAULT, heard)
+    await node.label(team="ops")
+    assert await same.all(1) == [("orders", {"team": "ops", "tier": "gold"})]
+    service.unregister_label_listener(DEFAULT, same)
+    await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+    labelled = TopicRecord(labels=frozen({"n": "1"}))
+    await node.writing.create_topic(parse_topic("public/pay/a"), labelled, node.asked())
+    assert await elsewhere.all(1) == [("a", {"n": "1"})]
+    service.unregister_label_listener("public/pay", elsewhere)
+    service.register_label_listener(DEFAULT, last)
+    await node.label(team="dev")
+    assert await last.all(1) == [("orders", {"team": "dev", "tier": "gold"})]
+    assert [len(each.calls) for each in (heard, same, elsewhere)] == [0, 1, 1]
 
 
 async def test_one_that_unregisters_while_it_is_told_of_a_namespaces_end_hears_no_more(
@@ -265,6 +296,17 @@ async def test_topics_are_found_by_their_labels(node: Node, service: LabelServic
         await service.get_topics_by_labels({}, [DEFAULT])
     with pytest.raises(NamespaceNotFound):
         await service.get_topics_by_labels({"team": "pay"}, ["public/none"])
+
+
+async def test_what_is_not_folded_yet_is_not_ready_rather_than_without_topics(
+    node: Node, service: LabelService
+) -> None:
+    async with held_up(node.log.store) as other:
+        labels = LabelService(other.engine)
+        with pytest.raises(NotReady, match="folded up to 0 of"):
+            await labels.get_topics_by_labels({"team": "pay"}, [DEFAULT])
+        with pytest.raises(NotReady, match="folded up to 0 of"):
+            await labels.get_all_labels(DEFAULT)
 
 
 async def test_all_labels_are_told(service: LabelService) -> None:

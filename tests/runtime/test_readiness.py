@@ -7,12 +7,11 @@ import asyncio
 import pytest
 
 from tests.builders import NAMESPACE, empty_state
-from tests.runtime.nodes import Node, WilfulLog, running, turns
+from tests.runtime.nodes import WilfulLog, held_up, running, turns
 from topicfold.errors import LogGap, NotReady, TopicfoldError
 from topicfold.log.memory import MemoryStore
-from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.engine import Engine
 from topicfold.runtime.readiness import Readiness
-from topicfold.runtime.reading import Reading
 
 
 @pytest.fixture
@@ -78,16 +77,12 @@ async def test_a_partition_that_stopped_later_stays_readable_but_is_not_ready(
 async def test_a_node_that_has_not_folded_the_log_is_not_ready_rather_than_empty(store: MemoryStore) -> None:
     async with running(store):
         pass
-    log = WilfulLog(store)
-    log.pause()
-    engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0.02))
-    node = Node(engine, log, None, Reading(engine))
-    with pytest.raises(NotReady, match="folded up to 0 of 3"):
+    async with held_up(store) as node:
+        with pytest.raises(NotReady, match="folded up to 0 of 3"):
+            await node.reading.settle([0], node.asked())
+        node.log.resume()
         await node.reading.settle([0], node.asked())
-    log.resume()
-    await node.reading.settle([0], node.asked())
-    assert node.reading.namespaces("public") == [NAMESPACE]
-    await engine.stop()
+        assert node.reading.namespaces("public") == [NAMESPACE]
 
 
 async def test_a_log_that_does_not_answer_at_start_is_asked_again(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NAMESPACE, TOPIC
 from tests.runtime.histories import TTL, append_unreadable, back, etags, history
-from tests.runtime.nodes import ORDERS, Node, running, turns
+from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
 from topicfold import errors
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import Audit
@@ -50,6 +50,13 @@ async def test_a_version_that_was_just_made_on_another_node_is_found(store: Memo
         await turns()
         other.log.resume()
         assert not await going_back
+
+
+async def test_a_node_that_has_not_folded_the_log_is_not_ready_to_go_back(orders: Node, store: MemoryStore) -> None:
+    version = (await etags(orders))[0]
+    async with held_up(store) as node:
+        with pytest.raises(errors.NotReady, match="folded up to 0 of"):
+            await back(node, version)
 
 
 async def test_a_rollback_keeps_its_condition_and_is_applied_once_for_a_key(orders: Node) -> None:
