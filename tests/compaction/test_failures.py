@@ -22,7 +22,7 @@ from tests.builders import empty_state
 from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, STAGES, batches, run, the_log
 from tests.state.histories import PARTITION, PARTITIONS
-from topicfold.compaction import publishing
+from topicfold.compaction import compactor, publishing
 from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.publishing import publish
@@ -254,6 +254,18 @@ def test_a_row_of_commits_is_added_though_somebody_else_changes_the_table_meanwh
     monkeypatch.setattr(publishing, "write_rows", disturbed)
     three_commits(tmp_path)
     assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3]
+
+
+def test_commits_that_nobody_published_are_published_one_after_another(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(compactor, "publish", lambda root, commit: None)
+        three_commits(tmp_path)
+    assert not DeltaTable.is_deltatable(str(tmp_path / "commits"))
+    run(tmp_path, cuts=1)
+    assert whole(tmp_path) == whole(undisturbed)
+    assert sorted(row["sequence"] for row in rows(tmp_path, "commits")) == [1, 2, 3, 4, 5, 6]
 
 
 def three_commits(root: Path) -> list[list[Placed]]:
