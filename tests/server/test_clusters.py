@@ -34,6 +34,14 @@ async def test_a_cluster_is_registered_changed_and_forgotten(rest: RestNode) -> 
         assert await rest.problem(method, EU, body) == (404, "not_found")
 
 
+async def test_an_address_that_is_empty_is_none(rest: RestNode) -> None:
+    others = {"serviceUrlTls": "", "brokerServiceUrlTls": "", "proxyServiceUrl": "", "peerClusterNames": None}
+    await rest.done("PUT", EU, ADDRESSES | others)
+    assert await rest.get(EU) == ADDRESSES
+    await rest.done("POST", EU, others)
+    assert await rest.get(EU) == {}
+
+
 async def test_the_cluster_that_is_served_can_have_addresses_and_cannot_go(rest: RestNode) -> None:
     assert await rest.problem("PUT", "/admin/v2/clusters/standalone", ADDRESSES) == (409, "already_exists")
     await rest.done("POST", "/admin/v2/clusters/standalone", ADDRESSES)

@@ -42,14 +42,14 @@ Addresses = Mapping[str, str]
 
 
 def addresses_in(body: Any) -> Addresses:
-    """Return the addresses that Pulsar's `ClusterData` names; its other members are passed over.
+    """Return the addresses that Pulsar's `ClusterData` names; its other members are passed over, and empty texts.
 
     Raises:
         InvalidRequest: it is no object, or an address is none; carries all violations.
     """
     if not isinstance(body, dict):
         raise InvalidRequest("cluster data is required: an object with serviceUrl, brokerServiceUrl or the like")
-    given = {member: body[member] for member in _SCHEMES if body.get(member) is not None}
+    given = {member: body[member] for member in _SCHEMES if body.get(member) not in (None, "")}
     wrong = [
         {"path": member, "reason": f"must be a URL such as {_SCHEMES[member][-1]}://pulsar.example.com:8080"}
         for member, address in given.items()
