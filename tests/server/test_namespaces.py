@@ -28,6 +28,11 @@ async def test_pulsars_policies_are_taken_as_the_body(rest: RestNode) -> None:
     assert (await rest.get(PAY))["properties"] == {"a": "b"}
 
 
+async def test_a_document_whose_strategy_is_empty_sets_none(rest: RestNode) -> None:
+    await rest.done("PUT", PAY, {"bundles": {"numBundles": 4}, "schema_compatibility_strategy": ""})
+    assert (await rest.get(PAY))["schema_compatibility_strategy"] == "UNDEFINED"
+
+
 async def test_a_namespace_needs_its_tenant(rest: RestNode) -> None:
     assert await rest.problem("PUT", "/admin/v2/namespaces/nobody/pay") == (404, "tenant_not_found")
     assert await rest.problem("GET", "/admin/v2/namespaces/nobody") == (404, "tenant_not_found")

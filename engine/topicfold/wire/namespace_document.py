@@ -51,7 +51,7 @@ def policies_document(record: NamespaceRecord, topic_grants: Any, local_cluster:
 
 
 def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policies:
-    """Return the policies that a document sets. A member that says what an unset one says sets nothing.
+    """Return the policies that a document sets. A member that is empty, or says what an unset one says, sets nothing.
 
     Raises:
         InvalidPolicy, PolicyUnmet, Forbidden: a value may not be set; says which.
@@ -64,7 +64,7 @@ def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policie
                 reason = f"must be an object, not {kind_of(given)}"
                 raise InvalidPolicy(route.member, [{"path": "", "reason": reason}])
             given = given.get(limits.local_cluster)
-        if given in (None, [], {}) or given == route.unset:
+        if given in (None, [], {}, "") or given == route.unset:
             continue
         found[policy.name] = checked_value(policy, route, given, limits)
     return MappingProxyType(found)
