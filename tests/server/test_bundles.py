@@ -27,3 +27,18 @@ async def test_a_part_of_a_namespace_cannot_be_ended(rest: RestNode, part: str) 
 async def test_what_is_no_bundle_and_cannot_be_deleted_is_405(rest: RestNode, part: str, allow: str) -> None:
     answer = await rest.send("DELETE", f"{DEFAULT}/{part}")
     assert (answer.status_code, answer.headers["allow"]) == (405, allow)
+
+
+@pytest.mark.parametrize(
+    ("method", "part"),
+    [("PUT", "unload"), ("POST", "maxTopicsPerNamespace"), ("GET", "isAllowAutoUpdateSchema"), ("PUT", "0x0_0xf")],
+)
+async def test_of_what_is_not_served_of_a_namespace_it_is_not_said_that_it_may_be_deleted(
+    rest: RestNode, method: str, part: str
+) -> None:
+    assert await rest.problem(method, f"{DEFAULT}/{part}") == (404, "no_route")
+
+
+async def test_a_wrong_method_is_told_of_those_alone_that_do_something(rest: RestNode) -> None:
+    answer = await rest.send("POST", f"{DEFAULT}/topics")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")

@@ -67,5 +67,5 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
                   needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE)),
         Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
                   "Refused: a namespace is ended whole", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
-                  needs=Right(Permission.ADMIN, Scope.TENANT)),
+                  needs=Right(Permission.ADMIN, Scope.TENANT), is_never_done=True),
     )  # fmt: skip

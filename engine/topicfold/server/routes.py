@@ -62,7 +62,8 @@ class Operation:
     be repeated. `aliases` are further spellings of the path. `media_types` are those of an answer that is not JSON.
     `empty` says by status when an answer has no body; `status` may be among them. `unwell` is the status of an error
     under which `answer` may come, too. `headers` are those that few other answers have. `policy` is Pulsar's name, for
-    a refusal, of the policy that a path under `/admin/v2` is about.
+    a refusal, of the policy that a path under `/admin/v2` is about. What `is_never_done` is refused whatever the path
+    names, so it is no method to recommend.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -85,6 +86,7 @@ class Operation:
     headers: Sequence[str] = ()
     needs: Need = field(kw_only=True)
     policy: str = field(default="", kw_only=True)
+    is_never_done: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """See that every request names what the right is needed on."""

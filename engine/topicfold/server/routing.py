@@ -78,7 +78,7 @@ class RouteTable:
                     scope["route"] = route
                     scope["path_params"] = {name: segments[place] for name, place in route.parameters}
                     return route
-                allowed.update(step.routes)
+                allowed.update(each for each, route in step.routes.items() if not route.operation.is_never_done)
         raise _no_route(method, scope["path"], allowed)
 
     def _add(self, operation: Operation, path: str) -> None:
