@@ -27,6 +27,8 @@ _PINNED: Mapping[str, Any] = {
     "client.id": "topicfold",
     "allow.auto.create.topics": False,
     "reconnect.backoff.max.ms": 1_000,
+    # By itself librdkafka 2.16 asks every five minutes only who the controller is, and puts all to the one it knows.
+    "topic.metadata.refresh.interval.ms": 2_000,
     "enable.metrics.push": False,
     "log_level": 0,
 }
@@ -51,8 +53,10 @@ class KafkaCluster:
         self._bootstrap = bootstrap
         self._answer_seconds = answer_seconds
         try:
+            # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
+            halted = {"socket.timeout.ms": int(1000 * answer_seconds)}
             self._admin: AdminClient | None = AdminClient(
-                {**_PINNED, **(settings or {}), "bootstrap.servers": bootstrap}
+                {**_PINNED, **halted, **(settings or {}), "bootstrap.servers": bootstrap}
             )
         except (KafkaException, TypeError, ValueError) as error:
             raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
@@ -64,9 +68,6 @@ class KafkaCluster:
 
     async def reach(self) -> None:
         """Return if a broker answers; from then on the controller that it names is the one that is asked.
-
-        librdkafka 2.16 asks the controller that it knows. Where that one died it hears of another by metadata only,
-        which by itself it asks for every five minutes.
 
         Raises:
             ClusterUnavailable: none does in time.

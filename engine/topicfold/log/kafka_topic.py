@@ -54,7 +54,8 @@ class KafkaTopics:
         Raises:
             KafkaException: librdkafka does not like the settings.
         """
-        self._admin = AdminClient(dict(settings))
+        # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
+        self._admin = AdminClient({"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), **settings})
         self._bootstrap = bootstrap
 
     def open(self, name: str, partitions: int) -> KafkaTopic:
