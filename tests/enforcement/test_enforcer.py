@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.enforcement.conftest import (
@@ -211,6 +213,26 @@ async def test_a_cluster_that_goes_away_amid_a_pass_ends_it(site: Site) -> None:
     with pytest.raises(ClusterUnavailable, match="no answer"):
         await site.once()
     assert site.reports == []
+
+
+async def test_a_cluster_that_answers_no_more_is_not_asked_for_every_topic_that_is_left(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "_AT_ONCE", 4)
+    for number in range(20):
+        await site.make(f"t{number}")
+    await site.set_namespace("maxMessageSize", 5)
+    asked: list[str] = []
+
+    async def silent(name: str, settings: dict[str, str | None]) -> None:
+        asked.append(name)
+        await asyncio.sleep(0)
+        raise ClusterUnavailable("no answer")
+
+    site.cluster.alter = silent
+    with pytest.raises(ClusterUnavailable):
+        await site.once()
+    assert len(asked) == 4
 
 
 @pytest.mark.parametrize("away", ["cluster", "log"])

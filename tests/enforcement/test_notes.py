@@ -197,10 +197,10 @@ async def test_a_default_that_is_no_more_is_uncovered_by_the_next_enforcer(site:
 
 
 async def test_what_a_default_told_in_a_pass_that_was_broken_off_is_uncovered_by_the_next(site: Site) -> None:
-    for name in ("a", "orders"):
+    for name in ("orders", "zebra"):
         await site.make(name)
     site.with_defaults(maxMessageSize=9)
-    allow = site.refuse("a", ClusterUnavailable("no answer"))
+    allow = site.refuse("zebra", ClusterUnavailable("no answer"))
     with pytest.raises(ClusterUnavailable):
         await site.once()
     allow()

@@ -243,14 +243,28 @@ class Enforcer:
                 wishes.append(wish)
             if number % _TOPICS_A_TURN == 0:
                 await asyncio.sleep(0)
-        gate = asyncio.Semaphore(_AT_ONCE)
         for start in range(0, len(wishes), _TOPICS_A_QUESTION):
-            some = wishes[start : start + _TOPICS_A_QUESTION]
-            found = await self._cluster.configurations([wish.kafka_topic for wish in some])
-            each = (self._enforce(wish, found.get(wish.kafka_topic), begun, gate, step) for wish in some)
-            for error in await asyncio.gather(*each, return_exceptions=True):
-                if error is not None:
-                    raise error
+            await self._enforce_several(wishes[start : start + _TOPICS_A_QUESTION], begun, step)
+
+    async def _enforce_several(self, wishes: Sequence[Wish], begun: Mapping[int, int], step: Step) -> None:
+        """Enforce wishes, some at once; where one is not answered, those that are not begun are given up."""
+        found = await self._cluster.configurations([wish.kafka_topic for wish in wishes])
+        gate, is_given_up = asyncio.Semaphore(_AT_ONCE), asyncio.Event()
+
+        async def enforce(wish: Wish) -> None:
+            async with gate:
+                if is_given_up.is_set():
+                    return
+                try:
+                    await self._enforce(wish, found.get(wish.kafka_topic), begun)
+                except BaseException:
+                    is_given_up.set()
+                    raise
+                step()
+
+        for error in await asyncio.gather(*map(enforce, wishes), return_exceptions=True):
+            if error is not None:
+                raise error
 
     def _wish(self, name: TopicName) -> Wish | None:
         """Return what a topic wants, None where nothing can be done for it, which is told once."""
@@ -279,23 +293,19 @@ class Enforcer:
         wish: Wish,
         found: Configuration | TopicfoldError | None,
         begun: Mapping[int, int],
-        gate: asyncio.Semaphore,
-        step: Step,
     ) -> None:
-        async with gate:
-            if isinstance(found, TopicfoldError):
-                self._wanting.add(wish.name)
-                self._has_failed = True
-                self._skip(wish.name, found.reason)
-            elif found is not None:
-                self._skipped.pop(wish.name, None)
-                own = await self._own_left_over(wish, found)
-                if await self._apply(wish, [*asked_for(wish, found), *own]) and (wish.told or own):
-                    self._clean[wish.name] = begun[self._partition(wish.name)]
-                self._took_away |= bool(own)
-            elif wish.told:
-                self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
-            step()
+        if isinstance(found, TopicfoldError):
+            self._wanting.add(wish.name)
+            self._has_failed = True
+            self._skip(wish.name, found.reason)
+        elif found is not None:
+            self._skipped.pop(wish.name, None)
+            own = await self._own_left_over(wish, found)
+            if await self._apply(wish, [*asked_for(wish, found), *own]) and (wish.told or own):
+                self._clean[wish.name] = begun[self._partition(wish.name)]
+            self._took_away |= bool(own)
+        elif wish.told:
+            self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
 
     async def _own_left_over(self, wish: Wish, found: Configuration) -> Collection[Difference]:
         """Return the overrides that policies made which are no more."""
