@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from topicfold.compaction.spark_errors import cause_in, is_of_checkpoint, known_error
-from topicfold.errors import SnapshotUnwritable, TooLarge
+from topicfold.errors import LogUnavailable, SnapshotUnwritable, TooLarge
 
 ROOT = Path("/snapshot")
 
@@ -22,6 +22,31 @@ def test_a_slice_that_is_too_large_is_told_with_what_helps() -> None:
     assert isinstance(error, TooLarge)
     assert error.reason == "a slice of the batch has 9 bytes, at most 3 are possible"
     assert "--batch-rows" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "hint"),
+    [
+        (
+            "org.apache.spark.SparkException: Python worker failed to connect back.\n"
+            "\tat org.apache.spark.api.python.PythonWorkerFactory.createSimpleWorker(PythonWorkerFactory.scala:221)\n"
+            "Caused by: java.net.SocketTimeoutException: Timed out while waiting for the Python worker\n",
+            "a Python worker of Spark did not start in time",
+            "--slices",
+        ),
+        (
+            "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n"
+            "Caused by: java.io.EOFException\n",
+            "a Python worker of Spark is gone",
+            "--batch-rows",
+        ),
+    ],
+)
+def test_of_a_worker_that_is_not_there_it_is_said_what_helps(said: str, reason: str, hint: str) -> None:
+    error = known_error(said, ROOT)
+    assert isinstance(error, LogUnavailable)
+    assert error.reason == f"the stream ended: {reason}"
+    assert hint in error.hint
 
 
 @pytest.mark.parametrize(

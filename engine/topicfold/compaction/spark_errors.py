@@ -22,6 +22,8 @@ _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE
 _TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
 """What Python says of our own error in a task, without its hint."""
 _NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
+_LATE_WORKER = "Python worker failed to connect back"
+_LOST_WORKER = "Python worker exited unexpectedly"
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
 _CAUSE = re.compile(
     r"^\s*(?:Caused by: )?((?:(?:\w+\.)*\w+(?:Error|Exception)|topicfold\.errors\.\w+): .*\S)", re.MULTILINE
@@ -54,6 +56,18 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
         return unwritable(root, refused[1])
     if too_large := _TOO_LARGE.search(text):
         return TooLarge(too_large[1], hint=SMALLER_HINT)
+    if _LATE_WORKER in text:
+        return LogUnavailable(
+            "the stream ended: a Python worker of Spark did not start in time",
+            hint="The machine is too busy: run it again, with fewer --slices perhaps, and it goes on from the newest "
+            "commit. On a cluster see that spark.pyspark.python names a Python that has topicfold on every machine.",
+        )
+    if _LOST_WORKER in text:
+        return LogUnavailable(
+            "the stream ended: a Python worker of Spark is gone",
+            hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "
+            "it goes on from the newest commit.",
+        )
     if _TAKEN.search(text):
         return WrongSnapshot(
             "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
