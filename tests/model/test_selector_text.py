@@ -129,3 +129,10 @@ def test_the_length_of_a_value_is_128_unless_told_otherwise() -> None:
         parse_selector("a=" + "x" * 129)
     with pytest.raises(InvalidSelector, match="1 to 63 of"):
         parse_selector("a=" + "x" * 64, max_value_length=63)
+
+
+@pytest.mark.parametrize("text", ["owner=ann@example.com", "owner in (a, ann@example.com)", "owner=Ann Lee"])
+def test_it_is_said_how_a_value_is_asked_for_that_no_selector_can_write(text: str) -> None:
+    with pytest.raises(InvalidSelector) as caught:
+        parse_selector(text)
+    assert caught.value.hint.endswith('. JSON takes any value: {"matchLabels": {"owner": "ann@example.com"}}')

@@ -43,6 +43,7 @@ _SIGNS = frozenset({_END, "==", "!=", *"=!(),<>"})
 """Whatever is no word."""
 
 _EXCERPT = 30
+_ANY_VALUE = '. JSON takes any value: {"matchLabels": {"owner": "ann@example.com"}}'
 
 
 def parse_selector(text: str, *, max_value_length: int = MAX_VALUE_LENGTH) -> Selector:
@@ -64,11 +65,12 @@ def parse_selector(text: str, *, max_value_length: int = MAX_VALUE_LENGTH) -> Se
     return Selector(tuple(_Reader(text, max_value_length).requirements()))
 
 
-def refusal(text: str, column: int, what: str) -> InvalidSelector:
-    """Return the error that says `what` is wrong with `text` in this column, and shows the place."""
+def refusal(text: str, column: int, what: str, instead: str = "") -> InvalidSelector:
+    """Return the error that says `what` is wrong with `text` in this column, where that is, and what may help."""
     before, after = text[: column - 1][-_EXCERPT:], text[column - 1 :][:_EXCERPT]
     place = "".join(each if each.isprintable() else " " for each in f"{before}^{after}")
-    return InvalidSelector(f"label selector, column {column}: {what}", hint=f"Look at the ^ in: {place}", column=column)
+    hint = f"Look at the ^ in: {place}{instead}"
+    return InvalidSelector(f"label selector, column {column}: {what}", hint=hint, column=column)
 
 
 class _Reader:
@@ -90,7 +92,7 @@ class _Reader:
             if self._next == _END:
                 return
             if self._next != ",":
-                raise self._expected("',' or the end")
+                raise self._expected("',' or the end", "" if self._next in _SIGNS else _ANY_VALUE)
             self._step()
         raise self._refused(f"this is requirement {MAX_REQUIREMENTS + 1}, at most {MAX_REQUIREMENTS} are allowed")
 
@@ -166,7 +168,7 @@ class _Reader:
     def _word(self) -> str:
         word = self._next
         if not is_word(word, self._max_value_length):
-            raise self._refused(f"{_quoted(word)} is no value here: {word_rule(self._max_value_length)}")
+            raise self._refused(f"{_quoted(word)} is no value here: {word_rule(self._max_value_length)}", _ANY_VALUE)
         self._step()
         return word
 
@@ -174,13 +176,13 @@ class _Reader:
         self._at += 1
         self._next = self._tokens[self._at]
 
-    def _expected(self, what: str) -> InvalidSelector:
-        return self._refused(f"found {_quoted(self._next) if self._next else 'the end'}, expected {what}")
+    def _expected(self, what: str, instead: str = "") -> InvalidSelector:
+        return self._refused(f"found {_quoted(self._next) if self._next else 'the end'}, expected {what}", instead)
 
-    def _refused(self, what: str) -> InvalidSelector:
-        """Return the error that says `what` is wrong at the token that stands next."""
+    def _refused(self, what: str, instead: str = "") -> InvalidSelector:
+        """Return the error that says `what` is wrong at the token that stands next, and what to do `instead`."""
         starts = [found.start() for found in _TOKEN.finditer(self._text)]
-        return refusal(self._text, [*starts, len(self._text)][self._at] + 1, what)
+        return refusal(self._text, [*starts, len(self._text)][self._at] + 1, what, instead)
 
 
 def _quoted(text: str) -> str:
