@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -90,7 +91,9 @@ def jars(directory: Path, coordinates: Sequence[str], script: str) -> Path:
             raise Unavailable(f"Maven is missing: run {script}")
         dependencies = "".join(_DEPENDENCY.format(*each.split(":")) for each in coordinates)
         (directory.parent / "pom.xml").write_text(_POM.format(dependencies=dependencies))
-        command = ["mvn", "-q", "-B", _MAVEN_GOAL, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"]
+        repository = cache_option("-Dmaven.repo.local=", _maven_home(), directory.parent / "repository")
+        goal = [_MAVEN_GOAL, f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"]
+        command = ["mvn", "-q", "-B", *repository, *goal]
         maven = subprocess.run(command, cwd=directory.parent, capture_output=True, text=True, check=False)
         if maven.returncode:
             raise Undelivered(f"Maven could not fetch {', '.join(coordinates)}:\n{maven.stdout[-2000:]}")
@@ -114,6 +117,26 @@ def made_once(directory: Path, make: Callable[[Path], None]) -> Path:
             make(unfinished)
             unfinished.rename(directory)
     return directory
+
+
+def cache_option(option: str, usual: Path | None, here: Path) -> list[str]:
+    """Return what has a tool keep its cache `here`; nothing where it may write to its `usual` place, if it has any.
+
+    A home may be read-only or not there, as in many containers.
+    """
+    if usual is not None:
+        there = next(each for each in (usual, *usual.parents) if each.exists())
+        if os.access(there, os.W_OK):
+            return []
+    return [f"{option}{here}"]
+
+
+def _maven_home() -> Path | None:
+    """Return where Maven keeps things: as Java has it, in the home that the system says is the user's."""
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".m2"
+    except KeyError:
+        return None
 
 
 def fetched(get: Callable[[], T]) -> T:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import prerequisites
-from tests.prerequisites import Unavailable, Undelivered, fetched, made_once
+from tests.prerequisites import Unavailable, Undelivered, cache_option, fetched, made_once
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +48,14 @@ def test_what_is_missing_here_is_told_at_once(tmp_path: Path) -> None:
     make = _delivers(Unavailable("Maven is missing"), None)
     with pytest.raises(Unavailable, match="Maven is missing"):
         fetched(lambda: made_once(tmp_path / "jars", make))
+
+
+def test_a_tool_keeps_its_cache_where_it_is_used_to(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    assert cache_option("--cache=", tmp_path / "home" / ".npm" / "deep", tmp_path / "here") == []
+
+
+def test_a_tool_that_may_not_write_at_home_keeps_its_cache_in_the_checkout(tmp_path: Path) -> None:
+    nowhere = Path("/proc/self/home/.npm")
+    assert cache_option("--cache=", nowhere, tmp_path / "here") == [f"--cache={tmp_path}/here"]
+    assert cache_option("--cache=", None, tmp_path / "here") == [f"--cache={tmp_path}/here"]

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, fetched, made_once
+from tests.prerequisites import CHECKOUT, Unavailable, Undelivered, cache_option, fetched, made_once
 from tests.pulsar.admin_jars import SCRIPT
 
 CLIENT = "1.0.10"
@@ -33,7 +34,8 @@ def _install(directory: Path) -> None:
     directory.mkdir()
     (directory / "package.json").write_text('{"private": true}\n')
     quietly = ["--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier", "--ignore-scripts"]
-    command = ["npm", "install", *quietly, f"pulsar-admin-client@{CLIENT}"]
+    cache = cache_option("--cache=", Path(os.environ.get("HOME", "/"), ".npm"), directory.parent / "npm-cache")
+    command = ["npm", "install", *quietly, *cache, f"pulsar-admin-client@{CLIENT}"]
     npm = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if npm.returncode:
         raise Undelivered(f"npm could not fetch pulsar-admin-client {CLIENT}:\n{npm.stderr[-2000:]}")
