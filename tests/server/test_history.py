@@ -216,7 +216,7 @@ async def test_a_rollback_keeps_its_condition_and_its_key(orders: RestNode) -> N
     assert again.headers["x-operation-id"] == done.headers["x-operation-id"]
     assert (await orders.get(NATIVE))["labels"] == {"tier": "iron"}
     problem = await orders.problem("POST", ROLLBACK, {"to": "0"}, idempotency_key="k")
-    assert problem == (404, "version_not_found")
+    assert problem == (422, "idempotency_key_reused")
 
 
 async def test_a_deleted_topic_is_not_revived_by_a_rollback(orders: RestNode) -> None:

@@ -1,4 +1,7 @@
-"""A no under an Idempotency-Key is the log's, and stays: an earlier attempt may not land after it was told."""
+"""A no under an Idempotency-Key is the log's, and stays: an earlier attempt may not land after it was told.
+
+So does a yes, whatever becomes of what it was about.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +58,21 @@ async def test_a_property_of_a_namespace_that_was_not_there_stays_refused(orders
     await orders.done("PUT", PAY)
     assert (await orders.problem("DELETE", f"{PAY}/property/a", idempotency_key="k"))[0] == 404
     await orders.done("DELETE", f"{PAY}/property/a")
+
+
+async def test_a_rollback_that_was_made_is_told_to_have_been_though_its_namespace_is_gone(rest: RestNode) -> None:
+    orders = "/api/v1/topics/public/pay/orders"
+    await rest.done("PUT", PAY)
+    await rest.done("PUT", orders)
+    made = (await rest.get(f"{orders}/history"))["items"][0]["etag"]
+    await rest.done("PATCH", orders, {"labels": {"a": "1"}})
+    rollback = ("POST", f"{orders}/rollback", {"to": made})
+    first = await rest.done(*rollback, idempotency_key="k")
+    await rest.done("DELETE", f"{PAY}?force=true")
+    again = await rest.done(*rollback, idempotency_key="k")
+    assert {again.headers[each] for each in ("etag", "x-operation-id")} == {
+        first.headers[each] for each in ("etag", "x-operation-id")
+    }
+    other = ("POST", f"{orders}/rollback", {"to": "0"})
+    assert await rest.problem(*other, idempotency_key="k") == (422, "idempotency_key_reused")
+    assert (await rest.problem(*rollback, idempotency_key="another"))[0] == 404

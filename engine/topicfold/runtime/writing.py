@@ -20,9 +20,11 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target, Update
+from topicfold.runtime.pending import check_body
 from topicfold.runtime.refusals import refusal
 from topicfold.runtime.tenancy import look_at, namespaces_of, tenant_exists
 from topicfold.runtime.updates import operation_text
+from topicfold.state.operations import Settled
 
 _AT_ONCE = 32
 
@@ -108,6 +110,23 @@ class Writing:
             InvalidRequest: the same of a whole record; carries all violations.
         """
         return await self._topic(name, updates.unless_ending(str(name), updater), asked, stated=stated)
+
+    def answered(self, name: TopicName, asked: Asked) -> Written | None:
+        """Return what this change of a topic was answered with before, None where its key is none that is known here.
+
+        For what must be looked at before a change can be made: it may be gone since.
+
+        Raises:
+            KeyReused: the key was another request's.
+            TopicNotFound, NamespaceNotFound, PreconditionFailed: refused then, or with whatever else it was.
+        """
+        target = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
+        handle = self._handle(target, asked)
+        settled = self._engine.states[target.partition].operations.get(operation_of(asked.actor, handle))
+        if settled is None:
+            return None
+        check_body(asked.body_hash, settled.body_hash)
+        return self._answer(settled, "", target, handle, asked)
 
     async def change_namespace(self, name: str, updater: Updater, asked: Asked, *, stated: str = "") -> Written:
         """Change a namespace's record by a pure function of it; `stated` names the one policy that is set.
@@ -293,11 +312,14 @@ class Writing:
         settled = await engine.updates.submit(update, asked.deadline)
         if update.failure is not None and settled.verdict in (Verdict.FAILED, Verdict.UNDECODABLE):
             raise update.failure
+        return self._answer(settled, update.refusal, target, handle, asked)
+
+    def _answer(self, settled: Settled, refused: str, target: Target, handle: bytes, asked: Asked) -> Written:
         if settled.verdict > Verdict.UNCHANGED:
-            raise refusal(settled.verdict, update.refusal, target, str(settled.etag))
+            raise refusal(settled.verdict, refused, target, str(settled.etag))
         return Written(
             str(settled.etag),
-            engine.revision([target.partition]).merged(asked.minimum),
+            self._engine.revision([target.partition]).merged(asked.minimum),
             operation_text(target.partition, handle),
             settled.verdict == Verdict.CHANGED,
         )

@@ -82,6 +82,8 @@ class Histories:
         asked = asked_to_write(request, node, "rollback", to)
         fresh = asked_to_read(request, node)._replace(consistency=Consistency.BARRIER)
         await node.reading.settle([node.engine.partition(name.namespace)], fresh)
+        if not is_dry(request) and (written := node.writing.answered(name, asked)) is not None:
+            return written_answer(written)
         since = await readable_since(node, request, name, asked.deadline)
         version = await version_to_restore(node.engine, name, to, asked, since)
         may_change_global = node.has(request, _ADMIN_OF_NAMESPACE, name.namespace)
