@@ -31,6 +31,19 @@ async def test_one_who_comes_while_a_query_runs_is_not_served_by_it(node: Node, 
     assert node.log.queries == before + 1
 
 
+async def test_an_answer_is_as_old_as_its_question(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    barriers, asked_at = node.engine.barriers, list[float]()
+    monkeypatch.setattr(barriers, "_on_ends", lambda ends, asked: asked_at.append(asked))
+    node.log.answers.clear()
+    asking = asyncio.create_task(barriers.ends())
+    await turns()
+    asked_by = asyncio.get_running_loop().time()
+    await asyncio.sleep(0.01)
+    node.log.answers.set()
+    await asking
+    assert asked_at[0] <= asked_by
+
+
 async def test_a_barrier_returns_only_when_the_end_it_was_told_is_folded(node: Node, store: MemoryStore) -> None:
     node.log.pause()
     store.append(0, b"garbage")

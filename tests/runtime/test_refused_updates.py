@@ -107,6 +107,16 @@ async def test_a_no_that_became_a_change_while_it_waited_is_answered_as_what_it_
     assert orders.labels() == {"team": "pay"}
 
 
+async def test_a_change_does_not_wait_for_the_barrier_that_a_no_before_it_waits_for(orders: Node) -> None:
+    orders.log.answers.clear()
+    unchanged = asyncio.create_task(orders.label())
+    await turns()
+    assert orders.engine.barriers._running is not None
+    await asyncio.wait_for(orders.label(k="v"), 2)
+    orders.log.answers.set()
+    await unchanged
+
+
 async def test_if_match_of_another_version_is_refused_and_says_the_current_one(orders: Node) -> None:
     await orders.label(team="pay")
     current = orders.reading.labels(ORDERS)[1]

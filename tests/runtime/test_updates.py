@@ -18,12 +18,13 @@ from topicfold.errors import (
 )
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
-from topicfold.model.events import AggregateKind, Audit, Event, Kind, Operation
+from topicfold.model.events import GENESIS, AggregateKind, Audit, Event, Kind, Operation
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import Updater
 from topicfold.runtime.group import Update
 from topicfold.runtime.pending import PendingUpdates
+from topicfold.state import fold
 
 
 def submit(node: Node, updater: Updater, key: int) -> asyncio.Task[object]:
@@ -146,6 +147,22 @@ async def test_an_append_that_never_comes_back_is_tried_again_in_the_end(
     orders.engine.updates.tick()
     await write
     assert orders.labels() == {"team": "pay"}
+
+
+async def test_an_attempt_is_decided_the_moment_the_level_rises(
+    orders: Node, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold, "SUPPORTED_LEVEL", 2)
+    orders.log.fate = orders.log.hold
+    writing = asyncio.create_task(orders.label(60.0, k="v"))
+    await turns()
+    orders.log.fate = orders.log.take
+    raised = Event(1, Kind.LEVEL, 0, b"L" * 16, AggregateKind.NONE, "", 0, GENESIS, GENESIS, (), 0, b"", b"")
+    store.append(0, encode_event(raised))
+    await asyncio.wait_for(writing, 5)
+    orders.log.release()
+    await orders.caught_up()
+    assert orders.labels() == {"k": "v"}
 
 
 async def test_an_update_in_an_undecided_event_is_unknown_when_its_time_is_up(orders: Node) -> None:
