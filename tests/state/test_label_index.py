@@ -107,9 +107,12 @@ def test_what_nobody_bears_any_more_is_let_go() -> None:
 @given(histories)
 def test_an_index_that_everybody_left_is_empty(history: list[tuple[int, dict[str, str]]]) -> None:
     topics = Topics(history)
+    for key in "abc":
+        topics.index.having_above(key, 0)
     for number in range(6):
         topics.put(number, {})
     assert (topics.index.borne(), topics.listed(), topics.unions()) == ([], {}, {})
+    assert topics.index._integers == {}
     assert set(topics.ids.values()) == {NO_LABELS}
 
 
