@@ -11,7 +11,8 @@ from tests.runtime.watching import Watching, quiet, tell
 from topicfold.errors import Forbidden, NotReady, TopicfoldError
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime import watches
+from topicfold.model.topic_hash import topic_list_hash
+from topicfold.runtime import cut, watcher, watches
 from topicfold.runtime.watch_group import TOO_OLD
 from topicfold.runtime.watches import Watches
 from topicfold.state import finding
@@ -226,6 +227,39 @@ async def test_an_error_of_the_wait_is_the_streams(orders: Node) -> None:
     watching = Watching(orders, since={0: 0}, reaching=reaching())
     with pytest.raises(Forbidden):
         await watching.task
+
+
+async def test_a_start_state_during_which_too_much_changes_begins_anew(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "CHUNK", 1)
+    monkeypatch.setattr(cut, "MAX_CHANGES", 1)
+    for name in "abcd":
+        await node.writing.create_topic(parse_topic(name), TopicRecord(), node.asked())
+    watching = Watching(node, reads=False, capacity=1)
+    while not watching.frames:
+        await turns(1)
+    for value in "vw":
+        await node.writing.set_labels(parse_topic("d"), {"k": value}, node.asked())
+    while not watching.is_up_to_date:
+        watching.pipe.read()
+        await turns(1)
+    after = watching.kinds().index("RESET") + 1
+    assert watching.kinds()[after:] == ["ADDED"] * 4 + ["BOOKMARK"]
+
+
+async def test_the_hash_of_a_start_state_is_of_what_it_holds_though_nobody_was_told_of_that_yet(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        await Watching(orders).up_to_date()
+    monkeypatch.setattr(orders.engine.watches.pump, "_wake", lambda: None)
+    await orders.writing.create_topic(parse_topic("refunds"), TopicRecord(), orders.asked())
+    watching = Watching(orders)
+    while len(watching.frames) < 3:
+        await turns(1)
+    names = [each.name for each in watching.frames[:2]]
+    assert watching.frames[2].members["hash"] == topic_list_hash(names)
 
 
 async def test_equal_hash_means_no_start_state(orders: Node) -> None:

@@ -313,6 +313,24 @@ async def test_records_of_a_long_answer_are_those_of_its_cut(rest: RestNode, mon
     assert {(item["labels"]["team"], item["etag"] == item["version"]) for item in items} == {("pay", True)}
 
 
+async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it_were_whole(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, value in (("server.find.MAX_PAGE", 2), ("server.found_answer.CHUNK", 1), ("runtime.cut.MAX_CHANGES", 1)):
+        monkeypatch.setattr(f"topicfold.{limit}", value)
+    await make(rest, *"abcd")
+    values = iter(range(100))
+
+    async def change_meanwhile(request: object) -> bool:
+        await rest.node.writing.set_labels(parse_topic("d"), {"k": str(next(values))}, rest.node.asked())
+        return False
+
+    monkeypatch.setattr(Request, "is_disconnected", change_meanwhile)
+    async with listening(rest) as port, httpx2.AsyncClient() as client:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.get(f"http://127.0.0.1:{port}{FIND_PATH}")
+
+
 async def test_a_long_answer_too_many_is_503(rest: RestNode, monkeypatch: pytest.MonkeyPatch) -> None:
     await many(rest, MAX_PAGE + 1)
     monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS", 1)
