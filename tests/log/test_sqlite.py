@@ -402,6 +402,19 @@ async def test_a_loop_that_stands_still_holds_up_replaying(log: SqliteLog) -> No
     await following.seen(2_000)
 
 
+async def test_what_is_appended_while_the_loop_stands_still_comes_once_it_goes_on(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following = Following(log)
+    for _ in range(2):
+        await log.end_offsets()
+    monkeypatch.setattr(sqlite_delivery, "_MAX_BACKLOG_BYTES", 1)
+    for value in (b"x", b"y"):
+        log.append(0, value, never)
+        time.sleep(0.2)  # noqa: ASYNC251 -- the loop is to stand still while the thread commits
+    assert await following.seen(2) == [Entry(0, 0, b"x"), Entry(0, 1, b"y")]
+
+
 async def test_closing_ends_the_thread(path: Path) -> None:
     log = await SqliteLog.open(path)
     assert "topicfold-sqlite" in {thread.name for thread in threading.enumerate()}
