@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.runtime.agreeing import agreeing, flip_payload, look, make_orders, misfold, place
 from tests.runtime.nodes import Node
@@ -98,6 +99,21 @@ async def test_what_flips_in_memory_stops_its_partition_and_no_other(node: Node,
     assert fault.values == {"partition": partition, "offset": node.engine.states[partition].position}
     assert node.engine.scrubber.report is not None
     assert node.engine.scrubber.report.found == node.engine.scrubber.found >= 1
+
+
+async def test_what_is_found_is_logged_and_a_partition_that_stopped_is_not_looked_at_again(node: Node) -> None:
+    flip_hash(node)
+    state, _, _ = place(node)
+    with capture_logs() as lines:
+        await node.engine.scrubber.scrub()
+        await node.engine.examiner.idle()
+    logged = {(line["partition"], line["position"]) for line in lines if line["event"] == "scrub_found"}
+    assert logged == {(state.partition, state.position)}
+    assert any("orders" in line.get("what", "") for line in lines)
+    await node.engine.scrubber.scrub()
+    report = node.engine.scrubber.report
+    assert report is not None
+    assert report._replace(at_ms=0) == (0, 0, 0, ())
 
 
 @pytest.mark.parametrize("told", INDEXES)
