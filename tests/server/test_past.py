@@ -182,9 +182,8 @@ async def test_a_namespace_that_is_gone_can_still_be_asked_about(past: RestNode,
 
 @pytest.mark.parametrize(
     "at",
-    ["", "yesterday", "2h30m", "2026-03-01", "2026-03-01T12:00:00", "2026-02-30T12:00:00Z", "2030-01-01T00:00:00Z",
-     "99999", "-1", "AQAA", "9" * 19],
-)  # fmt: skip
+    ["", "yesterday", "2026-03-01", "2030-01-01T00:00:00Z", "99999", "-1", "AQAA", "9" * 19],
+)
 async def test_what_is_no_time_and_no_position_is_refused(past: RestNode, at: str) -> None:
     assert await past.problem("GET", f"{FIND_PATH}?at={quote(at)}") == (400, "invalid_request")
 
