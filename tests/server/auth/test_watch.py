@@ -15,6 +15,7 @@ from tests.server.rest import RestNode, listening
 from tests.server.watching import LINES, Opened, ask, opened
 from topicfold.runtime import watches
 from topicfold.server import watch
+from topicfold.server.auth import setup
 from topicfold.server.auth.tokens import LEEWAY_SECONDS
 
 TENANT = "/admin/v2/tenants/acme"
@@ -247,11 +248,30 @@ async def test_what_happened_to_a_topic_that_is_gone_is_told_unless_its_grant_we
     assert await told_since(port, later) == [("RESET", None), ("BOOKMARK", None)]
 
 
-async def test_a_watch_ends_with_the_token(acme: RestNode, port: int) -> None:
-    token = f"Bearer {issuer().token(sub='ann', exp=int(time.time()) - LEEWAY_SECONDS + 4)}"
+class Clock:
+    """What tokens are held against; may be put forward."""
+
+    def __init__(self) -> None:
+        self.seconds = time.time()
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the nodes that are made after it."""
+    made = Clock()
+    monkeypatch.setattr(setup, "wall_clock_seconds", made)
+    return made
+
+
+async def test_a_watch_ends_with_the_token(clock: Clock, acme: RestNode, port: int) -> None:
+    end = int(clock.seconds) + 60
+    token = f"Bearer {issuer().token(sub='ann', exp=end - LEEWAY_SECONDS)}"
     async with opened(port, QUERY, authorization=token) as stream:
         await stream.frames(2)
-        await asyncio.sleep(4.1)
+        clock.seconds = end
         acme.node.engine.watches.recheck()
         (error,) = await stream.rest(2)
     assert (error.kind, error.members["problem"]["code"]) == ("ERROR", "unauthenticated")
