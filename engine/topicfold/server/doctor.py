@@ -25,6 +25,7 @@ from topicfold.runtime.topic_counts import count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.health import LEAVING, reason_not_ready
 from topicfold.server.node import Node
+from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.state.fold import PartitionState
 from topicfold.wire.diagnosis import (
@@ -52,7 +53,12 @@ class Doctor:
     node: Node
 
     async def diagnose(self, request: Request) -> Response:
-        """Answer how this node is, whether it is ready or not."""
+        """Answer how this node is, whether it is ready or not.
+
+        Raises:
+            InvalidRequest: a parameter is given.
+        """
+        query_of(request, ())
         engine, settings = self.node.engine, self.node.settings
         partitions = [await self._partition(state) for state in engine.states.values()]
         problems = [*self._problems({each.partition for each in partitions if each.undecodable_topics})]

@@ -1,0 +1,23 @@
+"""Parameters of requests: under `/api/v1` none is passed over."""
+
+from __future__ import annotations
+
+from tests.server.rest import RestNode
+
+NAMED = {
+    "{tenant}": "public",
+    "{namespace}": "default",
+    "{topic}": "orders",
+    "{operation}": f"0-{'ab' * 16}",
+}
+
+
+async def test_no_native_operation_takes_a_parameter_that_it_does_not_know(orders: RestNode) -> None:
+    native = [each.operation for each in orders.app.table.routes if each.operation.path.startswith("/api/v1/")]
+    assert native
+    for operation in native:
+        path = "/".join(NAMED.get(part, part) for part in operation.path.split("/"))
+        body: dict[str, dict[str, str]] | None = {"labels": {}} if operation.body else None
+        answer = await orders.send(operation.method, f"{path}?nosuch=1", body)
+        told = (answer.status_code, "query parameter 'nosuch' is not known here" in answer.text)
+        assert told == (400, True), operation.id
