@@ -7,7 +7,6 @@ revision and the last full name.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import struct
 from dataclasses import dataclass
@@ -48,7 +47,7 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
         query_hash, place_hash, length = _HEAD.unpack_from(raw, 1)
         place = raw[1 + _HEAD.size :]
         revision, last = place[:length].decode(), place[length:].decode()
-    except (binascii.Error, ValueError, struct.error):
+    except (ValueError, struct.error):
         raw = b""
     if raw[:1] != _FORMAT or place_hash != _hash(place) or split_topic(last) is None:
         raise InvalidRequest(
