@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.server.rest import RestNode
 
 PAY = "/admin/v2/namespaces/public/pay"
@@ -30,6 +32,18 @@ async def test_one_property_is_plain_text_as_pulsar_has_it(rest: RestNode) -> No
     assert (await rest.send("DELETE", f"{PAY}/property/o%2Fwner")).status_code == 204
     answer = await rest.send("GET", f"{PAY}/property/o%2Fwner")
     assert (answer.status_code, answer.content, "content-type" in answer.headers) == (200, b"", False)
+
+
+async def test_a_removal_on_another_node_answers_what_was_set_a_moment_before(nodes: list[RestNode]) -> None:
+    one, other, _ = nodes
+    other.node.log.pause()
+    await one.done("PUT", PAY)
+    await one.done("PUT", f"{PAY}/property/owner/ann")
+    removing = asyncio.ensure_future(other.send("DELETE", f"{PAY}/property/owner"))
+    await asyncio.sleep(0.02)
+    other.node.log.resume()
+    answer = await removing
+    assert (answer.status_code, answer.text) == (200, "ann")
 
 
 async def test_a_namespace_that_is_not_there_has_no_properties(rest: RestNode) -> None:
