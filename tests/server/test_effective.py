@@ -53,10 +53,13 @@ async def test_kafka_enforces_what_it_is_told_and_no_built_in_default(orders: Re
     assert await enforced_by_kafka(orders) == {"maxMessageSize", "compactionThreshold"}
 
 
-async def test_kafka_enforces_nothing_of_a_topic_that_it_does_not_have(rest: RestNode) -> None:
-    await rest.done("PUT", "/admin/v2/non-persistent/public/default/calls")
-    await rest.done("POST", "/admin/v2/non-persistent/public/default/calls/maxMessageSize", 7)
-    path = "/api/v1/topics/public/default/calls/effective?domain=non-persistent"
+@pytest.mark.parametrize(("domain", "topic"), [("non-persistent", "calls"), ("persistent", "_schemas")])
+async def test_kafka_enforces_nothing_of_a_topic_that_it_does_not_have_or_keeps_for_others(
+    rest: RestNode, domain: str, topic: str
+) -> None:
+    await rest.done("PUT", f"/admin/v2/{domain}/public/default/{topic}")
+    await rest.done("POST", f"/admin/v2/{domain}/public/default/{topic}/maxMessageSize", 7)
+    path = f"/api/v1/topics/public/default/{topic}/effective?domain={domain}"
     assert await enforced_by_kafka(rest, path) == set()
 
 
