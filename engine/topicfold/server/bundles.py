@@ -17,9 +17,15 @@ from topicfold.server.asking import asked_to_read
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routing import no_route
 from topicfold.wire.namespace_document import ONE_BUNDLE
 
 _NAMESPACE = "/admin/v2/namespaces/{tenant}/{namespace}"
+_NOT_KEPT = frozenset({
+    "allowedTopicPropertyKeysForMetrics", "antiAffinity", "autoTopicCreation", "maxTopicsPerNamespace",
+    "offloadDeletionLagMs", "resourcegroup", "scalableTopicAutoScalePolicy",
+})  # fmt: skip
+"""What Pulsar's tools remove from a namespace, and is not kept here; nobody who does that means a bundle."""
 _BUNDLES = {"type": "object", "properties": {"boundaries": {"type": "array"}, "numBundles": {"type": "integer"}}}
 
 
@@ -42,7 +48,8 @@ class Bundles:
         """Refuse to end a part of a namespace.
 
         Raises:
-            HTTPException: 405, the path is no bundle's; it ends something that cannot be deleted.
+            HTTPException: 405, the path is no bundle's; it ends something that cannot be deleted. 404, something that
+                is not kept here.
             PolicyUnmet: there is no such bundle.
         """
         namespace_in(request)
@@ -50,6 +57,8 @@ class Bundles:
         if part in self.methods:
             methods = ", ".join(sorted(self.methods[part]))
             raise HTTPException(405, f"DELETE is not possible here; {methods} is", {"Allow": methods})
+        if part in _NOT_KEPT:
+            raise no_route(request.method, request.scope["path"])
         raise PolicyUnmet(f"Invalid bundle range: {part[:200]}")
 
 

@@ -6,7 +6,7 @@ Percent-escapes are left alone, so an encoded slash never parts two segments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from starlette.exceptions import HTTPException
@@ -79,7 +79,7 @@ class RouteTable:
                     scope["path_params"] = {name: segments[place] for name, place in route.parameters}
                     return route
                 allowed.update(each for each, route in step.routes.items() if not route.operation.is_never_done)
-        raise _no_route(method, scope["path"], allowed)
+        raise no_route(method, scope["path"], allowed)
 
     def _add(self, operation: Operation, path: str) -> None:
         """Put one spelling of a path into the tree.
@@ -111,7 +111,8 @@ def _after(step: _Step, segment: str) -> list[_Step]:
     return [step.parameter]
 
 
-def _no_route(method: str, path: str, allowed: set[str]) -> HTTPException:
+def no_route(method: str, path: str, allowed: Collection[str] = ()) -> HTTPException:
+    """Return the error that a path is none, or takes only the methods that are `allowed`."""
     if not allowed:
         return HTTPException(404, f"there is no route {path[:200]}")
     methods = ", ".join(sorted(allowed))
