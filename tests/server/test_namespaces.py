@@ -33,6 +33,10 @@ async def test_a_document_whose_strategy_is_empty_sets_none(rest: RestNode) -> N
     assert (await rest.get(PAY))["schema_compatibility_strategy"] == "UNDEFINED"
 
 
+async def test_an_empty_text_that_is_no_strategy_is_refused(rest: RestNode) -> None:
+    assert await rest.problem("PUT", PAY, {"retention_policies": ""}) == (400, "invalid_policy")
+
+
 async def test_a_namespace_needs_its_tenant(rest: RestNode) -> None:
     assert await rest.problem("PUT", "/admin/v2/namespaces/nobody/pay") == (404, "tenant_not_found")
     assert await rest.problem("GET", "/admin/v2/namespaces/nobody") == (404, "tenant_not_found")

@@ -17,7 +17,7 @@ from topicfold.model.policy.description import EMPTY_ANSWER, LOCAL_CLUSTER, Name
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.table import POLICIES
-from topicfold.model.policy.values import Value, kind_of, read_value, shown_value
+from topicfold.model.policy.values import Choice, Value, kind_of, read_value, shown_value
 from topicfold.model.records import Grants, NamespaceRecord
 from topicfold.wire.policy_schema import schema_of
 
@@ -53,6 +53,8 @@ def policies_document(record: NamespaceRecord, topic_grants: Any, local_cluster:
 def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policies:
     """Return the policies that a document sets. A member that is empty, or says what an unset one says, sets nothing.
 
+    An empty text counts as empty where one of several words is meant.
+
     Raises:
         InvalidPolicy, PolicyUnmet, Forbidden: a value may not be set; says which.
     """
@@ -64,7 +66,7 @@ def policies_in_document(document: Mapping[str, Any], limits: Limits) -> Policie
                 reason = f"must be an object, not {kind_of(given)}"
                 raise InvalidPolicy(route.member, [{"path": "", "reason": reason}])
             given = given.get(limits.local_cluster)
-        if given in (None, [], {}, "") or given == route.unset:
+        if given in (None, [], {}) or given == route.unset or (given == "" and isinstance(policy.kind, Choice)):
             continue
         found[policy.name] = checked_value(policy, route, given, limits)
     return MappingProxyType(found)
