@@ -85,7 +85,7 @@ def documented(sentence: str) -> list[AclOperation]:
     return [AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()] for word in words]
 
 
-def test_the_documented_rights_are_enough_to_take_away_what_a_default_had_told_kafka(
+def test_documented_rights_suffice_to_take_away_what_a_default_had_told_kafka_and_write_is_named_where_it_lacks(
     guarded: GuardedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = f"t-{uuid.uuid4().hex}"
@@ -102,3 +102,9 @@ def test_the_documented_rights_are_enough_to_take_away_what_a_default_had_told_k
         monkeypatch.delenv("TOPICFOLD_POLICY_DEFAULTS")
         done = site.enforce("--once")
         assert (done.returncode, site.kafka.own(topic)) == (0, {}), done.stderr
+        guarded.withdraw(log, AclOperation.WRITE)
+        monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", '{"maxMessageSize": 778}')
+        done = site.enforce("--once")
+        assert site.kafka.own(topic) == {"max.message.bytes": "778"}
+        assert "enforcement_not_noted" in done.stderr
+        assert f"--operation Write --topic {log}" in done.stderr
