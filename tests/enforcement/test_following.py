@@ -20,8 +20,9 @@ from tests.enforcement.conftest import (
 )
 from tests.turning import counted_turns
 from topicfold.enforcement import enforcer as enforcing
+from topicfold.enforcement.reports import State
 from topicfold.enforcement.wishes import Wishes
-from topicfold.errors import ClusterUnavailable, NotEmpty, StateDiverged
+from topicfold.errors import ClusterRefused, ClusterUnavailable, NotEmpty, StateDiverged
 from topicfold.model.names import TopicName, parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.writing import Writing
@@ -111,6 +112,30 @@ async def test_what_kafka_did_not_allow_or_show_is_tried_again_now_and_then(
         site.cluster.alter = refuse_once
         await site.remove("orders", "maxMessageSize")
         await site.reaches("orders", {})
+
+
+async def test_what_kafka_refuses_is_told_again_only_where_it_is_something_else(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
+    async with enforced(site):
+        tries, alter = 0, site.cluster.alter
+
+        async def refuse(name: str, settings: dict[str, str | None]) -> None:
+            nonlocal tries
+            tries += 1
+            raise ClusterRefused("its policy is against it", kafka_topic=name)
+
+        site.cluster.alter = refuse
+        for size in (6, 7):
+            site.reports.clear()
+            await site.set("orders", "maxMessageSize", size)
+            before = tries
+            while tries < before + 4:  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.005)
+            assert [report.state for report in site.reports] == [State.FAILED]
+        site.cluster.alter = alter
+        await site.reaches("orders", {"max.message.bytes": "7"})
 
 
 async def test_labels_do_not_make_it_ask_kafka(site: Site) -> None:

@@ -67,6 +67,7 @@ class Enforcer:
         self._has_failed = False
         self._overrides = Overrides()
         self._skipped: dict[str, str] = {}
+        self._refused: dict[str, tuple[Sequence[Difference], str]] = {}
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
         self._due: set[str] = set()
@@ -195,6 +196,7 @@ class Enforcer:
         self._wanting.discard(name)
         self._met.pop(name, None)
         self._skipped.pop(name, None)
+        self._refused.pop(name, None)
         self._clean.pop(name, None)
         self._former.forget(name)
         self._owners.forget(name)
@@ -337,8 +339,11 @@ class Enforcer:
                 raise
             self._wanting.add(wish.name)
             self._has_failed = True
-            self._tell_all(State.FAILED, differences, error.reason)
+            if self._refused.get(wish.name) != (differences, error.reason):
+                self._tell_all(State.FAILED, differences, error.reason)
+            self._refused[wish.name] = (differences, error.reason)
         else:
+            self._refused.pop(wish.name, None)
             self._note(wish, differences)
             self._tell_all(State.CHANGED, differences)
             return True
