@@ -62,7 +62,8 @@ class KafkaLog:
             raise
         except LogUnavailable as error:
             raise LogUnavailable(
-                f"Kafka at {bootstrap}: {error.reason}", hint="Is the broker running, and is that its address?"
+                f"Kafka at {bootstrap}: {error.reason}",
+                hint="Is the broker running, and are that its address and the security settings that it asks for?",
             ) from error
         except KafkaException as error:
             raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
