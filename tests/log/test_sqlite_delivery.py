@@ -11,6 +11,11 @@ from topicfold.log.port import Entry
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 
 
+def post(call: Callable[..., None], *arguments: object) -> None:
+    """Have the loop call something, as a log's thread does."""
+    asyncio.get_running_loop().call_soon(call, *arguments)
+
+
 async def test_however_many_batches_wait_each_has_a_turn_of_the_loop_and_faults_come_behind_them() -> None:
     told: list[tuple[int, object]] = []
 
@@ -19,9 +24,6 @@ async def test_however_many_batches_wait_each_has_a_turn_of_the_loop_and_faults_
 
     def fault(error: TopicfoldError, partition: int | None) -> None:
         told.append((turns(), "fault"))
-
-    def post(call: Callable[..., None], *arguments: object) -> None:
-        asyncio.get_running_loop().call_soon(call, *arguments)
 
     delivery = SqliteDelivery(post)
     delivery.begin(Follow({0: 0}, deliver, fault))
@@ -33,4 +35,18 @@ async def test_however_many_batches_wait_each_has_a_turn_of_the_loop_and_faults_
         for _ in range(20):
             await asyncio.sleep(0)
     assert [each for _, each in told] == [*batches, "fault"]
+    assert len({at for at, _ in told}) == len(told)
+
+
+async def test_of_a_large_batch_each_turn_of_the_loop_takes_a_part() -> None:
+    told: list[tuple[int, list[Entry]]] = []
+    delivery = SqliteDelivery(post)
+    delivery.begin(Follow({0: 0}, lambda entries: told.append((turns(), list(entries))), lambda *_: None))
+    batch = [Entry(0, offset, b"value") for offset in range(1_000)]
+    async with counted_turns() as turns:
+        delivery.deliver_own(batch)
+        for _ in range(30):
+            await asyncio.sleep(0)
+    assert [each for _, some in told for each in some] == batch
+    assert max(len(some) for _, some in told) <= 128
     assert len({at for at, _ in told}) == len(told)
