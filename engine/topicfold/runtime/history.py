@@ -21,7 +21,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
 from topicfold.runtime.versions import MAX_LINKS, Version, version_of
 
-MAX_PAGE_BYTES = 32 * 1024 * 1024
+MAX_PAGE_BYTES = 4 * 1024 * 1024
 """Bytes of records on one page, of which the last may be beyond: of the largest there may be, 128."""
 
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")

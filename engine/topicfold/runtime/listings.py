@@ -211,7 +211,7 @@ class InFlight:
         """
         if self._bytes and self._bytes + size > self._limit:
             raise Overloaded(
-                f"{self._bytes} bytes of topic listings are being made or sent, and at most {self._limit} may be",
+                f"{self._bytes} bytes of long answers are being made or sent, and at most {self._limit} may be",
                 hint="Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.",
                 limit=self._limit,
             )

@@ -13,6 +13,7 @@ from topicfold.errors import (
     InvalidLabels,
     LogUnavailable,
     NamespaceNotFound,
+    Overloaded,
     TopicNotFound,
     VersionNotFound,
 )
@@ -24,6 +25,7 @@ from topicfold.runtime.rollback import restoring, roll_back, version_to_restore
 from topicfold.server.answers import dry_answer, joined, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
+from topicfold.server.listing import CountedAnswer
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
@@ -35,6 +37,8 @@ from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1_000
+_SHORT_BYTES = 1 << 20
+"""An answer that is no longer is not counted: whoever lists much keeps nobody from it."""
 
 _ADMIN_OF_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
 _ADMIN_OF_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
@@ -72,7 +76,20 @@ class Histories:
             "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
             "position": str(cut.revision),
         }
-        return read_answer(answer, cut)
+        return self._counted(read_answer(answer, cut))
+
+    def _counted(self, answer: Response) -> Response:
+        """Return an answer that holds what is allowed for it until its client has read it.
+
+        Raises:
+            Overloaded: there is no room for it now.
+        """
+        if len(answer.body) <= _SHORT_BYTES:
+            return answer
+        try:
+            return CountedAnswer(answer, self.node.in_flight)
+        except Overloaded as error:
+            raise Overloaded(error.reason, hint="Try again in a few seconds, or ask for fewer changes.") from None
 
     async def roll_back(self, request: Request) -> Response:
         """Give a topic back the labels, properties and policies of one of its versions."""
@@ -104,7 +121,7 @@ def operations(node: Node) -> Sequence[Operation]:
                       "limit": f"How many changes at most, {DEFAULT_LIMIT} without it, up to {MAX_LIMIT}.",
                       "before": "The `before` of the page that this one follows.",
                   },
-                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable),
+                  errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable, Overloaded),
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
         Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
                   "Give a topic back what one of its versions said", 204, body=Rollback,
