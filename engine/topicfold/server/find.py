@@ -28,6 +28,7 @@ from topicfold.runtime.cut import Cuts
 from topicfold.server.asking import asked_to_find
 from topicfold.server.found_answer import FoundAnswer
 from topicfold.server.found_items import FoundItems
+from topicfold.server.listing import counted_if_long
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
@@ -64,8 +65,8 @@ class Finder:
             NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
             Resync: `continue` is of another log, or what was at `at` cannot be told any more.
             Forbidden: `at`, and who asks may not list all topics of a namespace.
-            Overloaded: too many long answers are on their way, or too much of the past is being made, or an expression
-                takes too long.
+            Overloaded: too many or too long answers are on their way, or too much of the past is being made, or an
+                expression takes too long.
         """
         node = self.node
         query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
@@ -91,7 +92,8 @@ class Finder:
         """Return a page, or everything; `cuts` are those of the tables in which it was found."""
         if limit is None and answer.found.count > MAX_PAGE:
             return self._whole(answer, cuts)
-        return await answer.page(limit or MAX_PAGE)
+        page = await answer.page(limit or MAX_PAGE)
+        return counted_if_long(page, self.node.in_flight, "ask for smaller pages with limit")
 
     def _whole(self, answer: FoundAnswer, cuts: Cuts) -> Response:
         if self.long_answers >= MAX_LONG_ANSWERS:

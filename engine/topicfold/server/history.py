@@ -25,7 +25,7 @@ from topicfold.runtime.rollback import restoring, roll_back, version_to_restore
 from topicfold.server.answers import dry_answer, joined, read_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
-from topicfold.server.listing import CountedAnswer
+from topicfold.server.listing import counted_if_long
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition
@@ -37,8 +37,6 @@ from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1_000
-_SHORT_BYTES = 1 << 20
-"""An answer that is no longer is not counted: whoever lists much keeps nobody from it."""
 
 _ADMIN_OF_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
 _ADMIN_OF_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
@@ -76,20 +74,7 @@ class Histories:
             "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
             "position": str(cut.revision),
         }
-        return self._counted(read_answer(answer, cut))
-
-    def _counted(self, answer: Response) -> Response:
-        """Return an answer that holds what is allowed for it until its client has read it.
-
-        Raises:
-            Overloaded: there is no room for it now.
-        """
-        if len(answer.body) <= _SHORT_BYTES:
-            return answer
-        try:
-            return CountedAnswer(answer, self.node.in_flight)
-        except Overloaded as error:
-            raise Overloaded(error.reason, hint="Try again in a few seconds, or ask for fewer changes.") from None
+        return counted_if_long(read_answer(answer, cut), node.in_flight, "ask for fewer changes")
 
     async def roll_back(self, request: Request) -> Response:
         """Give a topic back the labels, properties and policies of one of its versions."""

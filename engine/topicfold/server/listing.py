@@ -49,6 +49,8 @@ LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 _CHUNK = 1024
 _BYTES_A_NAME = 160
 """What a name takes while an answer is made of it: as a text, and twice as JSON."""
+_SHORT_BYTES = 1 << 20
+"""What a connection may hold in any case."""
 _DOMAIN_OF_MODE = {
     ListingMode.PERSISTENT: PERSISTENT,
     ListingMode.NON_PERSISTENT: NON_PERSISTENT,
@@ -149,6 +151,22 @@ class CountedAnswer(Response):
             line_of(scope).abort()
         finally:
             self._in_flight.give_back(self._size)
+
+
+def counted_if_long(answer: Response, in_flight: InFlight, instead: str) -> Response:
+    """Return an answer, counted where it is long: nobody is kept from short ones by those who ask for much.
+
+    `instead` says what else to do than to wait.
+
+    Raises:
+        Overloaded: there is no room for it now.
+    """
+    if len(answer.body) <= _SHORT_BYTES:
+        return answer
+    try:
+        return CountedAnswer(answer, in_flight)
+    except Overloaded as error:
+        raise Overloaded(error.reason, hint=f"Try again in a few seconds, or {instead}.") from None
 
 
 def _decoded(text: str) -> str:
