@@ -6,6 +6,7 @@ A failing seed says so; `TOPICFOLD_WATCH_SEEDS=17` runs it alone, `0-999` a nigh
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +36,9 @@ async def test_it_holds_where_a_start_state_after_a_reset_is_cut_and_the_next_no
 @pytest.mark.parametrize("seed", _seeds())
 async def test_it_holds_where_nodes_lag_behind_each_other(seed: int) -> None:
     assert await lived(seed, lags=True) == []
+
+
+@pytest.mark.parametrize("window", [100_000, 20])
+@pytest.mark.parametrize("seed", _seeds()[::6])
+async def test_it_holds_where_nodes_start_from_snapshots(seed: int, window: int, tmp_path: Path) -> None:
+    assert await lived(seed, window=window, snapshot=tmp_path / "snapshot") == []

@@ -114,9 +114,7 @@ class WatchClient:
             if since is None:
                 await watcher.run()
             else:
-                deadline = asyncio.get_running_loop().time() + 5
-                reaching = node.engine.reach(Revision(b"", since), deadline)
-                await watcher.run(since, reaching=reaching)
+                await watcher.run(since, reaching=self._reach(node, since))
             stream.ended_politely = not pipe.is_cut
         except TopicfoldError as error:
             pipe.write(watcher.subject.encoding.error(error, ""))
@@ -129,6 +127,11 @@ class WatchClient:
             await self.stream(self.random.choice(open_nodes), self.last())
             if self.pipe is not None and self.pipe.is_cut and self.random.random() < 0.6:
                 await self._stay_away()
+
+    async def _reach(self, node: Node, since: Mapping[int, int]) -> None:
+        """Return once a node can go on from there, as its server sees to."""
+        await node.engine.reach(Revision(b"", since), asyncio.get_running_loop().time() + 5)
+        await node.engine.window_refill.reach({each: since[each] for each in self.history.partitions})
 
     async def _stay_away(self) -> None:
         """Let much change meanwhile, as the rights that it had."""

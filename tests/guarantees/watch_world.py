@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,13 +15,15 @@ from tests.guarantees.watch_clients import NAMESPACES, ROLES, WatchClient, any_q
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
 from tests.runtime.nodes import Node, running
+from tests.snapshot.making import compacted_further
 from topicfold.errors import TopicfoldError
-from topicfold.log.memory import MemoryStore
+from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.model.updates import topic_missing
 from topicfold.runtime import watch_pump, watch_rest, watcher
+from topicfold.snapshot.commits import sequences
 
 PARTITIONS = 3
 TOPICS = ("x", "y", "x__y", "x__z", "z__z", "x__y__z", "a" * 28)
@@ -61,12 +65,13 @@ async def change(node: Node, random: Random) -> None:
 
 
 class World:
-    """Nodes that come and go; `nodes` are those that run."""
+    """Nodes that come and go; `nodes` are those that run. With `snapshot` they start from there, and it grows."""
 
-    def __init__(self, seed: int, window: int, *, lags: bool) -> None:
+    def __init__(self, seed: int, window: int, *, lags: bool, snapshot: Path | None = None) -> None:
         self.random = Random(seed)
         self.window = window
         self.lags = lags
+        self.snapshot = snapshot
         self.store = MemoryStore(PARTITIONS)
         self.nodes: list[Node] = []
         self.clients: list[WatchClient] = []
@@ -79,9 +84,11 @@ class World:
             node.log.resume()
         self._started += 1
         stack = AsyncExitStack()
-        node = await stack.enter_async_context(
-            running(self.store, self._started * 10**9, window_size=self.window, request_timeout_seconds=5.0)
-        )
+        options: dict[str, Any] = {"window_size": self.window, "request_timeout_seconds": 5.0}
+        if self.snapshot is not None and self.clients:
+            await self._compact(self.snapshot)
+            options["snapshot"] = self.snapshot
+        node = await stack.enter_async_context(running(self.store, self._started * 10**9, **options))
         self.nodes.append(node)
         self._stacks.append(stack)
 
@@ -113,13 +120,25 @@ class World:
                         client.pipe.abort()
                 case 1 | 2 | 3 | 4:
                     self._read_some()
-                case 5 if random.random() < 0.2:
+                case 5 if random.random() < (0.2 if self.snapshot is None else 0.6):
                     await self.start_node()
                     await self.stop_node()
                 case 6 | 7 | 8:
                     await asyncio.sleep(0)
                 case 9 if self.lags:
                     self._lag()
+
+    async def _compact(self, snapshot: Path) -> None:
+        """Bring the snapshot up to the log's end, which some clients have not heard of, or leave it as it is."""
+        for client in self.clients:
+            if client.pipe is not None:
+                client.pipe.abort()
+        for _ in range(4):
+            await change(self.nodes[0], self.random)
+        if not sequences(snapshot) or self.random.random() < 0.5:
+            log = MemoryLog(self.store)
+            await compacted_further(log, snapshot)
+            await log.close()
 
     async def _tell(self) -> None:
         """Tell some watchers how far they are, in the middle of whatever goes on."""
@@ -152,9 +171,11 @@ class World:
 
 
 @asynccontextmanager
-async def world(seed: int, window: int, nodes: int = 2, *, lags: bool = False) -> AsyncIterator[World]:
+async def world(
+    seed: int, window: int, nodes: int = 2, *, lags: bool = False, snapshot: Path | None = None
+) -> AsyncIterator[World]:
     """Run a world of small limits with the namespaces there."""
-    made = World(seed, window, lags=lags)
+    made = World(seed, window, lags=lags, snapshot=snapshot)
     for _ in range(nodes):
         await made.start_node()
     patch = pytest.MonkeyPatch()
@@ -174,10 +195,16 @@ async def world(seed: int, window: int, nodes: int = 2, *, lags: bool = False) -
 
 
 async def lived(
-    seed: int, *, clients: int = 50, changes: int = 150, window: int = 100_000, lags: bool = False
+    seed: int,
+    *,
+    clients: int = 50,
+    changes: int = 150,
+    window: int = 100_000,
+    lags: bool = False,
+    snapshot: Path | None = None,
 ) -> list[str]:
     """Return what is wrong with the history of a world: all that its clients received, judged by the log."""
-    async with world(seed, window, lags=lags) as made:
+    async with world(seed, window, lags=lags, snapshot=snapshot) as made:
         for number in range(clients):
             random = Random(f"{seed}/{number}")
             is_slow = number % 5 == 0
