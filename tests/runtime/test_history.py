@@ -234,6 +234,15 @@ async def test_a_delete_of_a_namespace_that_was_refused_is_no_change(orders: Nod
     assert [kind for kind, _ in await shown(orders, NAMESPACE)] == ["created", "deleted", "created"]
 
 
+async def test_a_delete_of_a_former_life_that_was_empty_is_told(node: Node) -> None:
+    for _ in range(2):
+        await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+        await node.writing.delete_namespace("public/pay", node.asked())
+    await node.writing.create_namespace("public/pay", NamespaceRecord(), node.asked())
+    kinds = [kind for kind, _ in await shown(node, "public/pay")]
+    assert kinds == ["created", "deleted", "created", "deleted", "created"]
+
+
 async def test_a_refused_delete_of_the_present_life_is_known_beyond_the_ring(store: MemoryStore) -> None:
     async with running(store, server_ring=1) as node:
         await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())

@@ -301,6 +301,22 @@ async def test_nothing_is_shown_after_a_change_of_rights_until_they_were_looked_
     assert watching.kinds() == ["ADDED", "BOOKMARK", "MODIFIED"]
 
 
+async def test_rights_that_change_while_they_are_looked_at_are_looked_at_again(orders: Node) -> None:
+    gate = Gate()
+    watching = Watching(orders, admits=gate)
+    await watching.up_to_date()
+    asked = gate.asked
+    gate.answers.clear()
+    for _ in range(2):
+        orders.engine.watches.recheck()
+        await turns()
+    gate.answers.set()
+    await orders.label(k="v")
+    await quiet(orders)
+    await watching.up_to_date()
+    assert gate.asked == asked + 2
+
+
 async def test_who_may_no_more_is_shown_no_more(orders: Node) -> None:
     gate = Gate()
     watching = Watching(orders, admits=gate)
