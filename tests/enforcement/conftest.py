@@ -110,11 +110,16 @@ class Site:
         self.node.engine.options = replace(options, limits=replace(options.limits, defaults=defaults))
 
 
-def append_unreadable(site: Site) -> None:
-    """Append, as a node of another version would, a version of `orders` that cannot be read."""
+def append_unreadable(site: Site, **fields: Any) -> None:
+    """Append, as a node of another version would, a version of `orders` that cannot be read.
+
+    Its payload is damaged, or else what `fields` say of the event is why.
+    """
     state = site.node.engine.states[site.node.engine.partition("public/default")]
     life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
-    site.node.log.store.append(state.partition, encode_event(topic_put(7, life, base, payload=b"\xff")))
+    site.node.log.store.append(
+        state.partition, encode_event(topic_put(7, life, base, **(fields or {"payload": b"\xff"})))
+    )
 
 
 @asynccontextmanager

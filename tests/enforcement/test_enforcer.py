@@ -13,6 +13,7 @@ from tests.enforcement.conftest import (
     TEN_MINUTES,
     TEN_MINUTES_IN_KAFKA,
     Site,
+    append_unreadable,
 )
 from tests.runtime.kafka_nodes import LOG_TOPIC
 from topicfold.enforcement import enforcer as enforcing
@@ -20,6 +21,7 @@ from topicfold.enforcement.enforcer import Enforcer
 from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, TopicNotFound
 from topicfold.log import memory
 from topicfold.log.memory import MemoryLog
+from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
@@ -130,14 +132,19 @@ async def test_topics_without_a_kafka_topic_are_told_of_if_they_want_something(s
     ]
 
 
-async def test_internal_topics_and_the_log_are_never_touched(site: Site) -> None:
-    await site.set_namespace("maxMessageSize", 1)
-    for name in (LOG_TOPIC, "__consumer_offsets", "_schemas"):
+async def test_internal_topics_and_the_log_are_never_touched_and_told_of_if_they_shall_be(site: Site) -> None:
+    kept = ("__consumer_offsets", "_schemas", LOG_TOPIC)
+    for name in kept:
         await site.cluster.create(name, 1)
         record = TopicRecord(kafka_name=name)
         await site.node.writing.record_topic(parse_topic(f"r{name}"), record, site.node.asked())
-    assert all(line.startswith("skipped") for line in await site.once())
-    assert [await site.own(name) for name in (LOG_TOPIC, "__consumer_offsets", "_schemas")] == [{}, {}, {}]
+    assert await site.once() == []
+    await site.set_namespace("maxMessageSize", 1)
+    assert sorted(await site.once()) == [
+        f"skipped persistent://public/default/r{name}: the Kafka topic {name} is none of Topicfold's to change"
+        for name in kept
+    ]
+    assert [await site.own(name) for name in kept] == [{}, {}, {}]
 
 
 async def test_a_kafka_topic_that_goes_while_it_is_looked_at_is_told_of_and_the_others_are_changed(site: Site) -> None:
@@ -277,4 +284,15 @@ async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps
     table._payloads[number] = b"\xff"
     assert await site.once() == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
     table._payloads[number] = kept
+    assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
+
+
+async def test_a_record_of_a_newer_node_is_told_of_and_its_kafka_topic_keeps_what_it_has(site: Site) -> None:
+    await site.make("orders")
+    await site.set("orders", RETENTION, TEN_MINUTES)
+    await site.once()
+    append_unreadable(site, payload_schema=PAYLOAD_SCHEMA + 1)
+    (line,) = await site.once()
+    assert line.startswith(f"skipped {ORDERS}: ")
+    assert f"schema {PAYLOAD_SCHEMA + 1}" in line
     assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
