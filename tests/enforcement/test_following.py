@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -175,14 +175,24 @@ async def test_a_change_of_many_topics_holds_up_nobody(site: Site, monkeypatch: 
     assert max(asked.values()) < 30
 
 
-async def test_two_enforcers_do_the_same_and_do_not_quarrel(site: Site) -> None:
+async def test_two_enforcers_do_the_same_and_do_not_quarrel(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enforcing, "LOOK_AGAIN_SECONDS", 0.02)
     await site.make("orders")
+    alter, altered = site.cluster.alter, list[Mapping[str, str | None]]()
+
+    async def noted(name: str, settings: Mapping[str, str | None]) -> None:
+        altered.append(settings)
+        await alter(name, settings)
+
+    site.cluster.alter = noted
     async with following(site.enforcer()), following(site.enforcer()):
         for size in (5, 6, 7):
             await site.set("orders", "maxMessageSize", size)
             await site.reaches("orders", {"max.message.bytes": str(size)})
         await site.remove("orders", "maxMessageSize")
         await site.reaches("orders", {})
+        await asyncio.sleep(0.1)
+    assert 4 <= len(altered) <= 2 * 4
 
 
 async def test_settings_that_could_not_be_read_are_looked_at_again_now_and_then(
