@@ -120,6 +120,13 @@ def test_the_age_of_a_snapshot_is_told_in_a_unit_that_fits(
     assert f"the newest commit of the snapshot /snapshot is 7, {age} old\n" in run("doctor").err
 
 
+def test_a_snapshot_without_a_commit_that_can_be_read_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = {"path": "/snapshot", "sequence": None, "ageSeconds": None}
+    told = Client.diagnosis
+    monkeypatch.setattr(Client, "diagnosis", lambda self: {**told(self), "snapshot": snapshot})
+    assert "\nthe snapshot /snapshot holds no commit that can be read\n" in run("doctor").err
+
+
 def test_a_server_that_does_not_answer_is_unreachable(bare_run: Run) -> None:
     assert bare_run("doctor", "--url", "http://127.0.0.1:1").code == 6
 

@@ -48,8 +48,10 @@ def snapshot(server_url: str, store: MemoryStore, tmp_path_factory: pytest.TempP
 
 
 def test_tables_show_coverage_owners_and_what_looks_misspelt(run: Run) -> None:
+    shown = run("report", "labels")
+    assert shown.err == "12 topics in 2 namespaces\n"
     assert (
-        run("report", "labels").out
+        shown.out
         == """\
 LABEL  TOPICS  COVERAGE                  VALUES
 team   11       92% ██████████████████▍  2
@@ -64,6 +66,20 @@ LOOKS MISSPELT  TOPICS  MEANT?         TOPICS
 team=paymnts    1       team=payments  10
 """
     )
+
+
+def test_where_a_terminal_shows_no_more_than_ascii_bars_are_made_of_that(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.cli.report.is_unicode", lambda: False)
+    first = run("report", "labels").out.splitlines()[1]
+    assert first.split() == ["team", "11", "92%", "#" * 18, "2"]
+
+
+def test_of_what_there_is_none_no_heading_is_shown(run: Run) -> None:
+    shown = run("report", "labels", "-n", "acme/pay").out
+    assert "TEAM" in shown
+    assert "LOOKS MISSPELT" not in shown
 
 
 def test_a_snapshot_says_the_same_as_its_server_and_takes_none(
