@@ -127,11 +127,12 @@ async def test_an_empty_log_starts_and_ends_at_zero(open_log: OpenLog) -> None:
     assert await log.end_offsets() == {0: 0, 1: 0, 2: 0}
 
 
-async def test_where_all_partitions_say_where_they_end_all_ends_are_known(open_log: OpenLog) -> None:
+async def test_where_all_partitions_say_where_they_begin_and_end_all_is_known(open_log: OpenLog) -> None:
     log = await open_log()
     append_all(log, 1, 5)
     await Following(log).seen(5)
     assert await log.known_end_offsets() == await log.end_offsets() == {0: 0, 1: 5, 2: 0}
+    assert await log.known_start_offsets() == await log.start_offsets() == {0: 0, 1: 0, 2: 0}
 
 
 async def test_whatever_is_called_back_is_called_on_the_loop(open_log: OpenLog) -> None:
@@ -286,6 +287,7 @@ async def test_a_closed_log_refuses_everything(open_log: OpenLog) -> None:
         log.read(0, 0, 1),
         log.start_offsets(),
         log.end_offsets(),
+        log.known_start_offsets(),
         log.known_end_offsets(),
         log.check_settings(),
         log.delete_before(0, 0),

@@ -58,6 +58,29 @@ async def test_partitions_that_lack_a_header_get_a_copy_of_the_log_s_own() -> No
     assert store.entries[1][0].value == header_value(IDENTITY)
 
 
+async def test_a_partition_that_cannot_be_reached_gets_its_copy_when_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore(partitions=3)
+    log = MemoryLog(store)
+    identity = LogIdentity(bytes(16), 3, HASH_NAME)
+    store.append(0, header_value(identity))
+
+    async def silent() -> dict[int, int]:
+        raise LogUnavailable("partition 1 is silent")
+
+    with monkeypatch.context() as patch:
+        for whole, known in (("start_offsets", {0: 0, 2: 0}), ("end_offsets", {0: 1, 2: 0})):
+            patch.setattr(log, whole, silent)
+            patch.setattr(log, f"known_{whole}", lambda known=known: answered(known))
+        assert await establish_identity(log, b"n" * 16) == identity
+    assert [len(entries) for entries in store.entries] == [1, 0, 1]
+    assert await establish_identity(log, b"n" * 16) == identity
+    assert [len(entries) for entries in store.entries] == [1, 1, 1]
+
+
+async def answered(known: dict[int, int]) -> dict[int, int]:
+    return known
+
+
 async def test_a_header_far_from_the_beginning_is_found() -> None:
     store = MemoryStore(partitions=3)
     for _ in range(2_500):

@@ -38,6 +38,12 @@ class Reader(KafkaReader):
     def _known(self) -> set[int]:
         return {each for broker in self.led.keys() & self.up for each in self.led[broker]} - self.behind
 
+    def start_offsets(self) -> dict[int, int]:
+        return dict.fromkeys(self.end_offsets(self.partitions, 1.0), 2)
+
+    def told_start_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
+        return dict.fromkeys(self.told_end_offsets(partitions, seconds), 2)
+
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
         if not self.up:
             raise LogUnavailable("nobody there")
@@ -83,6 +89,16 @@ def test_a_leader_that_answers_again_is_heard(reader: Reader, monkeypatch: pytes
     reader.asked.clear()
     ends.known()
     assert reader.asked == [{0, 1, 2, 3}]
+
+
+def test_where_partitions_begin_is_known_of_those_whose_leaders_answer(reader: Reader) -> None:
+    ends = KafkaEnds(reader)
+    assert ends.known_starts() == dict.fromkeys(range(4), 2)
+    reader.up.remove(2)
+    assert ends.known_starts() == {0: 2, 2: 2}
+    reader.up.clear()
+    with pytest.raises(LogUnavailable, match="nobody there"):
+        ends.known_starts()
 
 
 def test_partitions_without_a_leader_are_left_out(reader: Reader) -> None:

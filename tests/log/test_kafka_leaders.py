@@ -13,6 +13,8 @@ from tests.brokers.joining import JoiningProcess
 from tests.log.following import Following, never
 from topicfold.errors import LogUnavailable, TopicfoldError
 from topicfold.log.kafka import KafkaLog
+from topicfold.log.kafka_settings import new_topic
+from topicfold.runtime.engine import Engine
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SECONDS = 60
@@ -62,6 +64,40 @@ async def test_a_dead_leader_hides_the_ends_of_its_own_partitions_only(
                 await asyncio.sleep(0.1)
     finally:
         await log.close()
+
+
+async def test_a_node_that_starts_where_leaders_are_dead_waits_for_their_partitions_only(
+    two_brokers: tuple[str, JoiningProcess],
+) -> None:
+    bootstrap, second = two_brokers
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    wanted = NewTopic("log", 3, replica_assignment=[[1], [2], [1]], config=new_topic(1)[1])
+    admin.create_topics([wanted])["log"].result()
+    engine = await Engine.start(await KafkaLog.open(bootstrap, "log"))
+    await engine.readiness.wait(engine.states, SECONDS)
+    await engine.stop()
+    second.kill()
+    engine = await started(bootstrap)
+    try:
+        await engine.readiness.wait([0, 2], SECONDS)
+        assert not engine.readiness.is_ready(1)
+        second.restart()
+        await engine.readiness.wait([1], SECONDS)
+    finally:
+        await engine.stop()
+
+
+async def started(bootstrap: str) -> Engine:
+    """Return a node on the log, once the cluster has noticed who died."""
+    async with asyncio.timeout(SECONDS):
+        while True:
+            with suppress(LogUnavailable):
+                log = await KafkaLog.open(bootstrap, "log")
+                try:
+                    return await Engine.start(log)
+                except LogUnavailable:
+                    await log.close()
+                    raise
 
 
 async def test_what_a_halted_leader_led_is_followed_at_the_next_one_though_connections_stay(

@@ -82,14 +82,31 @@ class WilfulLog(MemoryLog):
         self.held.clear()
 
     async def end_offsets(self) -> Mapping[int, int]:
+        return self._whole(await self._ends())
+
+    async def known_end_offsets(self) -> Mapping[int, int]:
+        return self._known(await self._ends())
+
+    async def start_offsets(self) -> Mapping[int, int]:
+        return self._whole(await super().start_offsets())
+
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        return self._known(await super().start_offsets())
+
+    async def _ends(self) -> Mapping[int, int]:
         self.queries += 1
         await self.answers.wait()
         if self.is_cut:
             raise LogUnavailable("cut off")
         return await super().end_offsets()
 
-    async def known_end_offsets(self) -> Mapping[int, int]:
-        return {partition: end for partition, end in (await self.end_offsets()).items() if partition not in self.silent}
+    def _whole(self, offsets: Mapping[int, int]) -> Mapping[int, int]:
+        if self.silent:
+            raise LogUnavailable(f"partition {min(self.silent)} is silent")
+        return offsets
+
+    def _known(self, offsets: Mapping[int, int]) -> Mapping[int, int]:
+        return {partition: offset for partition, offset in offsets.items() if partition not in self.silent}
 
     async def check_settings(self) -> tuple[SettingProblem, ...]:
         return self.problems

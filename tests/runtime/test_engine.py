@@ -127,7 +127,7 @@ async def test_a_log_whose_beginning_was_deleted_is_refused(store: MemoryStore) 
     async def trimmed() -> dict[int, int]:
         return {0: 2}
 
-    log.start_offsets = trimmed
+    log.known_start_offsets = trimmed
     with pytest.raises((UnsafeLog, WrongLog)):
         await Engine.start(log)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NAMESPACE, empty_state
 from tests.runtime.nodes import WilfulLog, held_up, running, turns
-from topicfold.errors import LogGap, NotReady, TopicfoldError
+from topicfold.errors import LogGap, LogUnavailable, NotReady, TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.readiness import Readiness
@@ -83,6 +83,36 @@ async def test_a_node_that_has_not_folded_the_log_is_not_ready_rather_than_empty
         node.log.resume()
         await node.reading.settle([0], node.asked())
         assert node.reading.namespaces("public") == [NAMESPACE]
+
+
+async def test_a_node_that_starts_while_a_partition_is_silent_keeps_only_who_lives_there_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.engine.TICK_SECONDS", 0.01)
+    store = MemoryStore(partitions=2)
+    async with running(store):
+        pass
+    log = WilfulLog(store)
+    log.silent = {1}
+    engine = await Engine.start(log)
+    try:
+        await engine.readiness.wait([0], 5.0)
+        with pytest.raises(NotReady, match="partition 1 of the log has not said yet how long it is"):
+            await engine.readiness.wait([1], 0.05)
+        assert engine.readiness.is_ready(0)
+        log.silent = set()
+        await engine.readiness.wait(engine.states, 5.0)
+    finally:
+        await engine.stop()
+
+
+async def test_whether_a_log_is_new_is_not_said_by_the_partitions_that_answer() -> None:
+    log = WilfulLog(MemoryStore(partitions=2))
+    log.silent = {1}
+    with pytest.raises(LogUnavailable):
+        await Engine.start(log)
+    assert log.tries == 0
+    await log.close()
 
 
 async def test_a_log_that_does_not_answer_at_start_is_asked_again(

@@ -10,11 +10,12 @@ from threading import Semaphore
 import pytest
 
 from tests.compaction.folding import Tables
-from tests.runtime.nodes import ORDERS, Node, WilfulLog, running
+from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
 from tests.snapshot.making import compacted, refused_at
 from topicfold.errors import (
     LogGap,
     LogUnavailable,
+    NotReady,
     Overloaded,
     SnapshotDamaged,
     SnapshotUnreadable,
@@ -26,8 +27,9 @@ from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
-from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING
+from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING, Snapshots, Tell
 from topicfold.snapshot.commits import MANIFESTS, commit_path
+from topicfold.state.fold import PartitionState
 
 
 @pytest.fixture
@@ -163,6 +165,33 @@ async def test_a_log_that_lost_what_the_snapshot_holds_and_grew_again_is_refused
     damage(tables, 2)
     async with running(restored, first_id=10**10, snapshot=root) as node:
         assert node.labels() == {"team": "l"}
+
+
+async def test_what_a_partition_holds_that_was_silent_at_the_start_is_compared_before_it_is_ready(
+    store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = await history(store, root)
+    restored = MemoryStore(partitions=1)
+    for entry in store.entries[0][: tables.commits[0].to[0]]:
+        restored.append(0, entry.value)
+    async with running(restored, first_id=10**9) as node:
+        await labelled(node, *"fghijkl")
+    log, states = WilfulLog(restored), Snapshots.states
+
+    async def without_asking(self: Snapshots, log: WilfulLog, tell: Tell) -> dict[int, PartitionState]:
+        log.silent = {0}
+        found = await states(self, log, tell)
+        log.silent = set()
+        return found
+
+    monkeypatch.setattr(Snapshots, "states", without_asking)
+    engine = await Engine.start(log, EngineOptions(snapshot=root))
+    try:
+        await turns(50)
+        with pytest.raises(NotReady, match="has another record"):
+            await engine.readiness.wait([0], 5.0)
+    finally:
+        await engine.stop()
 
 
 async def test_a_log_that_is_trimmed_while_a_node_starts_is_gone_on_from(

@@ -130,6 +130,10 @@ class FakeLog:
         """Return zeros: nothing is ever trimmed."""
         return dict.fromkeys(range(self.partitions), 0)
 
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        """Return the same as `start_offsets`."""
+        return await self.start_offsets()
+
     async def known_end_offsets(self) -> Mapping[int, int]:
         """Return the same as `end_offsets`."""
         return await self.end_offsets()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections.abc import Mapping
 
-from topicfold.errors import WrongLog
+from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.codec import decode_event, encode_event
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import GENESIS, HASH_NAME, AggregateKind, Event, Kind
@@ -46,21 +48,29 @@ async def establish_identity(log: Log, new_incarnation: bytes) -> LogIdentity:
     """Return who `log` is; an empty one is given `new_incarnation` first.
 
     The first valid header in partition 0 decides, so any number of nodes may do this at once and agree.
-    Partitions that lack a header get a copy.
+    Partitions that lack a header get a copy, where they can be reached.
 
     Raises:
         WrongLog: there are records but no header, or the header speaks of another number of partitions or hash.
         LogUnavailable: the log did not answer in time, or did not take the header.
     """
-    was_empty = not any((await log.end_offsets()).values())
-    if was_empty and await _first_header(log) is None:
+    if await is_empty(log) and await _first_header(log) is None:
         await _append_and_wait(log, 0, header_value(LogIdentity(new_incarnation, log.partitions, HASH_NAME)))
     identity = await recognise_identity(log)
-    starts, ends = await log.start_offsets(), await log.end_offsets()
+    starts, ends = await log.known_start_offsets(), await log.known_end_offsets()
     for partition in range(1, log.partitions):
-        if ends[partition] <= starts[partition]:
+        if partition in starts and ends.get(partition, math.inf) <= starts[partition]:
             await _append_and_wait(log, partition, header_value(identity))
     return identity
+
+
+async def is_empty(log: Log) -> bool:
+    """Return whether nothing was ever written to `log`, which only all of its partitions together can say.
+
+    Raises:
+        LogUnavailable: it did not answer in time.
+    """
+    return not any((await log.known_end_offsets()).values()) and not any((await log.end_offsets()).values())
 
 
 async def recognise_identity(log: Log) -> LogIdentity:
@@ -72,7 +82,7 @@ async def recognise_identity(log: Log) -> LogIdentity:
     """
     identity = await _first_header(log)
     if identity is None:
-        if not any((await log.end_offsets()).values()):
+        if await is_empty(log):
             raise WrongLog(
                 "the log is empty: no server has begun it",
                 hint="Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT",
@@ -108,7 +118,7 @@ async def _first_header(log: Log) -> LogIdentity | None:
     An untrimmed log begins with it, but for garbage: so a topic of somebody's data is not read to its end. A trimmed
     one holds a copy somewhere.
     """
-    start = offset = (await log.start_offsets())[0]
+    start = offset = _of(0, await log.known_start_offsets())
     limit = 1
     while batch := await log.read(0, offset, limit):
         for entry in batch:
@@ -124,7 +134,7 @@ async def _first_header(log: Log) -> LogIdentity | None:
 async def _append_and_wait(log: Log, partition: int, value: bytes) -> Entry:
     """Append `value` and return the entry once it can be read back."""
     failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    offset = (await log.end_offsets())[partition]
+    offset = _of(partition, await log.known_end_offsets())
     log.append(partition, value, lambda error: None if failed.done() else failed.set_exception(error))
     while not failed.done():
         for entry in await log.read(partition, offset, _BATCH):
@@ -135,3 +145,9 @@ async def _append_and_wait(log: Log, partition: int, value: bytes) -> Entry:
         await asyncio.sleep(0.005)
     failed.result()
     raise AssertionError("unreachable")
+
+
+def _of(partition: int, known: Mapping[int, int]) -> int:
+    if partition not in known:
+        raise LogUnavailable(f"partition {partition} of the log cannot be reached")
+    return known[partition]

@@ -126,6 +126,14 @@ class KafkaLog:
             self._offsets_thread, self._offsets.end_offsets, self._offsets.partitions, OFFSETS_SECONDS
         )
 
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        """Return the first offsets of the partitions whose leaders answer.
+
+        Raises:
+            LogUnavailable: closed, or no leader answered in time.
+        """
+        return await self._ask(self._offsets_thread, self._ends.known_starts)
+
     async def known_end_offsets(self) -> Mapping[int, int]:
         """Return the ends of the partitions whose leaders answer; a dead one costs a second when it is met first.
 

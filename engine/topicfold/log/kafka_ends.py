@@ -1,4 +1,4 @@
-"""Where the partitions of the log's topic end, as far as their leaders say.
+"""Where the partitions of the log's topic begin and end, as far as their leaders say.
 
 A question to several brokers is answered when each of them has answered. A broker that died or stalls would keep
 everybody from what the others say, until its partitions are led by another; and so would a partition that lost its
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 
 from topicfold.errors import LogUnavailable
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
@@ -45,17 +45,32 @@ class KafkaEnds:
                 pass
         return self._ask_each()
 
+    def known_starts(self) -> dict[int, int]:
+        """Return per partition the first offset that there is, where its leader says so.
+
+        Raises:
+            LogUnavailable: no leader does.
+        """
+        try:
+            return self._reader.start_offsets()
+        except LogUnavailable:
+            return self._told(self._reader.told_start_offsets)
+
     def _ask_each(self) -> dict[int, int]:
         self._asked_each = time.monotonic()
         self._answering = self._reader.partitions
-        ends: dict[int, int] = {}
+        ends = self._told(self._reader.told_end_offsets)
+        self._answering = ends.keys()
+        return ends
+
+    def _told(self, asked: Callable[[Collection[int], float], Mapping[int, int]]) -> dict[int, int]:
+        offsets: dict[int, int] = {}
         error = LogUnavailable("the log cannot be reached: none of its partitions has a leader")
         for led in self._reader.leaders(_LEADER_SECONDS):
             try:
-                ends.update(self._reader.told_end_offsets(led, _LEADER_SECONDS))
+                offsets.update(asked(led, _LEADER_SECONDS))
             except LogUnavailable as silent:
                 error = silent
-        if not ends:
+        if not offsets:
             raise error
-        self._answering = ends.keys()
-        return ends
+        return offsets

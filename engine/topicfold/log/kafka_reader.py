@@ -73,24 +73,35 @@ class KafkaReader:
         """
         return self._offsets(partitions, OFFSET_END, time.monotonic() + seconds)
 
+    def told_start_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
+        """Return, of `partitions` that one broker leads, the first offsets that there are, as far as it knows them.
+
+        Raises:
+            LogUnavailable: it knows none, or did not answer within `seconds`.
+        """
+        return self._told(partitions, OFFSET_BEGINNING, seconds)
+
     def told_end_offsets(self, partitions: Collection[int], seconds: float) -> dict[int, int]:
         """Return, of `partitions` that one broker leads, the next offsets to be written, as far as it knows them.
 
         Raises:
             LogUnavailable: it knows none, or did not answer within `seconds`.
         """
+        return self._told(partitions, OFFSET_END, seconds)
+
+    def _told(self, partitions: Collection[int], place: int, seconds: float) -> dict[int, int]:
         try:
-            return self._asked_until(time.monotonic() + seconds, partitions, OFFSET_END)
+            return self._asked_until(time.monotonic() + seconds, partitions, place)
         except KafkaException as exception:
             error = error_in(exception)
-        ends: dict[int, int] = {}
+        told: dict[int, int] = {}
         if _is_told(error):
             for partition in partitions:
                 with suppress(KafkaException):
-                    ends |= self._asked([partition], OFFSET_END, seconds)
-        if not ends:
+                    told |= self._asked([partition], place, seconds)
+        if not told:
             raise unanswered(error, self._describing)
-        return ends
+        return told
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
         """Return the partitions that each broker leads, by the cluster's word; those without a leader are left out.

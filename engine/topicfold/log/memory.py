@@ -116,6 +116,14 @@ class MemoryLog:
         self._require_open()
         return {partition: len(entries) for partition, entries in enumerate(self._store.entries)}
 
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        """Return the same as `start_offsets`: partitions do not fail apart.
+
+        Raises:
+            LogUnavailable: this handle is closed.
+        """
+        return await self.start_offsets()
+
     async def known_end_offsets(self) -> Mapping[int, int]:
         """Return the same as `end_offsets`: partitions do not fail apart.
 

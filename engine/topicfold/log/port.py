@@ -122,6 +122,14 @@ class Log(Protocol):
         """
         ...
 
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        """Return what `start_offsets` would, without the partitions that do not say where they begin while others do.
+
+        Raises:
+            LogUnavailable: no partition answered in time.
+        """
+        ...
+
     async def known_end_offsets(self) -> Mapping[int, int]:
         """Return what `end_offsets` would, without the partitions that do not say where they end while others do.
 

@@ -91,6 +91,14 @@ class SqliteLog:
         """
         return await self._ask(lambda file: {number: bound.end for number, bound in enumerate(file.bounds())})
 
+    async def known_start_offsets(self) -> Mapping[int, int]:
+        """Return the same as `start_offsets`: partitions of one file do not fail apart.
+
+        Raises:
+            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
+        """
+        return await self.start_offsets()
+
     async def known_end_offsets(self) -> Mapping[int, int]:
         """Return the same as `end_offsets`: partitions of one file do not fail apart.
 

@@ -12,7 +12,7 @@ import structlog
 
 from topicfold.clock import random_id, random_share, wall_clock_ms
 from topicfold.errors import LogUnavailable, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
-from topicfold.log.identity import establish_identity
+from topicfold.log.identity import establish_identity, is_empty
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
@@ -88,16 +88,17 @@ class Engine:
         log: Log,
         identity: LogIdentity,
         options: EngineOptions,
+        snapshots: Snapshots,
         states: dict[int, PartitionState],
         ends: Mapping[int, int],
     ) -> None:
-        """Make a node that is to fold a log with these ends from `states` on."""
+        """Make a node that is to fold a log with these known ends from `states` on."""
         self.log = log
         self.identity = identity
         self.options = options
         self.states = states
         self.new_state = state_maker(identity, options)
-        self.snapshots = Snapshots(options.snapshot, identity, self.new_state)
+        self.snapshots = snapshots
         self.tracker = Tracker()
         self.reader = Reader(self.states, self.tracker)
         self.left_behind = LeftBehind(log, self.states, self.reader, can_start_anew=options.snapshot is not None)
@@ -161,8 +162,7 @@ class Engine:
             LogUnavailable: it does not answer.
         """
         options = options or EngineOptions()
-        ends = await log.end_offsets()
-        is_new = not any(ends.values())
+        is_new = await is_empty(log)
         if is_new and options.snapshot is not None:
             await require_none(options.snapshot)
         identity = None if is_new else await establish_identity(log, options.new_id())
@@ -170,8 +170,9 @@ class Engine:
             raise UnsafeLog(unsafe.reason, hint=unsafe.repair)
         if identity is None:
             identity = await establish_identity(log, options.new_id())
-        states = await Snapshots(options.snapshot, identity, state_maker(identity, options)).states(log, options.tell)
-        engine = cls(log, identity, options, states, ends)
+        snapshots = Snapshots(options.snapshot, identity, state_maker(identity, options))
+        states = await snapshots.states(log, options.tell)
+        engine = cls(log, identity, options, snapshots, states, await log.known_end_offsets())
         starts = {partition: state.position for partition, state in states.items()}
         engine.agreement.begin(starts)
         log.follow(starts, engine.reader.deliver, engine.left_behind.on_fault)
@@ -234,21 +235,32 @@ class Engine:
         return Target(kind, name, owner if kind != AggregateKind.TENANT else "", self.partition(owner))
 
     async def _become_ready(self) -> None:
-        """Open each partition once it is folded up to the end seen after the start."""
-        while True:
-            try:
-                ends = await self.barriers.ends()
-                if len(ends) == len(self.states):
-                    break
-            except Wait as error:
-                self.freshness.on_unavailable(error)
-            await asyncio.sleep(TICK_SECONDS)
-        self.readiness.expect(ends)
-        await asyncio.gather(*(self._open(partition, end) for partition, end in ends.items()))
+        """Open each partition once it is folded up to the end that it is known to have after the start."""
+        unknown = set(self.states)
+        opening: list[asyncio.Task[None]] = []
+        try:
+            while unknown:
+                try:
+                    ends = await self.barriers.ends()
+                except Wait as error:
+                    self.freshness.on_unavailable(error)
+                else:
+                    found = {partition: ends[partition] for partition in unknown & ends.keys()}
+                    self.readiness.expect(found)
+                    opening += [asyncio.create_task(self._open(*each)) for each in found.items()]
+                    unknown -= found.keys()
+                if unknown:
+                    await asyncio.sleep(TICK_SECONDS)
+            await asyncio.gather(*opening)
+        finally:
+            for task in opening:
+                task.cancel()
         _log.info("ready", positions={partition: state.position for partition, state in self.states.items()})
 
     async def _open(self, partition: int, end: int) -> None:
         await self.tracker.wait_for(partition, end, self.states[partition].position, None)
+        if not await self._is_joined(partition):
+            return
         first: tuple[tuple[AggregateKind, str, Record], ...] = (
             (AggregateKind.TENANT, DEFAULT_TENANT, TenantRecord()),
             (AggregateKind.NAMESPACE, DEFAULT_NAMESPACE, NamespaceRecord()),
@@ -258,6 +270,20 @@ class Engine:
                 await self._make(kind, name, record)
         self.states[partition].keeps_marks = True
         self.readiness.open(partition)
+
+    async def _is_joined(self, partition: int) -> bool:
+        """Return whether the log holds what the snapshot has of a partition; stop one of which it does not."""
+        while True:
+            try:
+                await self.snapshots.confirm(self.log, partition)
+            except Wait as error:
+                _log.warning("snapshot_not_compared_yet", partition=partition, reason=error.reason)
+                await asyncio.sleep(TICK_SECONDS)
+            except OperatorNeeded as error:
+                self.reader.stop(error, partition)
+                return False
+            else:
+                return True
 
     async def _make(self, kind: AggregateKind, name: str, record: Record) -> None:
         """Make what exists from the first start; another node may be doing the same."""

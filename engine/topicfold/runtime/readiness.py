@@ -16,11 +16,11 @@ class Readiness:
         self._states = states
         self._faults = faults
         self._open = {partition: asyncio.Event() for partition in states}
-        self._ends: Mapping[int, int] = {}
+        self._ends: dict[int, int] = {}
 
     def expect(self, ends: Mapping[int, int]) -> None:
-        """Take the ends that have to be folded before anything is ready."""
-        self._ends = ends
+        """Take the ends that have to be folded before these partitions are ready."""
+        self._ends |= ends
 
     def open(self, partition: int) -> None:
         """Say that `partition` is ready from now on."""
@@ -63,5 +63,5 @@ class Readiness:
         if fault is not None:
             return f"partition {partition} has stopped: {fault.reason}"
         if partition not in self._ends:
-            return "the log has not said yet how long it is"
+            return f"partition {partition} of the log has not said yet how long it is"
         return f"partition {partition} is folded up to {self._states[partition].position} of {self._ends[partition]}"

@@ -56,6 +56,7 @@ class Snapshots:
         self._new_state = new_state
         self._asking = asyncio.Semaphore(MAX_ASKED)
         self._waiting = 0
+        self._unconfirmed: dict[int, tuple[int, bytes]] = {}
 
     @cached_property
     def archive(self) -> Archive | None:
@@ -92,6 +93,8 @@ class Snapshots:
     async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:
         """Return the states to fold on from: the newest commit's that is whole, else those before the first record.
 
+        Of partitions that cannot be reached while others can, `confirm` looks later whether the log goes on there.
+
         Raises:
             UnsafeLog, SnapshotDamaged: the log no longer has its beginning, and there is no snapshot in its place.
             SnapshotUnreadable: the snapshot is no directory, or may not be read.
@@ -99,7 +102,7 @@ class Snapshots:
             WrongSnapshot, LevelUnsupported: the snapshot is of another log, or of a newer version.
             LogUnavailable: the log did not answer in time.
         """
-        starts = await log.start_offsets()
+        starts = await log.known_start_offsets()
         damaged: SnapshotDamaged | None = None
         try:
             found = await self._load(tell)
@@ -107,11 +110,25 @@ class Snapshots:
             found, damaged = None, error
             _log.error("no_commit_is_whole", reason=error.reason)
         if found is not None:
-            _require_joined(found.states, starts, await log.end_offsets())
-            await require_same_records(log, found.newest)
+            ends = await log.known_end_offsets()
+            reached = starts.keys() & ends.keys()
+            _require_joined({each: found.states[each] for each in reached}, starts, ends)
+            await require_same_records(log, {each: last for each, last in found.newest.items() if each in reached})
+            self._unconfirmed = {each: last for each, last in found.newest.items() if each not in reached}
             return dict(found.states)
         self._require_beginning(starts, damaged)
         return {partition: self._new_state(partition) for partition in range(self._identity.partitions)}
+
+    async def confirm(self, log: Log, partition: int) -> None:
+        """Return if the log holds what the state has that `states` returned of a partition which it could not ask then.
+
+        Raises:
+            LogGap: it holds another record than the snapshot was made of.
+            LogUnavailable: it did not answer in time.
+        """
+        if partition in self._unconfirmed:
+            await require_same_records(log, {partition: self._unconfirmed[partition]})
+            del self._unconfirmed[partition]
 
     async def base(self, partition: int, position: int) -> PartitionState | None:
         """Return the state of one partition as the newest whole commit up to `position` has it; None where none has.

@@ -61,13 +61,13 @@ class Watches:
         separator: str = SEPARATOR,
         window_size: int = SIZE,
     ) -> None:
-        """Make those of a node that is about to fold a log with these `ends` from `states` on.
+        """Make those of a node that is about to fold a log with these known `ends` from `states` on.
 
         Nobody watches before it is there, so the window begins no further back than can be asked for then.
         """
         self.states = states
         self.identity = identity
-        starts = {each: max(state.position, ends[each] - window_size) for each, state in states.items()}
+        starts = {each: max(state.position, ends.get(each, 0) - window_size) for each, state in states.items()}
         self.window = Window(starts, window_size)
         self.rest = Rest(self.window, states, self.cursor)
         self.cuts = Cuts()
