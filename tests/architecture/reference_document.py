@@ -51,6 +51,7 @@ LIMITS = (
     ("characters of a regular expression", regex.MAX_REGEX_LENGTH),
     ("topics on a page", find.MAX_PAGE),
     ("answers of more than that which a node sends at once", find.MAX_LONG_ANSWERS),
+    ("those to one role, with authentication", find.MAX_LONG_ANSWERS_OF_ONE),
     ("changes on a page of a history", history.MAX_LIMIT),
     ("questions about the past that wait on a node", snapshots.MAX_WAITING),
     ("watches of a node", watch.MAX_WATCHES),

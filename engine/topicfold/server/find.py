@@ -6,6 +6,7 @@ while is on exactly one page. Without it all at once and as of one position, as 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,7 @@ from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import Cuts
 from topicfold.server.asking import asked_to_find
+from topicfold.server.auth.principal import actor_of
 from topicfold.server.found_answer import FoundAnswer
 from topicfold.server.found_items import FoundItems
 from topicfold.server.listing import counted_if_long
@@ -43,6 +45,8 @@ FIND_PATH = "/api/v1/topics"
 MAX_PAGE = 1000
 MAX_LONG_ANSWERS = 64
 """Answers of more than a page that are sent at once."""
+MAX_LONG_ANSWERS_OF_ONE = 16
+"""Those of one principal, with authentication: who does not read his leaves room for others."""
 
 LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
@@ -52,10 +56,10 @@ QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
 
 @dataclass(slots=True)
 class Finder:
-    """The handler, and how many long answers are on their way."""
+    """The handler, and how many long answers are on their way to each principal."""
 
     node: Node
-    long_answers: int = field(default=0, init=False)
+    long_answers: Counter[str] = field(default_factory=Counter, init=False)
 
     async def find(self, request: Request) -> Response:
         """Answer the topics that match: a page of them, or all of them from one cut.
@@ -77,7 +81,7 @@ class Finder:
         asked = asked_to_find(request, node)
         if (at := one(query, "at")) is not None:
             then = await found_then(request, node, wanted, at, place, asked)
-            return await self._answered(FoundAnswer(wanted, *then, items, place), limit, Cuts())
+            return await self._answered(request, FoundAnswer(wanted, *then, items, place), limit, Cuts())
         if place is not None:
             asked = asked._replace(minimum=place.revision.merged(asked.minimum))
         partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
@@ -86,27 +90,35 @@ class Finder:
             node.reading.require_namespace(namespace)
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-        return await self._answered(FoundAnswer(wanted, found, cut, items, place), limit, node.engine.watches.cuts)
+        answer = FoundAnswer(wanted, found, cut, items, place)
+        return await self._answered(request, answer, limit, node.engine.watches.cuts)
 
-    async def _answered(self, answer: FoundAnswer, limit: int | None, cuts: Cuts) -> Response:
+    async def _answered(self, request: Request, answer: FoundAnswer, limit: int | None, cuts: Cuts) -> Response:
         """Return a page, or everything; `cuts` are those of the tables in which it was found."""
         if limit is None and answer.found.count > MAX_PAGE:
-            return self._whole(answer, cuts)
+            return self._whole(actor_of(request.scope), answer, cuts)
         page = await answer.page(limit or MAX_PAGE)
         return counted_if_long(page, self.node.in_flight, "ask for smaller pages with limit")
 
-    def _whole(self, answer: FoundAnswer, cuts: Cuts) -> Response:
-        if self.long_answers >= MAX_LONG_ANSWERS:
-            raise Overloaded(
-                f"{MAX_LONG_ANSWERS} answers of more than {MAX_PAGE} topics are on their way",
-                hint="Try again in a few seconds, or ask for pages with limit.",
-            )
-        self.long_answers += 1
+    def _whole(self, principal: str, answer: FoundAnswer, cuts: Cuts) -> Response:
+        self._refuse_too_many(principal)
+        self.long_answers[principal] += 1
 
         def ended() -> None:
-            self.long_answers -= 1
+            self.long_answers[principal] -= 1
+            if not self.long_answers[principal]:
+                del self.long_answers[principal]
 
         return answer.whole(cuts, MAX_SECONDS, ended)
+
+    def _refuse_too_many(self, principal: str) -> None:
+        is_one_too_many = self.node.authorizer is not None and self.long_answers[principal] >= MAX_LONG_ANSWERS_OF_ONE
+        if is_one_too_many or self.long_answers.total() >= MAX_LONG_ANSWERS:
+            limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
+            raise Overloaded(
+                f"{limit} answers of more than {MAX_PAGE} topics are on their way{to}",
+                hint="Try again in a few seconds, or ask for pages with limit.",
+            )
 
 
 def _as_records(query: Query) -> bool:

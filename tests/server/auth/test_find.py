@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from starlette.requests import Request
 
 from tests.server.auth.test_authorizer import FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
@@ -50,3 +51,22 @@ async def test_the_kafka_topic_is_told_to_whoever_may_list_the_topic(acme: RestN
     for query in (f"{FIND}&match=legacy", f"{FIND}&match=legacy&fields=record"):
         for who in ("app", "boss"):
             assert [each["kafkaName"] for each in (await seen(acme, query, who))["items"]] == ["legacy"]
+
+
+async def test_one_principal_has_so_many_long_answers_at_once_and_no_more(
+    acme: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topicfold.server.find.MAX_PAGE", 2)
+    monkeypatch.setattr("topicfold.server.find.MAX_LONG_ANSWERS_OF_ONE", 1, raising=False)
+    meanwhile: list[object] = []
+
+    async def ask_meanwhile(request: object) -> bool:
+        if next(first, False):
+            meanwhile.extend([await seen(acme, FIND, who) for who in ("boss", "root")])
+        return False
+
+    first = iter([True])
+    monkeypatch.setattr(Request, "is_disconnected", ask_meanwhile)
+    answer = await seen(acme, FIND, "boss")
+    assert meanwhile == [503, answer]
+    assert await seen(acme, FIND, "boss") == answer
