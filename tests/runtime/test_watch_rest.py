@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.nodes import ORDERS, Node, turns
+from tests.runtime.nodes import ORDERS, Node, running, turns
 from tests.runtime.watching import Watching
+from topicfold.log.memory import MemoryStore
 from topicfold.model.grants import grant, revoke
 from topicfold.model.names import parse_topic
-from topicfold.model.records import TopicRecord, frozen
+from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.updates import topic_missing
 from topicfold.runtime import watch_rest
 from topicfold.runtime.watch_rest import MAX_PART_BYTES
@@ -66,3 +67,17 @@ async def test_of_large_records_few_are_written_at_once_from_the_window_and_of_a
     assert {each.name for each in watching.frames if "topic" in each.members} == set(map(str, names))
     largest = max(map(len, watching.pipe.writes))
     assert MAX_PART_BYTES <= largest < 2 * MAX_PART_BYTES
+
+
+async def test_a_part_up_to_the_logs_end_is_made_anew_once_any_partition_goes_on() -> None:
+    async with running(MemoryStore(partitions=3)) as node:
+        namespaces = ("public/a", "public/b", "public/e")
+        for each in namespaces:
+            await node.writing.create_namespace(each, NamespaceRecord(), node.asked())
+        watches = node.engine.watches
+        subject = Watching(node, "", *namespaces).watcher.subject
+        for each in namespaces:
+            here = watches.now(watches.groups.partitions(subject))
+            assert watches.rest.after(subject, here).positions == here
+            await node.writing.create_topic(parse_topic(f"{each}/orders"), TopicRecord(), node.asked())
+            assert len(watches.rest.after(subject, here).frames) == 1
