@@ -27,7 +27,7 @@ from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.listings import InFlight, Listings
+from topicfold.runtime.listings import MADE_AT_ONCE, InFlight, Listings
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
 from topicfold.server.listing import CountedAnswer, listing_properties
@@ -379,6 +379,36 @@ async def test_listings_on_their_way_are_bounded_in_bytes(listing_by: Open, monk
     in_flight.give_back(499)
     for _ in range(3):
         assert await rest.get(PATH) == full(*ALL)
+
+
+async def test_few_listings_are_made_at_once_and_the_others_wait_for_their_turn(
+    listing_by: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = await listing_by("all")
+    making, most = 0, 0
+
+    async def body(chosen: object, names: object) -> bytes:
+        nonlocal making, most
+        making += 1
+        most = max(most, making)
+        await turns(5)
+        making -= 1
+        return b"[]"
+
+    monkeypatch.setattr("topicfold.server.listing._body", body)
+    answers = await asyncio.gather(*(rest.send("GET", PATH) for _ in range(20)))
+    assert ([answer.status_code for answer in answers], most) == ([200] * 20, MADE_AT_ONCE)
+
+
+async def test_a_listing_that_has_no_turn_in_time_is_refused_and_takes_none() -> None:
+    in_flight, past = InFlight(1000), asyncio.get_running_loop().time() - 1
+    async with AsyncExitStack() as stack:
+        for _ in range(MADE_AT_ONCE):
+            await stack.enter_async_context(in_flight.turn(past + 60))
+        with pytest.raises(Overloaded, match="too many topic listings"):
+            await stack.enter_async_context(in_flight.turn(past))
+    async with in_flight.turn(past + 60):
+        pass
 
 
 async def test_listings_that_are_being_made_are_bounded_too(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:

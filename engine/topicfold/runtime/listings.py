@@ -9,8 +9,8 @@ refused, and nothing else is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -31,6 +31,8 @@ from topicfold.state.topic_table import TopicTable
 _log = structlog.get_logger(__name__)
 
 _STEP = 1024
+MADE_AT_ONCE = 4
+"""Listings that are made at once, a slice of each in a turn of the loop; the others wait for theirs."""
 
 _READY = (list, tuple, set, frozenset)
 """What is there whole: anything else may wait for each name that is taken of it."""
@@ -197,11 +199,34 @@ class Listings:
 
 
 class InFlight:
-    """Bytes of answers that are made or on their way to their clients, at most `limit`; one alone may have more."""
+    """Bytes of answers that are made or on their way to their clients, at most `limit`; one alone may have more.
+
+    Who makes one has a `turn`, as few have at once: hundreds that only give way to the loop would each work in every
+    turn of it, and whoever asks for something small would wait for all of them again and again.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._bytes = 0
+        self._turns = asyncio.Semaphore(MADE_AT_ONCE)
+
+    @asynccontextmanager
+    async def turn(self, deadline: float) -> AsyncIterator[None]:
+        """Have a turn for as long as the block makes an answer, waited for until `deadline` by the loop's clock.
+
+        Raises:
+            Overloaded: others had all of them until then.
+        """
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._turns.acquire()
+        except TimeoutError:
+            hint = "Try again in a few seconds, or list page by page with GET /api/v1/topics."
+            raise Overloaded("too many topic listings are asked for at once", hint=hint) from None
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def take(self, size: int) -> None:
         """Count an answer of `size` bytes.

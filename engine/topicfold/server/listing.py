@@ -90,7 +90,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
         InvalidRequest: the query is malformed.
         NamespaceNotFound: there is no such namespace.
         ListingFailed: the topic listing does not work.
-        Overloaded: too many bytes of listings are on their way.
+        Overloaded: too many bytes of listings are on their way, or too many listings are asked for at once.
     """
     namespace = namespace_in(request)
     query = query_of(request)
@@ -110,11 +110,12 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
             return chosen.numbers if listable is None else chosen.numbers & listable
 
         query_for_all = listing_query(labels, with_system_topics=with_system_topics)
-        found = await node.finding.find((namespace,), query_for_all, choosable)
-        node.reading.require_namespace(namespace)
-    cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-    with node.in_flight.making(_BYTES_A_NAME * count_names(found)):
-        body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
+        async with node.in_flight.turn(asked.deadline):
+            found = await node.finding.find((namespace,), query_for_all, choosable)
+            node.reading.require_namespace(namespace)
+            cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
+            with node.in_flight.making(_BYTES_A_NAME * count_names(found)):
+                body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
     said = read_headers(cut)
     if properties and node.listings.takes_properties:
         said[headers.PROPERTIES] = properties_text(properties)
