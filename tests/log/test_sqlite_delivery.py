@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
+from tests.log.following import never
 from tests.turning import counted_turns
 from topicfold.errors import OperatorNeeded, TopicfoldError
 from topicfold.log.port import Entry
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
+from topicfold.log.sqlite_file import Bounds, SqliteFile
 
 
 def post(call: Callable[..., None], *arguments: object) -> None:
@@ -50,3 +53,25 @@ async def test_of_a_large_batch_each_turn_of_the_loop_takes_a_part() -> None:
     assert [each for _, some in told for each in some] == batch
     assert max(len(some) for _, some in told) <= 128
     assert len({at for at, _ in told}) == len(told)
+
+
+async def test_what_is_committed_while_it_looks_is_looked_for_again(tmp_path: Path) -> None:
+    ours, theirs = (SqliteFile(tmp_path / "log.db", 1) for _ in range(2))
+    told: list[Entry] = []
+    delivery = SqliteDelivery(lambda call, *arguments: call(*arguments))
+    delivery.begin(Follow({0: 0}, told.extend, lambda error, partition: never(error)))
+    bounds, others = ours.bounds, [b"x"]
+
+    def committed_behind() -> list[Bounds]:
+        found = bounds()
+        while others:
+            theirs.append([(0, others.pop())])
+        return found
+
+    ours.bounds = committed_behind  # type: ignore[method-assign]
+    for _ in range(2):
+        delivery.fetch(ours)
+        await asyncio.sleep(0)
+    assert told == [Entry(0, 0, b"x")]
+    ours.close()
+    theirs.close()
