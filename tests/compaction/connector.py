@@ -32,7 +32,7 @@ def connector() -> str:
         Unavailable: Java is missing or old, or the jars could not be fetched.
     """
     java(_SCRIPT)
-    found = made_once(CHECKOUT / ".spark" / f"ivy-{pyspark.__version__}", _fetch)
+    found = made_once(CHECKOUT / ".spark" / f"connector-{pyspark.__version__}", _fetch)
     return ",".join(sorted(str(each) for each in (found / "jars").glob("*.jar")))
 
 

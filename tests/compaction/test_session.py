@@ -9,11 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyspark
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
+from tests.compaction.connector import connector
 from tests.prerequisites import CHECKOUT
 from topicfold.compaction import session
 from topicfold.errors import BadSetting
@@ -56,6 +58,14 @@ def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     session.open_session({"spark.jars": "a.jar,/b.jar,hdfs://c/d.jar"}, needs_kafka=True)
     assert chosen["spark.jars"] == f"{tmp_path}/a.jar,/b.jar,hdfs://c/d.jar"
+
+
+def test_of_what_the_connector_needs_only_that_is_fetched_which_pyspark_does_not_bring() -> None:
+    brought = {jar.stem.rpartition("-")[0] for jar in Path(pyspark.__file__).with_name("jars").glob("*.jar")}
+    assert {each.partition(":")[2] for each in session._EXCLUDES} <= brought
+    fetched = {jar.rpartition("_")[2].rpartition("-")[0] for jar in connector().split(",")}
+    assert "kafka-clients" in fetched
+    assert not fetched & brought
 
 
 class Ending(Builder):

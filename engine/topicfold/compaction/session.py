@@ -25,7 +25,17 @@ from topicfold.own_thread import call_in_own_thread
 _SCALA = "2.13"
 _TESTED_PYSPARK = "4.0.0"
 """What the tests run with; its connector is on Maven."""
-_EXCLUDES = "org.slf4j:slf4j-api,org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime"
+_EXCLUDES = (
+    "org.slf4j:slf4j-api",
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "com.google.code.findbugs:jsr305",
+    "org.lz4:lz4-java",
+    "org.xerial.snappy:snappy-java",
+    f"org.scala-lang.modules:scala-parallel-collections_{_SCALA}",
+)
+"""What the connector needs and PySpark brings. Spark looks for such a jar in Maven's local repository alone where that
+has its description, which other builds leave there without it; then nothing is fetched at all."""
 _SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -85,7 +95,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     fetches = needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys()
     if fetches:
-        chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": _EXCLUDES}
+        chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": ",".join(_EXCLUDES)}
     chosen |= settings
     if "spark.jars" in chosen:
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
@@ -116,7 +126,8 @@ def _fetch_hint() -> str:
         f" It also has to fetch {kafka_package()}: where that is an unresolved dependency above, Maven cannot be "
         "reached, or has none for this version of PySpark. Then name jars that are here "
         "(--spark-setting spark.jars=a.jar,b.jar); in the second case a PySpark whose connector is there will do, too "
-        f"(pip install pyspark=={_TESTED_PYSPARK})."
+        f"(pip install pyspark=={_TESTED_PYSPARK}). Where a download failed from local-m2-cache, remove that directory "
+        "of Maven's repository, which has no jar."
     )
 
 
