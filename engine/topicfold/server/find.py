@@ -6,7 +6,6 @@ while is on exactly one page. Without it all at once and as of one position, as 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +34,7 @@ from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
 from topicfold.server.past import AT_QUERY, found_then
+from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.queries import Query, number_up_to, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
@@ -59,7 +59,7 @@ class Finder:
     """The handler, and how many long answers are on their way to each principal."""
 
     node: Node
-    long_answers: Counter[str] = field(default_factory=Counter, init=False)
+    long_answers: PrincipalCounts = field(default_factory=PrincipalCounts, init=False)
 
     async def find(self, request: Request) -> Response:
         """Answer the topics that match: a page of them, or all of them from one cut.
@@ -102,14 +102,8 @@ class Finder:
 
     def _whole(self, principal: str, answer: FoundAnswer, cuts: Cuts) -> Response:
         self._refuse_too_many(principal)
-        self.long_answers[principal] += 1
-
-        def ended() -> None:
-            self.long_answers[principal] -= 1
-            if not self.long_answers[principal]:
-                del self.long_answers[principal]
-
-        return answer.whole(cuts, MAX_SECONDS, ended)
+        self.long_answers.take(principal)
+        return answer.whole(cuts, MAX_SECONDS, partial(self.long_answers.give_back, principal))
 
     def _refuse_too_many(self, principal: str) -> None:
         is_one_too_many = self.node.authorizer is not None and self.long_answers[principal] >= MAX_LONG_ANSWERS_OF_ONE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from topicfold.server.exchange import REQUEST_ID
 from topicfold.server.frames import SSE_TYPE, Frames
 from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
+from topicfold.server.principal_counts import PrincipalCounts
 from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.stream import Line, close_body, line_of, open_body
@@ -61,7 +61,7 @@ class Watching:
     """The handler, and how many streams each principal has."""
 
     node: Node
-    streams: Counter[str] = field(default_factory=Counter)
+    streams: PrincipalCounts = field(default_factory=PrincipalCounts)
 
     async def watch(self, request: Request) -> Response:
         """Answer with a stream.
@@ -144,13 +144,11 @@ class Watching:
             NotReady, Overloaded: there must not be one more.
         """
         self._refuse_too_many(principal)
-        self.streams[principal] += 1
+        self.streams.take(principal)
         try:
             yield
         finally:
-            self.streams[principal] -= 1
-            if not self.streams[principal]:
-                del self.streams[principal]
+            self.streams.give_back(principal)
 
     def _refuse_too_many(self, principal: str) -> None:
         if self.node.engine.watches.is_closed:
