@@ -18,10 +18,8 @@ from pyroaring import BitMap
 
 from topicfold.errors import (
     LogUnavailable,
-    NamespaceNotFound,
     OperatorNeeded,
     PositionTimeout,
-    TenantNotFound,
     TopicNotFound,
 )
 from topicfold.log import payload as payloads
@@ -29,7 +27,6 @@ from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind, operation_of
 from topicfold.model.names import (
     TopicName,
-    argument,
     partition_base,
     topic_of_key,
 )
@@ -37,6 +34,7 @@ from topicfold.model.records import Grants, NamespaceRecord, TenantRecord, Topic
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listed_labels import listed_labels
+from topicfold.runtime.refusals import namespace_not_found, tenant_not_found
 from topicfold.runtime.tenancy import namespaces_of
 from topicfold.runtime.unreadable import unreadable
 from topicfold.state.operations import Settled
@@ -204,9 +202,7 @@ class Reading:
         """
         names = namespaces_of(self._engine, tenant)
         if not names and tenant not in self._recorded():
-            raise TenantNotFound(
-                f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {argument(tenant)}"
-            )
+            raise tenant_not_found(tenant)
         return names
 
     def tenant(self, name: str) -> tuple[TenantRecord, str]:
@@ -264,11 +260,7 @@ class Reading:
     def _table(self, namespace: str) -> TopicTable:
         table = self._engine.states[self._engine.partition(namespace)].topics.get(namespace)
         if table is None:
-            raise NamespaceNotFound(
-                f"Namespace not found: {namespace}",
-                name=namespace,
-                hint=f"topicfold namespaces create {argument(namespace)}",
-            )
+            raise namespace_not_found(namespace)
         return table
 
     def _live(self, name: TopicName) -> tuple[TopicTable, int]:

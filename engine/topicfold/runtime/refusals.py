@@ -33,6 +33,18 @@ from topicfold.runtime.group import Target
 _CLUSTERS_HINT = "GET /admin/v2/clusters lists those there are."
 
 
+def namespace_not_found(name: str) -> NamespaceNotFound:
+    """Return the error that there is no namespace called `name`."""
+    hint = f"topicfold namespaces create {argument(name)}"
+    return NamespaceNotFound(f"Namespace not found: {name}", name=name, hint=hint)
+
+
+def tenant_not_found(name: str, reason: str = "") -> TenantNotFound:
+    """Return the error that there is no tenant called `name`; `reason` may say it in other words."""
+    hint = f"topicfold tenants create {argument(name)}"
+    return TenantNotFound(reason or f"tenant {name} not found", name=name, hint=hint)
+
+
 def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldError:
     """Return the error that a refused operation is answered with; `reason` may be lost ("") after a restart."""
     name = target.name
@@ -47,16 +59,9 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
             return TopicNotFound(reason or f"Topic {name} not found", name=name)
         case Verdict.NAMESPACE_NOT_FOUND:
             namespace = target.namespace
-            return NamespaceNotFound(
-                f"Namespace not found: {namespace}",
-                name=namespace,
-                hint=f"topicfold namespaces create {argument(namespace)}",
-            )
+            return namespace_not_found(namespace)
         case Verdict.TENANT_NOT_FOUND:
-            tenant = name.partition("/")[0]
-            return TenantNotFound(
-                reason or f"tenant {tenant} not found", name=tenant, hint=f"topicfold tenants create {argument(tenant)}"
-            )
+            return tenant_not_found(name.partition("/")[0], reason)
         case Verdict.ALREADY_EXISTS:
             return AlreadyExists(reason or f"{name} exists already", name=name)
         case Verdict.PRECONDITION_FAILED:

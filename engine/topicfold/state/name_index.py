@@ -240,10 +240,9 @@ class NameIndex:
 
         A name that is found by a literal has two segments or more.
         """
-        count, is_open = shape.count, shape.is_open
         reached = max(shape.positions[-1] + 1, 2) if shape.positions else 1
-        return [numbers for length, numbers in self._lengths.items()
-                if reached <= length != count and not (is_open and length > count)]  # fmt: skip
+        lengths = self._lengths.items()
+        return [numbers for length, numbers in lengths if length >= reached and not shape.admits(length)]
 
     def _promote(self, place: tuple[int, str]) -> None:
         """Give a segment postings of its own if it is the segment that is frequent, and not its fingerprint."""
