@@ -61,23 +61,19 @@ class GuardedKafka(KafkaProcess):
     def allow(self, topic: str, *operations: AclOperation) -> None:
         """Let `ann` do `operations` on a topic; returns once the broker knows."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        bindings = [
-            AclBinding(
-                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ann", "*", each, AclPermissionType.ALLOW
-            )
-            for each in operations
-        ]
+        bindings = [AclBinding(*_permission(topic, each)) for each in operations]
         for future in admin.create_acls(bindings).values():
             future.result(20)
 
     def withdraw(self, topic: str, *operations: AclOperation) -> None:
         """Let `ann` do `operations` on a topic no more."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        filters = [
-            AclBindingFilter(
-                ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ann", "*", each, AclPermissionType.ALLOW
-            )
-            for each in operations
-        ]
+        filters = [AclBindingFilter(*_permission(topic, each)) for each in operations]
         for future in admin.delete_acls(filters).values():
             future.result(20)
+
+
+def _permission(topic: str, operation: AclOperation) -> tuple[object, ...]:
+    """Return what Kafka's client takes for `ann` being allowed `operation` on a topic."""
+    literal = ResourcePatternType.LITERAL
+    return ResourceType.TOPIC, topic, literal, "User:ann", "*", operation, AclPermissionType.ALLOW

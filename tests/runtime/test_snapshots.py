@@ -55,6 +55,16 @@ async def history(store: MemoryStore, root: Path) -> Tables:
     return tables
 
 
+async def grown_again(store: MemoryStore, tables: Tables) -> MemoryStore:
+    """Return the log as it is where all behind the first commit was lost and other changes came."""
+    restored = MemoryStore(partitions=1)
+    for entry in store.entries[0][: tables.commits[0].to[0]]:
+        restored.append(0, entry.value)
+    async with running(restored, first_id=10**9) as node:
+        await labelled(node, *"fghijkl")
+    return restored
+
+
 def damage(tables: Tables, *sequences: int) -> None:
     for sequence in sequences:
         commit_path(tables.root, sequence).write_bytes(b"{}")
@@ -153,11 +163,7 @@ async def test_a_log_that_lost_what_the_snapshot_holds_and_grew_again_is_refused
     store: MemoryStore, root: Path
 ) -> None:
     tables = await history(store, root)
-    restored = MemoryStore(partitions=1)
-    for entry in store.entries[0][: tables.commits[0].to[0]]:
-        restored.append(0, entry.value)
-    async with running(restored, first_id=10**9) as node:
-        await labelled(node, *"fghijkl")
+    restored = await grown_again(store, tables)
     assert len(restored.entries[0]) > tables.commit.to[0]
     error = await refusal(restored, root)
     assert isinstance(error, LogGap)
@@ -171,12 +177,7 @@ async def test_what_a_partition_holds_that_was_silent_at_the_start_is_compared_b
     store: MemoryStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = await history(store, root)
-    restored = MemoryStore(partitions=1)
-    for entry in store.entries[0][: tables.commits[0].to[0]]:
-        restored.append(0, entry.value)
-    async with running(restored, first_id=10**9) as node:
-        await labelled(node, *"fghijkl")
-    log, states = WilfulLog(restored), Snapshots.states
+    log, states = WilfulLog(await grown_again(store, tables)), Snapshots.states
 
     async def without_asking(self: Snapshots, log: WilfulLog, tell: Tell) -> dict[int, PartitionState]:
         log.silent = {0}
