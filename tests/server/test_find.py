@@ -21,7 +21,7 @@ from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime import slices
-from topicfold.runtime.listings import InFlight
+from topicfold.runtime.in_flight import InFlight
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.tried_names import Outcome
 from topicfold.server.find import FIND_PATH, MAX_PAGE
@@ -453,17 +453,17 @@ async def test_an_expression_that_takes_too_long_is_503_and_says_when_to_come_ag
 async def test_long_pages_on_their_way_are_bounded_in_bytes_and_short_ones_are_not(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_flight = InFlight(10 << 20)
-    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: in_flight)
+    in_flight = InFlight(10 << 20, 10 << 20)
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda *limits: in_flight)
     async with rest_node(store) as rest:
         for number in range(12):
             await rest.done("PUT", f"/api/v1/topics/public/default/t{number}", {"properties": {"text": "x" * 100_000}})
-        in_flight.take(9 << 20)
+        in_flight.take("ann", 9 << 20)
         answer = await rest.send("GET", f"{FIND_PATH}?fields=record")
         assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
         assert "limit" in answer.json()["hint"]
         for short in ("?fields=record&limit=2", ""):
             assert (await rest.send("GET", FIND_PATH + short)).status_code == 200
-        in_flight.give_back(9 << 20)
+        in_flight.give_back("ann", 9 << 20)
         for _ in range(12):
             assert len((await rest.get(f"{FIND_PATH}?fields=record"))["items"]) == 12

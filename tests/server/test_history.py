@@ -14,7 +14,7 @@ from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime import slices
 from topicfold.runtime.history import Entry
-from topicfold.runtime.listings import InFlight
+from topicfold.runtime.in_flight import InFlight
 from topicfold.wire.history import TopicHistory, history_entry
 from topicfold.wire.resources import TopicItem
 
@@ -329,17 +329,17 @@ async def test_another_node_tells_the_same_history(nodes: list[RestNode]) -> Non
 async def test_long_histories_on_their_way_are_bounded_in_bytes_and_short_ones_are_not(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_flight = InFlight(10 << 20)
-    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: in_flight)
+    in_flight = InFlight(10 << 20, 10 << 20)
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda *limits: in_flight)
     async with rest_node(store) as rest:
         await rest.done("PUT", ORDERS)
         for number in range(8):
             await rest.done("PUT", f"{ORDERS}/properties", {"text": f"{number}{'x' * 100_000}"})
-        in_flight.take(9 << 20)
+        in_flight.take("ann", 9 << 20)
         answer = await rest.send("GET", HISTORY)
         assert (answer.status_code, answer.json()["code"]) == (503, "overloaded")
         assert "fewer changes" in answer.json()["hint"]
         assert len((await rest.get(f"{HISTORY}?limit=2"))["items"]) == 2
-        in_flight.give_back(9 << 20)
+        in_flight.give_back("ann", 9 << 20)
         for _ in range(8):
             assert len(await entries(rest)) == 9

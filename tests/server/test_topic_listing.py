@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pyroaring import BitMap
+from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.flow_control import FlowControl
 
@@ -27,7 +28,8 @@ from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.listings import MADE_AT_ONCE, InFlight, Listings
+from topicfold.runtime.in_flight import MADE_AT_ONCE, InFlight
+from topicfold.runtime.listings import Listings
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
 from topicfold.server.listing import CountedAnswer, listing_properties
@@ -370,13 +372,13 @@ def test_a_setting_that_names_no_listing_is_refused(name: str, said: str) -> Non
 
 
 async def test_listings_on_their_way_are_bounded_in_bytes(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_flight = InFlight(500)
-    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: in_flight)
+    in_flight = InFlight(500, 500)
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda *limits: in_flight)
     rest = await listing_by("all")
-    in_flight.take(499)
+    in_flight.take("ann", 499)
     answer = await rest.send("GET", PATH)
     assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
-    in_flight.give_back(499)
+    in_flight.give_back("ann", 499)
     for _ in range(3):
         assert await rest.get(PATH) == full(*ALL)
 
@@ -400,19 +402,8 @@ async def test_few_listings_are_made_at_once_and_the_others_wait_for_their_turn(
     assert ([answer.status_code for answer in answers], most) == ([200] * 20, MADE_AT_ONCE)
 
 
-async def test_a_listing_that_has_no_turn_in_time_is_refused_and_takes_none() -> None:
-    in_flight, past = InFlight(1000), asyncio.get_running_loop().time() - 1
-    async with AsyncExitStack() as stack:
-        for _ in range(MADE_AT_ONCE):
-            await stack.enter_async_context(in_flight.turn(past + 60))
-        with pytest.raises(Overloaded, match="too many topic listings"):
-            await stack.enter_async_context(in_flight.turn(past))
-    async with in_flight.turn(past + 60):
-        pass
-
-
 async def test_listings_that_are_being_made_are_bounded_too(listing_by: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicfold.server.node.InFlight", lambda limit: InFlight(100))
+    monkeypatch.setattr("topicfold.server.node.InFlight", lambda *limits: InFlight(100, 100))
     monkeypatch.setattr("topicfold.runtime.slices.SLICE_SECONDS", -1)
     rest = await listing_by("all")
     answers = await asyncio.gather(*(rest.send("GET", PATH) for _ in range(10)))
@@ -425,7 +416,7 @@ async def test_an_answer_counts_until_its_client_has_read_it_or_may_wait_no_long
     monkeypatch: pytest.MonkeyPatch, is_read: bool
 ) -> None:
     monkeypatch.setattr("topicfold.server.listing.MAX_SECONDS", 60.0 if is_read else 0.1)
-    in_flight, aborted = InFlight(10), list[bool]()
+    in_flight, aborted = InFlight(10, 10), list[bool]()
     transport: Any = SimpleNamespace(pause_reading=None, abort=lambda: aborted.append(True))
     flow = FlowControl(transport)
     flow.pause_writing()
@@ -435,24 +426,17 @@ async def test_an_answer_counts_until_its_client_has_read_it_or_may_wait_no_long
     async def passed(_: object = None) -> Any:
         """Send what is to be sent."""
 
-    answering = asyncio.create_task(CountedAnswer(Response(b"0123456789"), in_flight)(scope, passed, passed))
+    answering = asyncio.create_task(
+        CountedAnswer(Response(b"0123456789"), Request(scope), in_flight)(scope, passed, passed)
+    )
     await turns()
     with pytest.raises(Overloaded):
-        in_flight.take(1)
+        in_flight.take("ben", 1)
     if is_read:
         flow.resume_writing()
     await answering
-    in_flight.take(10)
+    in_flight.take("ben", 10)
     assert aborted == ([] if is_read else [True])
-
-
-def test_one_answer_may_be_larger_than_all_may_be_together() -> None:
-    in_flight = InFlight(10)
-    in_flight.take(11)
-    with pytest.raises(Overloaded):
-        in_flight.take(1)
-    in_flight.give_back(11)
-    in_flight.take(1)
 
 
 @pytest.mark.parametrize(

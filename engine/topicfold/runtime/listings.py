@@ -9,8 +9,7 @@ refused, and nothing else is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction
@@ -31,8 +30,6 @@ from topicfold.state.topic_table import TopicTable
 _log = structlog.get_logger(__name__)
 
 _STEP = 1024
-MADE_AT_ONCE = 4
-"""Listings that are made at once, a slice of each in a turn of the loop; the others wait for theirs."""
 
 _READY = (list, tuple, set, frozenset)
 """What is there whole: anything else may wait for each name that is taken of it."""
@@ -196,68 +193,6 @@ class Listings:
             return await _awaited(call(*arguments))
         answer = await self._threads.call(call, *arguments)
         return await _awaited(answer) if isawaitable(answer) else answer
-
-
-class InFlight:
-    """Bytes of answers that are made or on their way to their clients, at most `limit`; one alone may have more.
-
-    Who makes one has a `turn`, as few have at once: hundreds that only give way to the loop would each work in every
-    turn of it, and whoever asks for something small would wait for all of them again and again.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._bytes = 0
-        self._turns = asyncio.Semaphore(MADE_AT_ONCE)
-
-    @asynccontextmanager
-    async def turn(self, deadline: float) -> AsyncIterator[None]:
-        """Have a turn for as long as the block makes an answer, waited for until `deadline` by the loop's clock.
-
-        Raises:
-            Overloaded: others had all of them until then.
-        """
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._turns.acquire()
-        except TimeoutError:
-            hint = "Try again in a few seconds, or list page by page with GET /api/v1/topics."
-            raise Overloaded("too many topic listings are asked for at once", hint=hint) from None
-        try:
-            yield
-        finally:
-            self._turns.release()
-
-    def take(self, size: int) -> None:
-        """Count an answer of `size` bytes.
-
-        Raises:
-            Overloaded: there is no room for it now.
-        """
-        if self._bytes and self._bytes + size > self._limit:
-            raise Overloaded(
-                f"{self._bytes} bytes of long answers are being made or sent, and at most {self._limit} may be",
-                hint="Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.",
-                limit=self._limit,
-            )
-        self._bytes += size
-
-    @contextmanager
-    def making(self, size: int) -> Iterator[None]:
-        """Count `size` bytes as long as the block makes an answer of them.
-
-        Raises:
-            Overloaded: there is no room for them now.
-        """
-        self.take(size)
-        try:
-            yield
-        finally:
-            self.give_back(size)
-
-    def give_back(self, size: int) -> None:
-        """Count an answer no more: it is sent, or nobody is there to read it."""
-        self._bytes -= size
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:

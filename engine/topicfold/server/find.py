@@ -98,7 +98,7 @@ class Finder:
         if limit is None and answer.found.count > MAX_PAGE:
             return self._whole(actor_of(request.scope), answer, cuts)
         page = await answer.page(limit or MAX_PAGE)
-        return counted_if_long(page, self.node.in_flight, "ask for smaller pages with limit")
+        return counted_if_long(page, request, self.node.in_flight, "ask for smaller pages with limit")
 
     def _whole(self, principal: str, answer: FoundAnswer, cuts: Cuts) -> Response:
         self._refuse_too_many(principal)

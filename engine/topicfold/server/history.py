@@ -74,7 +74,7 @@ class Histories:
             "gap": page.gap and {"offset": page.gap.offset, "reason": page.gap.reason},
             "position": str(cut.revision),
         }
-        return counted_if_long(read_answer(answer, cut), node.in_flight, "ask for fewer changes")
+        return counted_if_long(read_answer(answer, cut), request, node.in_flight, "ask for fewer changes")
 
     async def roll_back(self, request: Request) -> Response:
         """Give a topic back the labels, properties and policies of one of its versions."""

@@ -21,12 +21,14 @@ from starlette.types import Receive, Scope, Send
 from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
+from topicfold.runtime.in_flight import InFlight
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
-from topicfold.runtime.listings import Chosen, InFlight
+from topicfold.runtime.listings import Chosen
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read
+from topicfold.server.auth.principal import actor_of
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
@@ -110,16 +112,16 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
             return chosen.numbers if listable is None else chosen.numbers & listable
 
         query_for_all = listing_query(labels, with_system_topics=with_system_topics)
-        async with node.in_flight.turn(asked.deadline):
+        async with node.in_flight.turn(asked.actor, asked.deadline):
             found = await node.finding.find((namespace,), query_for_all, choosable)
             node.reading.require_namespace(namespace)
             cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)
-            with node.in_flight.making(_BYTES_A_NAME * count_names(found)):
+            with node.in_flight.making(asked.actor, _BYTES_A_NAME * count_names(found)):
                 body = await _body(chosen, await listed_names(found, _DOMAIN_OF_MODE[mode]))
     said = read_headers(cut)
     if properties and node.listings.takes_properties:
         said[headers.PROPERTIES] = properties_text(properties)
-    return CountedAnswer(Response(body, 200, said, JSON_TYPE), node.in_flight)
+    return CountedAnswer(Response(body, 200, said, JSON_TYPE), request, node.in_flight)
 
 
 async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
@@ -135,12 +137,13 @@ class CountedAnswer(Response):
         Overloaded: there is no room for it.
     """
 
-    def __init__(self, answer: Response, in_flight: InFlight) -> None:
+    def __init__(self, answer: Response, request: Request, in_flight: InFlight) -> None:
         super().__init__()
         self._answer = answer
         self._in_flight = in_flight
+        self._asker = actor_of(request.scope)
         self._size = len(answer.body)
-        in_flight.take(self._size)
+        in_flight.take(self._asker, self._size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer, and wait until the client has read most of it."""
@@ -151,10 +154,10 @@ class CountedAnswer(Response):
         except TimeoutError:
             line_of(scope).abort()
         finally:
-            self._in_flight.give_back(self._size)
+            self._in_flight.give_back(self._asker, self._size)
 
 
-def counted_if_long(answer: Response, in_flight: InFlight, instead: str) -> Response:
+def counted_if_long(answer: Response, request: Request, in_flight: InFlight, instead: str) -> Response:
     """Return an answer, counted where it is long: nobody is kept from short ones by those who ask for much.
 
     `instead` says what else to do than to wait.
@@ -165,7 +168,7 @@ def counted_if_long(answer: Response, in_flight: InFlight, instead: str) -> Resp
     if len(answer.body) <= _SHORT_BYTES:
         return answer
     try:
-        return CountedAnswer(answer, in_flight)
+        return CountedAnswer(answer, request, in_flight)
     except Overloaded as error:
         raise Overloaded(error.reason, hint=f"Try again in a few seconds, or {instead}.") from None
 

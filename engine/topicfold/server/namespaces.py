@@ -105,7 +105,7 @@ class Namespaces:
         cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
         labels = await self.node.reading.all_labels(name, self.node.listable(request, name))
         body = await joined(_values_by_key(labels), b"{}")
-        return CountedAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), self.node.in_flight)
+        return CountedAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), request, self.node.in_flight)
 
 
 def _values_by_key(labels: Mapping[str, Sequence[str]]) -> Iterator[bytes]:

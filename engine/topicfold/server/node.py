@@ -12,7 +12,8 @@ from topicfold.model.permissions import Need, Right
 from topicfold.model.policy.limits import Limits
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
-from topicfold.runtime.listings import InFlight, Listings
+from topicfold.runtime.in_flight import InFlight
+from topicfold.runtime.listings import Listings
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.upkeep import Upkeep
 from topicfold.runtime.writing import Writing
@@ -45,6 +46,7 @@ class Node:
         """Return the node that `engine` is; without `listings` it lists topics as `settings` say."""
         reading = Reading(engine)
         authorizer = Authorizer(engine, reading, settings.superusers) if settings.has_authentication else None
+        in_flight = settings.max_topic_list_in_flight_heap_mem_size_mb << 20
         writing = upkeep.writing if upkeep else Writing(engine)
         return cls(
             engine,
@@ -54,7 +56,7 @@ class Node:
             authorizer,
             Finding(engine),
             listings or open_listings(engine, settings),
-            InFlight(settings.max_topic_list_in_flight_heap_mem_size_mb << 20),
+            InFlight(in_flight, in_flight if authorizer is None else in_flight // 2),
             upkeep,
         )
 

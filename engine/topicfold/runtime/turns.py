@@ -1,0 +1,50 @@
+"""Turns at what few may do at once, dealt out fairly: one to each who waits, for however many he waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+
+class Turns:
+    """At most `limit` at a time.
+
+    Who waits for hundreds is served as soon as others let him, and who comes then for one waits for one turn to end.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._free = limit
+        self._waiting: OrderedDict[str, dict[asyncio.Future[None], None]] = OrderedDict()
+
+    async def take(self, asker: str) -> None:
+        """Return once `asker` has a turn. `give_back` it."""
+        if self._free:
+            self._free -= 1
+            return
+        mine = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(asker, {})[mine] = None
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.cancelled():
+                self._drop(asker, mine)
+            else:
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """Let the next one have a turn that is over."""
+        if not self._waiting:
+            self._free += 1
+            return
+        asker = next(iter(self._waiting))
+        mine = next(iter(self._waiting[asker]))
+        self._waiting.move_to_end(asker)
+        self._drop(asker, mine)
+        mine.set_result(None)
+
+    def _drop(self, asker: str, mine: asyncio.Future[None]) -> None:
+        theirs = self._waiting[asker]
+        del theirs[mine]
+        if not theirs:
+            del self._waiting[asker]
