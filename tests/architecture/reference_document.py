@@ -50,7 +50,7 @@ LIMITS = (
     ("characters of a wildcard, and its segments", pattern.MAX_PATTERN_LENGTH, pattern.MAX_SEGMENTS),
     ("characters of a regular expression", regex.MAX_REGEX_LENGTH),
     ("topics on a page", find.MAX_PAGE),
-    ("answers of more than that which a node sends at once", find.MAX_LONG_ANSWERS),
+    ("long answers that a node sends at once", find.MAX_LONG_ANSWERS),
     ("those to one role, with authentication", find.MAX_LONG_ANSWERS_OF_ONE),
     ("changes on a page of a history", history.MAX_LIMIT),
     ("questions about the past that wait on a node", snapshots.MAX_WAITING),

@@ -209,6 +209,19 @@ async def test_records_of_a_page_are_read_in_slices_and_are_of_one_cut(
     assert [item["etag"] for item in items] == [item["version"] for item in items]
 
 
+async def test_a_page_ends_behind_4_mib_of_records_and_the_next_goes_on(rest: RestNode) -> None:
+    names = [f"t{number:02}" for number in range(22)]
+    for name in names:
+        await rest.done("PUT", f"/api/v1/topics/public/default/{name}", {"properties": {"text": "x" * 200_000}})
+    found = await pages(rest, "limit=22&fields=record")
+    assert [len(page["items"]) for page in found] == [21, 1]
+    assert names_in(*found) == [f"{DEFAULT}/{name}" for name in names]
+    assert len(await pages(rest, "limit=22")) == 1
+    at_once = await rest.send("GET", f"{FIND_PATH}?fields=record")
+    assert "content-length" not in at_once.headers
+    assert names_in(at_once.json()) == [f"{DEFAULT}/{name}" for name in names]
+
+
 async def test_another_node_first_folds_up_to_where_the_page_was_read(nodes: list[RestNode]) -> None:
     one, other, _ = nodes
     other.node.log.pause()
@@ -310,7 +323,7 @@ async def test_records_of_a_long_answer_are_those_of_its_cut(rest: RestNode, mon
 async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it_were_whole(
     rest: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit, value in (("server.find.MAX_PAGE", 2), ("server.found_answer.CHUNK", 1), ("runtime.cut.MAX_CHANGES", 1)):
+    for limit, value in (("server.find.MAX_PAGE", 2), ("server.found_items.CHUNK", 1), ("runtime.cut.MAX_CHANGES", 1)):
         monkeypatch.setattr(f"topicfold.{limit}", value)
     await make(rest, *"abcd")
     values = iter(range(100))

@@ -28,7 +28,7 @@ from topicfold.runtime.cut import Cuts
 from topicfold.server.asking import asked_to_find
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.found_answer import FoundAnswer
-from topicfold.server.found_items import FoundItems
+from topicfold.server.found_items import RECORDS_AT_ONCE, FoundItems
 from topicfold.server.listing import counted_if_long
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
@@ -44,7 +44,7 @@ from topicfold.wire.resources import FoundTopics
 FIND_PATH = "/api/v1/topics"
 MAX_PAGE = 1000
 MAX_LONG_ANSWERS = 64
-"""Answers of more than a page that are sent at once."""
+"""Answers of more than is written at once that are on their way."""
 MAX_LONG_ANSWERS_OF_ONE = 16
 """Those of one principal, with authentication: who does not read his leaves room for others."""
 
@@ -95,7 +95,8 @@ class Finder:
 
     async def _answered(self, request: Request, answer: FoundAnswer, limit: int | None, cuts: Cuts) -> Response:
         """Return a page, or everything; `cuts` are those of the tables in which it was found."""
-        if limit is None and answer.found.count > MAX_PAGE:
+        most = RECORDS_AT_ONCE if answer.items.as_records else MAX_PAGE
+        if limit is None and answer.found.count > most:
             return self._whole(actor_of(request.scope), answer, cuts)
         page = await answer.page(limit or MAX_PAGE)
         return counted_if_long(page, request, self.node.in_flight, "ask for smaller pages with limit")
@@ -110,7 +111,7 @@ class Finder:
         if is_one_too_many or self.long_answers.total() >= MAX_LONG_ANSWERS:
             limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
             raise Overloaded(
-                f"{limit} answers of more than {MAX_PAGE} topics are on their way{to}",
+                f"{limit} long answers are on their way{to}",
                 hint="Try again in a few seconds, or ask for pages with limit.",
             )
 
@@ -144,7 +145,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
                   query=PARAMETERS | AT_QUERY | {
-                      "limit": f"Topics a page, up to {MAX_PAGE}; all at once from one cut without it.",
+                      "limit": f"Topics a page, up to {MAX_PAGE}, fewer of long records; all from one cut without it.",
                       "continue": "What the page before gave, to go on after it.",
                       "fields": "`record`: with policies, properties and whatever else a record holds.",
                   },

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import Any
 
 import orjson
@@ -20,14 +21,17 @@ from topicfold.model.names import recorded_topic
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import MAX_CHANGES, Cuts, NamespaceCut
-from topicfold.runtime.found import Found
-from topicfold.runtime.slices import CHUNK
+from topicfold.runtime.found import Found, Section
+from topicfold.runtime.history import MAX_PAGE_BYTES
 from topicfold.server.answers import JSON_TYPE, read_headers
 from topicfold.server.found_items import FoundItems
 from topicfold.server.long_answer import LongAnswer
 from topicfold.server.page_place import PagePlace
 from topicfold.server.topic_query import Wanted
 from topicfold.wire import headers as names
+
+Picked = list[tuple[Section, list[int]]]
+"""Topics by section, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,13 @@ class FoundAnswer:
     place: PagePlace | None
 
     async def page(self, limit: int) -> Response:
-        """Return up to `limit` topics, and what leads to those after them."""
+        """Return up to `limit` topics, fewer where their records are long, and what leads to those after them."""
         head, is_known = self._head()
         picked = [] if is_known else self.found.after(self.place.last if self.place else None, limit + 1)
         end: dict[str, str] = {}
-        if sum(len(numbers) for _, numbers in picked) > limit:
-            picked[-1][1].pop()
+        fitting = self._fitting(picked, limit)
+        if sum(len(numbers) for _, numbers in picked) > fitting:
+            picked = _first(fitting, picked)
             section, numbers = next(each for each in reversed(picked) if each[1])
             last = recorded_topic(section.names(numbers[-1:])[0])
             end["continue"] = PagePlace(last, self.cut.revision).text(self.wanted.text)
@@ -74,13 +79,20 @@ class FoundAnswer:
         yield head
         separator = b""
         for cut in cuts:
-            while numbers := cut.take(CHUNK):
+            while numbers := cut.take(self.items.at_once):
                 yield separator + b",".join(await self.items.of_cut(cut, numbers))
                 separator = b","
             if cut.is_lost:
                 raise Overloaded(f"{MAX_CHANGES} topics of {cut.namespace} have changed meanwhile")
             cut.close()
         yield _tail({})
+
+    def _fitting(self, picked: Picked, limit: int) -> int:
+        """Return how many of `picked` go onto a page of `limit`; of their records the last may be beyond the bytes."""
+        if not self.items.as_records:
+            return limit
+        records = (len(section.table.row(number).payload) for section, numbers in picked for number in numbers)
+        return sum(1 for before in islice(accumulate(records, initial=0), limit) if before < MAX_PAGE_BYTES)
 
     @property
     def _headers(self) -> dict[str, str]:
@@ -102,6 +114,15 @@ class FoundAnswer:
         if self.found.count > MAX_HASHED:
             return None
         return topic_list_hash(name for section in self.found.sections for name in section.names(section.numbers))
+
+
+def _first(count: int, picked: Picked) -> Picked:
+    """Return the first `count` topics of `picked`."""
+    kept: Picked = []
+    for section, numbers in picked:
+        kept.append((section, numbers[:count]))
+        count -= len(kept[-1][1])
+    return kept
 
 
 def _tail(end: dict[str, str]) -> bytes:

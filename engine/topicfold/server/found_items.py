@@ -11,12 +11,13 @@ from starlette.requests import Request
 
 from topicfold.errors import Resync
 from topicfold.log.codec import decode_event
-from topicfold.log.payload import decode_topic
+from topicfold.log.payload import MAX_PAYLOAD_BYTES, decode_topic
 from topicfold.model.names import recorded_topic, topic_of_key
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.cut import NamespaceCut
+from topicfold.runtime.history import MAX_PAGE_BYTES
 from topicfold.runtime.reading import TopicView
-from topicfold.runtime.slices import Slice
+from topicfold.runtime.slices import CHUNK, Slice
 from topicfold.server.node import Node
 from topicfold.server.topic_items import TopicWriter
 from topicfold.state.change import TopicRow
@@ -25,6 +26,9 @@ from topicfold.wire.resources import topic_item
 
 Row = tuple[str, TopicRow]
 """A topic's key, and what was shown of it."""
+
+RECORDS_AT_ONCE = MAX_PAGE_BYTES // MAX_PAYLOAD_BYTES
+"""Records that are written at once whatever their length."""
 
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
@@ -38,6 +42,11 @@ class FoundItems:
     node: Node
     request: Request
     as_records: bool
+
+    @property
+    def at_once(self) -> int:
+        """How many are written as one part of an answer that goes on."""
+        return RECORDS_AT_ONCE if self.as_records else CHUNK
 
     async def page(self, picked: Sequence[tuple[str, TopicTable, Sequence[int]]]) -> list[bytes]:
         """Return topics that are shown now, by namespace, as JSON, all as they are now.
