@@ -98,10 +98,10 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
     """
     if not is_somebody_there():
         raise InvalidRequest("nobody is there to ask", hint="Give --yes to roll back without a question.")
-    from topicfold.client import history_calls
+    from topicfold.client import calls
     from topicfold.client.call import tried
 
-    session.client.perform(tried(history_calls.roll_back(topic, to, {})))
+    session.client.perform(tried(calls.roll_back(topic, to, {})))
     entries, _, _ = _entries(session, topic, _MAX_LOOKED_AT)
     undone = _after(entries, to)
     width = max((len(str(entry.offset)) for entry in undone), default=0)

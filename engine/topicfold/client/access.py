@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from topicfold.client import access_calls
-from topicfold.client.access_calls import Grants
 from topicfold.client.answers import Written
-from topicfold.client.call import Call, ChangeOptions
+from topicfold.client.call import Answer, Call, ChangeOptions, change, names_in
 from topicfold.client.declaring import asks
-from topicfold.client.find_calls import Texts
+from topicfold.client.find_calls import Texts, each_of
 from topicfold.client.own_namespace import InOwnNamespace
+from topicfold.client.paths import given_segment, namespace_path, tenant_path, topic_path
+
+Grants = dict[str, tuple[str, ...]]
+"""Actions that each role may do, by role."""
 
 
 class AccessCalls(InOwnNamespace):
@@ -24,70 +26,89 @@ class AccessCalls(InOwnNamespace):
     @asks
     def tenant_permissions(self, tenant: str) -> Call[Grants]:
         """Return what each role may do in a tenant."""
-        return access_calls.tenant_permissions(tenant)
+        return _permissions(tenant_path(tenant))
 
     @asks
     def namespace_permissions(self, namespace: str) -> Call[Grants]:
         """Return what each role may do in a namespace."""
-        return access_calls.namespace_permissions(namespace)
+        return _permissions(namespace_path(namespace))
 
     @asks
     def topic_permissions(self, topic: str) -> Call[Grants]:
         """Return what each role may do with a topic."""
-        return access_calls.topic_permissions(self._in_full(topic))
+        return _permissions(topic_path(self._in_full(topic)))
 
     @asks
     def grant_on_tenant(
         self, tenant: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Let `role` do `actions` in a tenant."""
-        return access_calls.grant_on_tenant(tenant, role, actions, options)
+        return _grant(tenant_path(tenant), role, actions, options)
 
     @asks
     def grant_on_namespace(
         self, namespace: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Let `role` do `actions` in a namespace."""
-        return access_calls.grant_on_namespace(namespace, role, actions, options)
+        return _grant(namespace_path(namespace), role, actions, options)
 
     @asks
     def grant_on_topic(self, topic: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Let `role` do `actions` with a topic."""
-        return access_calls.grant_on_topic(self._in_full(topic), role, actions, options)
+        return _grant(topic_path(self._in_full(topic)), role, actions, options)
 
     @asks
     def revoke_on_tenant(self, tenant: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take away what `role` was granted on a tenant."""
-        return access_calls.revoke_on_tenant(tenant, role, options)
+        return _revoke(tenant_path(tenant), role, options)
 
     @asks
     def revoke_on_namespace(self, namespace: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take away what `role` was granted on a namespace."""
-        return access_calls.revoke_on_namespace(namespace, role, options)
+        return _revoke(namespace_path(namespace), role, options)
 
     @asks
     def revoke_on_topic(self, topic: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Take away what `role` was granted on a topic."""
-        return access_calls.revoke_on_topic(self._in_full(topic), role, options)
+        return _revoke(topic_path(self._in_full(topic)), role, options)
 
     @asks
     def list_clusters(self) -> Call[tuple[str, ...]]:
         """Return the names of all clusters, sorted."""
-        return access_calls.list_clusters()
+        return Call("GET", "/admin/v2/clusters", names_in)
 
     @asks
     def get_cluster(self, cluster: str) -> Call[dict[str, Any]]:
         """Return a cluster's addresses and, as a list, its peers, by the names Pulsar has for them."""
-        return access_calls.get_cluster(cluster)
+        return Call("GET", _cluster_path(cluster), lambda answer: dict(answer.body))
 
     @asks
     def create_cluster(
         self, cluster: str, addresses: Mapping[str, Any], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Register a cluster, so that policies may name it; `addresses` are as `get_cluster` returns them."""
-        return access_calls.put_cluster(cluster, addresses, options)
+        return change("PUT", _cluster_path(cluster), options, body=dict(addresses))
 
     @asks
     def delete_cluster(self, cluster: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Forget a cluster."""
-        return access_calls.delete_cluster(cluster, options)
+        return change("DELETE", _cluster_path(cluster), options)
+
+
+def _permissions(path: str) -> Call[Grants]:
+    def read(answer: Answer) -> Grants:
+        return {role: tuple(actions) for role, actions in answer.body.items()}
+
+    return Call("GET", f"{path}/permissions", read)
+
+
+def _grant(path: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:
+    return change("POST", f"{path}/permissions/{given_segment('role', role)}", o, body=list(each_of(actions)))
+
+
+def _revoke(path: str, role: str, o: ChangeOptions) -> Call[Written]:
+    return change("DELETE", f"{path}/permissions/{given_segment('role', role)}", o)
+
+
+def _cluster_path(cluster: str) -> str:
+    return f"/admin/v2/clusters/{given_segment('cluster', cluster)}"

@@ -1,7 +1,7 @@
 """A call: what is sent, and how its answer is read. No I/O.
 
 A `Call` says all that a sender needs, so that a blocking and an asynchronous client share it. The calls themselves
-are in `calls`, `policy_calls` and `access_calls`.
+are the methods of clients (`declaring`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ iterated with `async for`. Type checkers see either signature whole; at run time
     class TopicCalls:
         @asks
         def get_topic(self, topic: str) -> Call[Topic]:
-            return calls.get_topic(topic)
+            return Call("GET", native_topic_path(topic), topic_in)
 
     Client().get_topic("orders")             # Topic
     await AsyncClient().get_topic("orders")  # Topic

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from topicfold.client import calls
-from topicfold.client.answers import Found
-from topicfold.client.call import Call
+from topicfold.client.answers import Found, Topic
+from topicfold.client.call import Answer, Call, age_seconds
 from topicfold.client.declaring import asks, follows, pages
 from topicfold.client.find_answers import Explanation
-from topicfold.client.find_calls import Asked, Listing, SelectorForm, Texts, demands_nothing, explained
+from topicfold.client.find_calls import Asked, Listing, SelectorForm, Texts, demands_nothing
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import InvalidRequest, InvalidSelector
 
@@ -69,7 +68,14 @@ class FindCalls:
         Raises:
             InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
-        return calls.find_topics(self._asked(namespaces, selector, labels, match, regex, with_system_topics), limit)
+        asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
+
+        def read(answer: Answer) -> Found:
+            topics = tuple(sorted(map(Topic.of, answer.body["items"]), key=lambda topic: topic.name))
+            return Found(topics, answer.body["position"], age_seconds(answer))
+
+        page = () if limit is None else (("limit", str(limit)),)
+        return Call("GET", "/api/v1/topics", read, (("fields", "record"), *asked.query, *page), confirms=asked.text)
 
     @asks
     def explain(self, selector: SelectorForm, *, namespaces: Texts | None = None) -> Call[Explanation]:
@@ -78,7 +84,10 @@ class FindCalls:
         Raises:
             InvalidSelector: says at which column or path; when it is called, as `InvalidName`.
         """
-        return explained(self._asked(namespaces, selector, None, None, None))
+        asked = self._asked(namespaces, selector, None, None, None)
+        return Call(
+            "GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query, confirms=asked.text
+        )
 
     @pages
     def topics_by_label(self, labels: Mapping[str, str], namespaces: Texts | None = None) -> Listing:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from topicfold.client.call import Answer, Call, Query
-from topicfold.client.find_answers import Explanation, Page
+from topicfold.client.find_answers import Page
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import MAX_VALUE_BYTES
 from topicfold.model.names import parse_namespace
@@ -117,11 +117,6 @@ class Listing:
         limit = [] if self.page_size is None else [("limit", str(self.page_size))]
         place = [("continue", after)] if after else []
         return Call("GET", "/api/v1/topics", read, (*self.asked.query, *limit, *place), confirms=self.asked.text)
-
-
-def explained(asked: Asked) -> Call[Explanation]:
-    """Ask what a selector means."""
-    return Call("GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query, confirms=asked.text)
 
 
 def pairs(name: str, labels: Mapping[str, str], separator: str) -> Query:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from topicfold.client import history_calls
+from topicfold.client import calls
 from topicfold.client.answers import Topic, Written
-from topicfold.client.call import Call, ChangeOptions
+from topicfold.client.call import Call, ChangeOptions, Query
 from topicfold.client.declaring import asks
 from topicfold.client.history_answers import HistoryPage
 from topicfold.client.own_namespace import InOwnNamespace
+from topicfold.client.paths import domain_query, native_topic_path
 
 DEFAULT_PAGE = 50
 
@@ -23,12 +24,15 @@ class HistoryCalls(InOwnNamespace):
 
         `before` is that of the page which this one follows.
         """
-        return history_calls.get_history(self._in_full(topic), limit, before)
+        name = self._in_full(topic)
+        query: Query = (*domain_query(name), ("limit", str(limit)), *([("before", before)] if before else ()))
+        return Call("GET", f"{native_topic_path(name)}/history", lambda answer: HistoryPage.of(answer.body), query)
 
     @asks
     def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:
         """Return a topic's record as it was right after the event at an offset of its history, or at a position."""
-        return history_calls.get_topic_at(self._in_full(topic), at)
+        name = self._in_full(topic)
+        return Call("GET", native_topic_path(name), calls.topic_in, (*domain_query(name), ("at", str(at))))
 
     @asks
     def roll_back(self, topic: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -36,4 +40,4 @@ class HistoryCalls(InOwnNamespace):
 
         Its partitions stay. A version that it never had is `VersionNotFound`, with the nearest in its `values`.
         """
-        return history_calls.roll_back(self._in_full(topic), to, options)
+        return calls.roll_back(self._in_full(topic), to, options)

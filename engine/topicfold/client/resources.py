@@ -7,11 +7,32 @@ from typing import Any, Unpack
 
 from topicfold.client import calls
 from topicfold.client.answers import Operation, Readiness, ServerVersion, Tenant, Topic, Written
-from topicfold.client.call import Call, ChangeOptions
+from topicfold.client.call import (
+    Answer,
+    Call,
+    ChangeOptions,
+    Query,
+    change,
+    change_headers,
+    etag_of,
+    mapping_in,
+    names_in,
+)
 from topicfold.client.declaring import asks
-from topicfold.client.find_calls import Texts
+from topicfold.client.find_calls import Texts, each_of, pairs
 from topicfold.client.own_namespace import InOwnNamespace
-from topicfold.model.names import PERSISTENT
+from topicfold.client.paths import (
+    domain_query,
+    given_segment,
+    namespace_path,
+    native_topic_path,
+    path_of,
+    segment,
+    tenant_path,
+    topic_path,
+)
+from topicfold.errors import InvalidRequest
+from topicfold.model.names import PERSISTENT, check_tenant, parse_namespace
 
 
 class ResourceCalls(InOwnNamespace):
@@ -20,12 +41,16 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def list_tenants(self) -> Call[tuple[str, ...]]:
         """Return the names of all tenants, sorted."""
-        return calls.list_tenants()
+        return Call("GET", "/admin/v2/tenants", names_in)
 
     @asks
     def get_tenant(self, tenant: str) -> Call[Tenant]:
         """Return one tenant."""
-        return calls.get_tenant(tenant)
+
+        def read(answer: Answer) -> Tenant:
+            return Tenant.of(tenant, answer.body, etag_of(answer))
+
+        return Call("GET", tenant_path(tenant), read)
 
     @asks
     def create_tenant(
@@ -37,7 +62,7 @@ class ResourceCalls(InOwnNamespace):
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Create a tenant."""
-        return calls.put_tenant(tenant, admin_roles, allowed_clusters, options)
+        return change("PUT", tenant_path(tenant), options, body=_tenant_body(admin_roles, allowed_clusters))
 
     @asks
     def update_tenant(
@@ -49,39 +74,43 @@ class ResourceCalls(InOwnNamespace):
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
         """Replace what a tenant says."""
-        return calls.post_tenant(tenant, admin_roles, allowed_clusters, options)
+        return change("POST", tenant_path(tenant), options, body=_tenant_body(admin_roles, allowed_clusters))
 
     @asks
     def delete_tenant(self, tenant: str, *, force: bool = False, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a tenant; one that has namespaces is `NotEmpty` without `force`."""
-        return calls.delete_tenant(tenant, force, options)
+        return change("DELETE", tenant_path(tenant), options, query=_force(force))
 
     @asks
     def list_namespaces(self, tenant: str) -> Call[tuple[str, ...]]:
         """Return the namespaces of a tenant as `tenant/namespace`, sorted."""
-        return calls.list_namespaces(tenant)
+        return Call("GET", f"/admin/v2/namespaces/{segment(check_tenant(tenant))}", names_in)
 
     @asks
     def get_namespace(self, namespace: str) -> Call[Mapping[str, Any]]:
         """Return the policies of a namespace, in Pulsar's words."""
-        return calls.get_namespace(namespace)
+        return Call("GET", namespace_path(namespace), mapping_in)
 
     @asks
     def create_namespace(self, namespace: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Create a namespace in a tenant that exists."""
-        return calls.put_namespace(namespace, options)
+        return change("PUT", namespace_path(namespace), options)
 
     @asks
     def delete_namespace(
         self, namespace: str, *, force: bool = False, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Delete a namespace; one that has topics is `NotEmpty` without `force`, which deletes them too."""
-        return calls.delete_namespace(namespace, force, options)
+        return change("DELETE", namespace_path(namespace), options, query=_force(force))
 
     @asks
     def namespace_labels(self, namespace: str) -> Call[dict[str, tuple[str, ...]]]:
         """Return the labels in use in a namespace: each key with its values, both sorted."""
-        return calls.namespace_labels(namespace)
+
+        def read(answer: Answer) -> dict[str, tuple[str, ...]]:
+            return {key: tuple(values) for key, values in answer.body.items()}
+
+        return Call("GET", f"{namespace_path(namespace)}/topicCustomLabels", read)
 
     @asks
     def list_topics(
@@ -104,17 +133,19 @@ class ResourceCalls(InOwnNamespace):
         self, namespace: str, *, domain: str = PERSISTENT, labels: Mapping[str, str] | None = None
     ) -> Call[tuple[str, ...]]:
         """Return the full names of partitioned topics, sorted."""
-        return calls.list_partitioned_topics(namespace, domain, labels or {})
+        path = f"/admin/v2/{domain}/{path_of(parse_namespace(namespace))}/partitioned"
+        return Call("GET", path, names_in, query=pairs("custom-labels", labels or {}, ":"))
 
     @asks
     def get_topic(self, topic: str) -> Call[Topic]:
         """Return a topic's record."""
-        return calls.get_topic(self._in_full(topic))
+        name = self._in_full(topic)
+        return Call("GET", native_topic_path(name), calls.topic_in, domain_query(name))
 
     @asks
     def partitioned_topic_metadata(self, topic: str) -> Call[Mapping[str, Any]]:
         """Return what Pulsar tells of a topic's partitions: how many `partitions`, 0 where it is not partitioned."""
-        return calls.get_partitions(self._in_full(topic))
+        return Call("GET", f"{topic_path(self._in_full(topic))}/partitions", mapping_in)
 
     @asks
     def create_topic(
@@ -147,7 +178,10 @@ class ResourceCalls(InOwnNamespace):
         self, topic: str, *, partitions: int = 0, kafka_name: str | None = None, **options: Unpack[ChangeOptions]
     ) -> Call[Topic]:
         """Make the record of a topic whose Kafka topic is there: unlike `create_topic`, never one in Kafka."""
-        return calls.adopt_topic(self._in_full(topic), {"partitions": partitions, "kafkaName": kafka_name}, options)
+        name = self._in_full(topic)
+        record = {"partitions": partitions, "kafkaName": kafka_name}
+        query = (*domain_query(name), ("adopt", "true"))
+        return Call("PUT", native_topic_path(name), calls.topic_in, query, record, change_headers(options))
 
     @asks
     def patch_topic(self, topic: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -164,76 +198,103 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def grow_topic(self, topic: str, partitions: int, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Give a partitioned topic `partitions` partitions, more than it has."""
-        return calls.grow_topic(self._in_full(topic), partitions, options)
+        return change("POST", f"{topic_path(self._in_full(topic))}/partitions", options, body=partitions)
 
     @asks
     def delete_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic, partitioned or not."""
-        return calls.delete_topic(self._in_full(topic), options)
+        name = self._in_full(topic)
+        return change("DELETE", native_topic_path(name), options, query=domain_query(name))
 
     @asks
     def delete_plain_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic; a partitioned one is `WrongKind`."""
-        return calls.delete_plain_topic(self._in_full(topic), options)
+        return change("DELETE", topic_path(self._in_full(topic)), options)
 
     @asks
     def delete_partitioned_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Delete a topic and with it its partitions; one that is not partitioned is `WrongKind`."""
-        return calls.delete_partitioned_topic(self._in_full(topic), options)
+        return change("DELETE", f"{topic_path(self._in_full(topic))}/partitions", options)
 
     @asks
     def get_labels(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's labels."""
-        return calls.get_labels(self._in_full(topic))
+        return Call("GET", self._labels_path(topic), lambda answer: dict(answer.body))
 
     @asks
     def set_labels(self, topic: str, labels: Mapping[str, str], **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Set these labels of a topic; its others stay."""
-        return calls.post_labels(self._in_full(topic), labels, options)
+        return change("POST", self._labels_path(topic), options, body={"labels": dict(labels)})
 
     @asks
     def remove_labels(self, topic: str, keys: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Remove the labels of these keys from a topic."""
-        return calls.delete_labels(self._in_full(topic), keys, options)
+        """Remove the labels of these keys from a topic.
+
+        Raises:
+            InvalidRequest: there are none; the route would not know what is meant.
+        """
+        query = tuple(("keys", key) for key in each_of(keys))
+        if not query:
+            raise InvalidRequest("no keys of labels to remove", hint="Name at least one key, or remove all labels.")
+        return change("DELETE", self._labels_path(topic), options, query=query)
 
     @asks
     def remove_all_labels(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove every label from a topic."""
-        return calls.delete_all_labels(self._in_full(topic), options)
+        return change("DELETE", self._labels_path(topic), options, query=(("all", "true"),))
 
     @asks
     def get_properties(self, topic: str) -> Call[dict[str, str]]:
         """Return a topic's properties."""
-        return calls.get_properties(self._in_full(topic))
+        return Call("GET", self._properties_path(topic), lambda answer: dict(answer.body))
 
     @asks
     def update_properties(
         self, topic: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Set these properties of a topic; its others stay."""
-        return calls.put_properties(self._in_full(topic), properties, options)
+        return change("PUT", self._properties_path(topic), options, body=dict(properties))
 
     @asks
     def remove_property(self, topic: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Remove a property of a topic."""
-        return calls.delete_property(self._in_full(topic), key, options)
+        return change("DELETE", self._properties_path(topic), options, query=(("key", key),))
 
     @asks
     def get_operation(self, operation: str) -> Call[Operation]:
         """Return what became of a change whose outcome was unknown."""
-        return calls.get_operation(operation)
+        path = f"/api/v1/operations/{given_segment('operation', operation)}"
+        return Call("GET", path, lambda answer: Operation.of(answer.body))
 
     @asks
     def version(self) -> Call[ServerVersion]:
         """Return the server's version."""
-        return calls.get_version()
+        return Call("GET", "/version", lambda answer: ServerVersion(answer.body["version"], answer.body))
 
     @asks
     def readiness(self) -> Call[Readiness]:
         """Return whether the server is ready, and its report; not being ready is no error."""
-        return calls.get_readiness()
+
+        def read(answer: Answer) -> Readiness:
+            return Readiness(answer.status == 200, mapping_in(answer))
+
+        return Call("GET", "/readyz", read, query=(("verbose", ""),), accepts=frozenset({503}))
 
     @asks
     def diagnosis(self) -> Call[Mapping[str, Any]]:
         """Return what the server finds out about itself: `healthy`, `problems` with what to do, and each part."""
-        return calls.get_diagnosis()
+        return Call("GET", "/api/v1/doctor", mapping_in)
+
+    def _labels_path(self, topic: str) -> str:
+        return f"{topic_path(self._in_full(topic))}/custom-labels"
+
+    def _properties_path(self, topic: str) -> str:
+        return f"{topic_path(self._in_full(topic))}/properties"
+
+
+def _tenant_body(admin_roles: Texts, allowed_clusters: Texts) -> Mapping[str, Any]:
+    return {"adminRoles": list(each_of(admin_roles)), "allowedClusters": list(each_of(allowed_clusters))}
+
+
+def _force(force: bool) -> Query:
+    return (("force", "true"),) if force else ()

@@ -1,7 +1,7 @@
 """What both clients have in common: where they send, what each request carries, what they remember of answers. No I/O.
 
-`blocking` and `awaiting` do the I/O. What is sent and how answers are read is in `calls` and its neighbours, when to
-try again in `conversation`.
+`blocking` and `awaiting` do the I/O. What is sent and how answers are read is said by the methods of clients
+(`declaring`), when to try again in `conversation`.
 """
 
 from __future__ import annotations
