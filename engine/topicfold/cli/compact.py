@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_settings
-from topicfold.cli.command import command
-from topicfold.cli.enforce import NAME_THE_LOG, KafkaBootstrap, LogFile
+from topicfold.cli.enforce import KafkaBootstrap, LogFile
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import Update, bar
 from topicfold.cli.serve import KafkaTopic
@@ -55,11 +54,6 @@ SparkSettings = Annotated[
 Trim = Annotated[
     bool, typer.Option("--trim", help="Then delete from the log what the snapshot stands for: see 'topicfold trim'.")
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "compact", instead=NAME_THE_LOG)(compact)
 
 
 def compact(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_labels, read_settings
-from topicfold.cli.command import command
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.query_options import (
     NOTHING_YET,
@@ -54,11 +53,6 @@ _ASSIGNOR_HINT = (
 )
 _HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
 _DEAD_HINT = "nothing more would come; once that is mended, run it again"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "consume")(consume)
 
 
 def consume(

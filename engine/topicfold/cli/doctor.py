@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from topicfold.cli.command import command
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
@@ -16,11 +15,6 @@ from topicfold.cli.units import age_text
 _HEADER = ("PARTITION", "STATE", "POSITION", "DIGEST", "COMPARED", "WITH", "DIFFERENT", "UNDECODABLE")
 _SPARE = ("UNDECODABLE", "COMPARED", "DIGEST")
 _DIGEST_SHOWN = 12
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "doctor")(doctor)
 
 
 def doctor(session: Session) -> None:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import typer
-
 from topicfold.cli.arguments import At, Topic
-from topicfold.cli.command import command
 from topicfold.cli.policy_output import value_line
 from topicfold.cli.session import Session
 
 _HEADER = ("POLICY", "ORIGIN", "ENFORCED BY", "VALUE")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "effective")(effective)
 
 
 def effective(session: Session, topic: Topic, at: At = None) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicfold.cli.arguments import KafkaSettings
-from topicfold.cli.command import command
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
@@ -29,14 +28,8 @@ LogFile = Annotated[
 KafkaBootstrap = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
 ]
-NAME_THE_LOG = "Leave it out; name the log with --log FILE or --kafka HOST:PORT."
 Once = Annotated[bool, typer.Option("--once", help="End after one look at every topic.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "enforce", instead=NAME_THE_LOG)(enforce)
 
 
 def enforce(

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from topicfold.cli.command import command
 from topicfold.cli.completion import complete_selector
 from topicfold.cli.query_options import AllNamespaces, Namespaces, chosen_namespaces
 from topicfold.cli.session import Session
@@ -14,11 +13,6 @@ from topicfold.cli.session import Session
 SelectorText = Annotated[
     str, typer.Argument(metavar="SELECTOR", help="A label selector, as -l takes it.", autocompletion=complete_selector)
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "explain")(explain)
 
 
 def explain(

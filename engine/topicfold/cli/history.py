@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicfold.cli.arguments import Topic
-from topicfold.cli.command import CHANGE_OPTIONS, command
 from topicfold.cli.completion import complete_versions
 from topicfold.cli.output import counted, value_text
 from topicfold.cli.question import Yes, is_somebody_there, require_yes
@@ -30,12 +29,6 @@ To = Annotated[
 _HEADER = ("VERSION", "WHEN", "WHO", "WHY", "CHANGE")
 _PAGE = 1_000
 _MAX_LOOKED_AT = 10_000
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands to `app`."""
-    command(app, "history")(history)
-    command(app, "rollback", CHANGE_OPTIONS)(rollback)
 
 
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:

@@ -22,7 +22,7 @@ from typer.main import get_command
 from topicfold import __version__
 from topicfold.cli import compact, consume, doctor, enforce, explain, history, renew, serve, trim, version, watch
 from topicfold.cli.bash_words import whole_words
-from topicfold.cli.command import SHARED_OPTIONS, new_app
+from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import Output, escape_what_stdout_cannot_take
@@ -62,6 +62,7 @@ directory (or the one TOPICFOLD_CONFIG names), then defaults.
 'topicfold config view --show-origin' shows them.
 """
 
+_NAME_THE_LOG = "Leave it out; name the log with --log FILE or --kafka HOST:PORT."
 _MOST_NAMED = 3
 _NO_COMMAND = re.compile(r"No such command '(?P<name>[\w-]+)'")
 
@@ -127,17 +128,18 @@ def _new_app() -> typer.Typer:
     _root.__signature__ = inspect.Signature([*SHARED_OPTIONS, shown])  # type: ignore[attr-defined]  # Typer reads it
     root = new_app(_HELP, has_completion=True)
     root.callback(cls=_LazyGroup)(_root)
-    serve.add_to(root)
-    enforce.add_to(root)
-    compact.add_to(root)
-    trim.add_to(root)
-    renew.add_to(root)
-    version.add_to(root)
-    history.add_to(root)
-    watch.add_to(root)
-    explain.add_to(root)
-    doctor.add_to(root)
-    consume.add_to(root)
+    command(root, "serve", instead="Leave it out; say where to serve with --host and --port.")(serve.serve)
+    command(root, "enforce", instead=_NAME_THE_LOG)(enforce.enforce)
+    command(root, "compact", instead=_NAME_THE_LOG)(compact.compact)
+    command(root, "trim", instead=_NAME_THE_LOG)(trim.trim)
+    command(root, "renew", instead="Leave it out; name the log with --log FILE.")(renew.renew)
+    command(root, "version")(version.version)
+    command(root, "history")(history.history)
+    command(root, "rollback", CHANGE_OPTIONS)(history.rollback)
+    command(root, "watch")(watch.watch)
+    command(root, "explain")(explain.explain)
+    command(root, "doctor")(doctor.doctor)
+    command(root, "consume")(consume.consume)
     for name, (_, summary) in _GROUPS.items():
         root.add_typer(new_app(summary), name=name)
     return root

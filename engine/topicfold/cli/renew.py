@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from topicfold.cli.command import command
 from topicfold.cli.server_settings import needed_packages
 from topicfold.cli.session import Session
 
@@ -15,11 +14,6 @@ LogFile = Annotated[
     Path,
     typer.Option("--log", metavar="FILE", dir_okay=False, help="The file, put back from a copy; no node runs on it."),
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "renew", instead="Leave it out; name the log with --log FILE.")(renew)
 
 
 def renew(session: Session, log: LogFile) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from topicfold.cli.arguments import KafkaSettings
-from topicfold.cli.command import command
 from topicfold.cli.security_options import with_security_options
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
@@ -48,11 +47,6 @@ Host = Annotated[
 Port = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Port to serve on; 0 takes a free one (default 8080).")
 ]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "serve", instead="Leave it out; say where to serve with --host and --port.")(serve)
 
 
 @with_security_options

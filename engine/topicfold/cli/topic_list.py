@@ -10,7 +10,6 @@ import typer
 
 from topicfold.cli import watch
 from topicfold.cli.arguments import read_labels
-from topicfold.cli.command import command
 from topicfold.cli.completion import complete_filter, complete_namespaces
 from topicfold.cli.output import labels_text
 from topicfold.cli.query_options import (
@@ -58,11 +57,6 @@ Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="
 Watched = Annotated[bool, typer.Option("--watch", "-w", help="Go on with what changes.")]
 
 _MAX_PAGE = 1000
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "list")(list_topics)
 
 
 def list_topics(

@@ -80,7 +80,7 @@ def update_partitioned_topic(session: Session, topic: Topic, partitions: Partiti
     session.show_change("updated", str(parse_topic(topic)), written)
 
 
-topic_list.add_to(app)
+command(app, "list")(topic_list.list_topics)
 
 
 @command(app, "get")
@@ -202,7 +202,7 @@ def remove_custom_labels(
         session.output.note(f"it had no {','.join(missing)}")
 
 
-effective.add_to(app)
+command(app, "effective")(effective.effective)
 properties.add_to(app)
 permissions.add_to(app, "topic", Topic, "orders")
 

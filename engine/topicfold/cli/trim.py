@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from topicfold.cli.arguments import KafkaSettings
-from topicfold.cli.command import command
-from topicfold.cli.enforce import NAME_THE_LOG, KafkaBootstrap, LogFile
+from topicfold.cli.enforce import KafkaBootstrap, LogFile
 from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
@@ -36,11 +35,6 @@ Grace = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go, and delete nothing.")]
 
 _HEADER = ("PARTITION", "FROM", "TO", "RECORDS", "LEFT")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "trim", instead=NAME_THE_LOG)(trim)
 
 
 def trim(

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from topicfold import __version__
-from topicfold.cli.command import command
 from topicfold.cli.session import Session
 from topicfold.errors import TopicfoldError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "version")(version)
 
 
 def version(session: Session) -> None:

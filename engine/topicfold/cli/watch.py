@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from topicfold.cli.command import command
 from topicfold.cli.output import labels_text, value_text
 from topicfold.cli.query_options import (
     NOTHING_YET,
@@ -38,11 +37,6 @@ _CURSOR_HINT = (
     "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
 )
 _KIND_WIDTH = len("MODIFIED")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command to `app`."""
-    command(app, "watch")(watch)
 
 
 def watch(
