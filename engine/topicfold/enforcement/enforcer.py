@@ -99,16 +99,24 @@ class Enforcer:
             except NotReady:
                 if engine.revision(engine.states) == before:
                     raise
-        deadline = asyncio.get_running_loop().time() + engine.options.request_timeout_seconds
-        await engine.barriers.wait(engine.states, deadline)
+        await engine.barriers.wait(engine.states, engine.deadline())
 
     async def run_once(self, names: Sequence[TopicName], step: Step = no_step) -> None:
-        """Bring all topics, which are called `names`, to what is folded by now.
+        """Bring all topics, which are called `names`, to what is folded; note what those after this process need.
 
         Raises:
             LogUnavailable, ClusterUnavailable: not all were looked at.
         """
-        await self._whole_pass(names, step)
+        begun = self._engine.revision(self._engine.states)
+        told = sayings(self._engine.options.limits.defaults)
+        self._has_failed = False
+        if not self._only_shows:
+            await self._notes.add(told)
+        await self._pass(names, step)
+        is_news = self._took_away or self._notes.read().sayings != told
+        if is_news and not (self._only_shows or self._has_failed):
+            await self._notes.settle(told, begun)
+            self._took_away = False
 
     async def follow(self, progress: Progress = no_progress) -> NoReturn:
         """Bring all topics to what is folded, and go on with every change in the log.
@@ -120,9 +128,9 @@ class Enforcer:
             await self._engine.readiness.wait(self._engine.states, None)
             names = self.names()
             with progress(len(names)) as step:
-                due = await self._pass_or_wait(names, step, self._whole_pass)
+                due = await self._pass_or_wait(names, step, self.run_once)
             while due:
-                due = await self._pass_or_wait(self.names(), no_step, self._whole_pass)
+                due = await self._pass_or_wait(self.names(), no_step, self.run_once)
             while True:
                 due = await self._pass_or_wait(map(recorded_topic, due or await self._next()), no_step, self._pass)
         finally:
@@ -220,19 +228,6 @@ class Enforcer:
             if change.is_end:
                 self._ended.add(event.name)
             self._is_due.set()
-
-    async def _whole_pass(self, names: Sequence[TopicName], step: Step) -> None:
-        """Look at all topics, and note what those after this process need to know of it."""
-        begun = self._engine.revision(self._engine.states)
-        told = sayings(self._engine.options.limits.defaults)
-        self._has_failed = False
-        if not self._only_shows:
-            await self._notes.add(told)
-        await self._pass(names, step)
-        is_news = self._took_away or self._notes.read().sayings != told
-        if is_news and not (self._only_shows or self._has_failed):
-            await self._notes.settle(told, begun)
-            self._took_away = False
 
     async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
         begun = {partition: state.position for partition, state in self._engine.states.items()}

@@ -19,6 +19,7 @@ from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.task_end import end_tasks
 from topicfold.settings import Settings
 from topicfold.starting import engine_options, open_log, require_log
 from topicfold.telemetry import configure_logging
@@ -78,9 +79,7 @@ async def _until_first(*things: Coroutine[Any, Any, Any]) -> None:
     """Return once one of them ends, or raise what it does; the others are ended then."""
     tasks = [asyncio.ensure_future(each) for each in things]
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await end_tasks(tasks)
     for task in done:
         task.result()
 

@@ -24,6 +24,7 @@ from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import CHUNK, Slice
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -196,8 +197,7 @@ class ClusterFollower:
             _log.info(event, count=len(now), no_more=_shown(told - now))
 
     def _asked(self) -> Asked:
-        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
-        return Asked(deadline, ACTOR, REASON)
+        return Asked(self._engine.deadline(), ACTOR, REASON)
 
 
 def _kept_back(found: _Look) -> dict[str, str]:
@@ -218,9 +218,7 @@ async def _several(change: Callable[[T], Awaitable[None]], items: Iterable[T]) -
     try:
         await asyncio.gather(*tasks)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(tasks)
 
 
 def _shown(names: Iterable[str]) -> list[str]:

@@ -36,6 +36,7 @@ from topicfold.runtime.revision import Revision
 from topicfold.runtime.scrubber import Scrubber
 from topicfold.runtime.snapshot_age import SnapshotAge
 from topicfold.runtime.snapshots import Snapshots, Tell, require_none
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tracker import Tracker
 from topicfold.runtime.updates import Updates
 from topicfold.runtime.watches import Watches
@@ -202,14 +203,16 @@ class Engine:
         await self.watches.close()
         self.updates.close()
         self.tracker.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(self._tasks)
         await self.examiner.close()
         await self.past.close()
         await self.window_refill.close()
         await self.left_behind.close()
         await self.log.close()
+
+    def deadline(self) -> float:
+        """Return until when a request may last that begins now, by the loop's clock."""
+        return asyncio.get_running_loop().time() + self.options.request_timeout_seconds
 
     def partition(self, name: str) -> int:
         """Return the partition of the namespace (`tenant/namespace`) or tenant called `name`."""
@@ -294,9 +297,8 @@ class Engine:
             Audit("topicfold", "first start", ""),
             asyncio.get_running_loop().create_future(),
         )
-        deadline = asyncio.get_running_loop().time() + self.options.request_timeout_seconds
         try:
-            await self.updates.submit(update, deadline)
+            await self.updates.submit(update, self.deadline())
         except (Wait, OutcomeUnknown) as error:
             _log.warning("not_made_yet", name=name, reason=error.reason)
             await asyncio.sleep(TICK_SECONDS)

@@ -21,6 +21,7 @@ from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
 from topicfold.runtime.refold import Base, NewState, refold
+from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -102,10 +103,7 @@ class Examiner:
 
     async def close(self) -> None:
         """Give up what goes on."""
-        tasks = [*self._running.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._running.values())
 
     async def _examine(self, doubt: Doubt) -> None:
         told = {"partition": doubt.partition, "position": doubt.position, "doubt": doubt.text, "node": doubt.accuser}

@@ -211,7 +211,7 @@ class KafkaWriting(Writing):
         Raises:
             NotReady, LogUnavailable, PositionTimeout: it could not be looked at in time.
         """
-        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+        deadline = self._engine.deadline()
         fresh = set[int]()
         while (holder := await holder_of(self._engine, kafka_topic, name)) is not None:
             partition = self._engine.partition(recorded_topic(holder).namespace)
@@ -305,9 +305,8 @@ class KafkaWriting(Writing):
 
     async def _note(self, name: TopicName, updater: Updater, reason: str) -> Written | None:
         """Change a note in the record of `name`; None where the topic is gone."""
-        deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
         with contextlib.suppress(NotFound):
-            return await self._topic(name, updater, Asked(deadline, ACTOR, reason))
+            return await self._topic(name, updater, Asked(self._engine.deadline(), ACTOR, reason))
         return None
 
     async def _may_end(self, name: str, asked: Asked) -> bool:
@@ -334,9 +333,9 @@ class KafkaWriting(Writing):
 
         async def end(topic: TopicName) -> None:
             async with gate:
-                deadline = asyncio.get_running_loop().time() + self._engine.options.request_timeout_seconds
+                own = asked._replace(deadline=self._engine.deadline(), key=None, if_match="")
                 with contextlib.suppress(TopicNotFound):
-                    await self.delete_topic(topic, asked._replace(deadline=deadline, key=None, if_match=""))
+                    await self.delete_topic(topic, own)
 
         ends = await asyncio.gather(*map(end, names), return_exceptions=True)
         errors = [error for error in ends if error is not None]

@@ -20,8 +20,9 @@ from topicfold.model.query import TopicQuery
 from topicfold.model.selector import selector_of_labels
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.finding import Finding
-from topicfold.runtime.listener_call import call_listener, end_calls
+from topicfold.runtime.listener_call import call_listener
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.task_end import end_tasks
 from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicDelta, TopicRow
 from topicfold.state.topic_table import TopicTable
 
@@ -115,7 +116,7 @@ class LabelService:
             for follower in followers.values():
                 follower.forget()
         self._followers.clear()
-        await end_calls(self._telling)
+        await end_tasks(self._telling)
 
     def _publish(self, partition: int, change: Change) -> None:
         """Have those told whom a change concerns; called by the reader."""

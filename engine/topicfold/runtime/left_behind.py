@@ -16,6 +16,7 @@ from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.log.gaps import begins_after, ends_before
 from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
+from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -49,10 +50,7 @@ class LeftBehind:
 
     async def close(self) -> None:
         """Look no more."""
-        tasks = [*self._looks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._looks)
 
     async def _look(self, partition: int) -> None:
         start, end = await self._bounds(partition)

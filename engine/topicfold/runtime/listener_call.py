@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
@@ -30,16 +30,3 @@ async def call_listener(name: str, listener: Callable[..., Any], *arguments: Any
     except BaseException as error:  # noqa: BLE001 -- whoever calls it tells what it raised, and goes on
         return error
     return None
-
-
-async def end_calls(calls: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel the tasks that tell listeners, and return once they have ended.
-
-    A listener may be the one who ends them: its own task is neither cancelled nor waited for.
-    """
-    others = {each for each in calls if each is not asyncio.current_task()}
-    for each in others:
-        each.cancel()
-    if others:
-        # Not with gather: whoever waits may be called by one of these, and cancelled by that.
-        await asyncio.wait(others)

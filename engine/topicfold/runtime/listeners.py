@@ -11,8 +11,8 @@ import asyncio
 from topicfold.errors import NotReady
 from topicfold.model.events import AggregateKind
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.listener_call import end_calls
 from topicfold.runtime.policy_news import Follower, Listener, namespace_of
+from topicfold.runtime.task_end import end_tasks
 from topicfold.state.change import Change, Outcome
 
 
@@ -66,7 +66,7 @@ class Listeners:
         self._by_name.clear()
         for follower in self._telling.values():
             follower.stop()
-        await end_calls(self._telling)
+        await end_tasks(self._telling)
 
     def _publish(self, partition: int, change: Change) -> None:
         """Have those told whom a change may concern; called by the reader."""

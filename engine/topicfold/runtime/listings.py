@@ -24,6 +24,7 @@ from topicfold.model.names import partition_base, split_topic
 from topicfold.own_thread import is_cancelled
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.plug_in_threads import PlugInThreads
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.topic_listing import Listed, ListingMode, TopicListing
 from topicfold.state.topic_table import TopicTable
 
@@ -106,10 +107,7 @@ class Listings:
     async def close(self) -> None:
         """End what runs, and close the listing if it was made ready; an error of its own is logged."""
         running = [each.task for each in self._running.values()]
-        tasks = [*self._next.values(), *running, *([self._ready] if self._ready else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks([*self._next.values(), *running, self._ready])
         if self._ready is not None and not self._ready.cancelled() and self._ready.exception() is None:
             try:
                 await self._guarded(self._listing.close)

@@ -22,6 +22,7 @@ from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surp
 from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
+from topicfold.runtime.task_end import end_tasks
 from topicfold.state.fold import PartitionState
 from topicfold.state.topic_table import TopicTable
 
@@ -142,9 +143,7 @@ class Past:
 
     async def close(self) -> None:
         """Give up what is being made, and forget everything."""
-        for task in self._building.values():
-            task.cancel()
-        await asyncio.gather(*self._building.values(), return_exceptions=True)
+        await end_tasks(self._building.values())
         for place in [*self._kept]:
             self._forget(place)
 

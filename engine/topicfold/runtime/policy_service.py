@@ -8,7 +8,6 @@ Source: PIP-428 (`TopicPoliciesService`), without its caches: the folded state i
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -147,8 +146,7 @@ class TopicPoliciesService:
             raise PoliciesDisabled("topics have no policies on this node")
 
     def _asked(self) -> Asked:
-        seconds = self._engine.options.request_timeout_seconds
-        return Asked(asyncio.get_running_loop().time() + seconds, actor=self._actor)
+        return Asked(self._engine.deadline(), actor=self._actor)
 
 
 def _whole(topic: TopicName | str) -> TopicName:

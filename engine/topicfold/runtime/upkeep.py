@@ -19,6 +19,7 @@ from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_repair import KafkaRepair
 from topicfold.runtime.kafka_topics import KafkaTopics
 from topicfold.runtime.kafka_writing import KafkaWriting
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -76,9 +77,7 @@ class Upkeep:
 
     async def stop(self) -> None:
         """End, and let the cluster go."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await end_tasks([self._task])
         await self._cluster.close()
 
     @property

@@ -20,6 +20,7 @@ import structlog
 from topicfold.errors import TopicfoldError
 from topicfold.runtime.look import Look
 from topicfold.runtime.slices import Slice, some_in_each_turn
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.watch_group import MODIFIED, Borne, Frame, Group, Member, Reset, Subject, borne
 from topicfold.runtime.watch_groups import Groups
 from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
@@ -104,9 +105,7 @@ class Pump:
 
     async def stop(self) -> None:
         """Match and send no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await end_tasks([self._task])
 
     def _folded(self) -> dict[int, int]:
         """Return where everything is folded up to; no frame made from now on has less."""

@@ -27,6 +27,7 @@ from topicfold.runtime.cut import Cuts
 from topicfold.runtime.look import Look
 from topicfold.runtime.revision import token_of
 from topicfold.runtime.slices import SLICE_SECONDS, IsLate, Turns, lateness, some_in_each_turn
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.tried_names import Outcomes
 from topicfold.runtime.watch_group import Member, Subject
 from topicfold.runtime.watch_groups import Groups
@@ -213,9 +214,7 @@ class Watches:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._is_empty.wait(), 2 * CLOSE_SECONDS)
         await self.pump.stop()
-        if self._rechecks is not None:
-            self._rechecks.cancel()
-            await asyncio.gather(self._rechecks, return_exceptions=True)
+        await end_tasks([self._rechecks])
 
     async def _wake_all(self) -> None:
         """Wake all who must be looked at, some in each turn of the loop: it is they who work then."""

@@ -19,6 +19,7 @@ from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
 from topicfold.runtime.refold import Base, NewState
 from topicfold.runtime.slices import Slice
+from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.window import Window
 from topicfold.state.fold import PartitionState
 
@@ -56,10 +57,7 @@ class WindowRefill:
 
     async def close(self) -> None:
         """Give up what is being folded."""
-        tasks = [*self._extending.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(self._extending.values())
 
     def _begin(self, partition: int, position: int) -> asyncio.Task[None]:
         task = self._extending[partition] = asyncio.create_task(self._extend_alone(partition, position))
