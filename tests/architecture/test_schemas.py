@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
+from tests.architecture.payload_schema import policies_schema
 from topicfold.log.avro import schema_directory
-from topicfold.log.payload_schema import policies_schema
 from topicfold.model.events import PAYLOAD_SCHEMA, Verdict
 
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in sorted(schema_directory().glob("*.avsc"))}
