@@ -67,19 +67,11 @@ class KafkaCluster:
         return self._bootstrap
 
     async def reach(self) -> None:
-        """Return if a broker answers; from then on the controller that it names is the one that is asked.
-
-        Raises:
-            ClusterUnavailable: none does in time.
-        """
+        """Return if a broker answers; from then on the controller that it names is the one that is asked."""
         await self._metadata(_ANY_TOPIC)
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
-        """Return all topics by name, internal ones too, without their ids.
-
-        Raises:
-            ClusterUnavailable: no answer in time.
-        """
+        """Return all topics by name, internal ones too, without their ids."""
         metadata = await self._metadata(None)
         return {name: _listed(name, topic) for name, topic in sorted(metadata.topics.items())}
 
@@ -98,7 +90,6 @@ class KafkaCluster:
         Raises:
             AlreadyExists: there is one.
             ClusterRefused: a name, a number or a policy of Kafka's is against it.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         futures = self._open().create_topics(
             [NewTopic(name, partitions)], validate_only=True, request_timeout=self._answer_seconds
@@ -111,7 +102,6 @@ class KafkaCluster:
         Raises:
             AlreadyExists: there is one.
             ClusterRefused: a name, a number, a setting or a policy of Kafka's is against it.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         wanted = NewTopic(name, partitions, config=dict(settings or {}))
         futures = self._open().create_topics([wanted], request_timeout=self._answer_seconds)
@@ -124,7 +114,6 @@ class KafkaCluster:
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: it has as many, or a policy of Kafka's is against it.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         futures = self._open().create_partitions(
             [NewPartitions(name, partitions)], validate_only=True, request_timeout=self._answer_seconds
@@ -137,7 +126,6 @@ class KafkaCluster:
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: it has as many, or a policy of Kafka's is against it.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         wanted = NewPartitions(name, partitions)
         futures = self._open().create_partitions([wanted], request_timeout=self._answer_seconds)
@@ -149,7 +137,6 @@ class KafkaCluster:
 
         Raises:
             TopicNotFound: there is none.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         before = await self.topic(name)
         futures = self._open().delete_topics([name], request_timeout=self._answer_seconds)
@@ -162,11 +149,7 @@ class KafkaCluster:
         await self._until(f"topic {name} was deleted", is_gone)
 
     async def configurations(self, names: Collection[str]) -> Mapping[str, Configuration | TopicfoldError]:
-        """Return the settings of the topics there are; unreadable ones say why.
-
-        Raises:
-            ClusterUnavailable: no answer in time.
-        """
+        """Return the settings of the topics there are; unreadable ones say why."""
         wanted = list(names)
         found: dict[str, Configuration | TopicfoldError] = {}
         for start in range(0, len(wanted), _NAMES_A_QUESTION):
@@ -191,7 +174,6 @@ class KafkaCluster:
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: a setting is unknown, or a value cannot be.
-            ClusterUnavailable: no answer in time, or not allowed.
         """
         entries = [
             ConfigEntry(key, value, incremental_operation=_SET if value is not None else _UNSET)

@@ -41,28 +41,16 @@ class MemoryCluster:
         return "memory"
 
     async def reach(self) -> None:
-        """Return if it is to answer.
-
-        Raises:
-            ClusterUnavailable: told not to.
-        """
+        """Return if it is to answer."""
         self._require_reachable()
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
-        """Return all topics by name.
-
-        Raises:
-            ClusterUnavailable: told to be.
-        """
+        """Return all topics by name."""
         self._require_reachable()
         return {name: KafkaTopic(name, topic.partitions) for name, topic in sorted(self._topics.items())}
 
     async def topic(self, name: str) -> KafkaTopic | None:
-        """Return one topic with its id.
-
-        Raises:
-            ClusterUnavailable: told to be.
-        """
+        """Return one topic with its id."""
         self._require_reachable()
         found = self._topics.get(name)
         return KafkaTopic(name, found.partitions, id=found.id) if found else None
@@ -126,11 +114,7 @@ class MemoryCluster:
         del self._topics[name]
 
     async def configurations(self, names: Collection[str]) -> Mapping[str, Configuration | TopicfoldError]:
-        """Return the settings of the topics there are.
-
-        Raises:
-            ClusterUnavailable: told to be.
-        """
+        """Return the settings of the topics there are."""
         self._require_reachable()
         return {
             name: {

@@ -40,27 +40,15 @@ class Cluster(Protocol):
         ...
 
     async def reach(self) -> None:
-        """Return if the cluster answers.
-
-        Raises:
-            ClusterUnavailable: no answer.
-        """
+        """Return if the cluster answers."""
         ...
 
     async def topics(self) -> Mapping[str, KafkaTopic]:
-        """Return all topics by name, internal ones too, without their ids.
-
-        Raises:
-            ClusterUnavailable: no answer.
-        """
+        """Return all topics by name, internal ones too, without their ids."""
         ...
 
     async def topic(self, name: str) -> KafkaTopic | None:
-        """Return one topic with its id, None where there is none.
-
-        Raises:
-            ClusterUnavailable: no answer.
-        """
+        """Return one topic with its id, None where there is none."""
         ...
 
     async def check_creation(self, name: str, partitions: int) -> None:
@@ -69,7 +57,6 @@ class Cluster(Protocol):
         Raises:
             AlreadyExists: there is one.
             ClusterRefused: it would not take it.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 
@@ -79,7 +66,6 @@ class Cluster(Protocol):
         Raises:
             AlreadyExists: there is one.
             ClusterRefused: the cluster does not take it.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 
@@ -89,7 +75,6 @@ class Cluster(Protocol):
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: it would not take it.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 
@@ -99,7 +84,6 @@ class Cluster(Protocol):
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: it has as many already, or the cluster does not take it.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 
@@ -108,16 +92,11 @@ class Cluster(Protocol):
 
         Raises:
             TopicNotFound: there is none.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 
     async def configurations(self, names: Collection[str]) -> Mapping[str, Configuration | TopicfoldError]:
-        """Return the settings of topics; topics that are not there are left out, unreadable ones say why.
-
-        Raises:
-            ClusterUnavailable: no answer.
-        """
+        """Return the settings of topics; topics that are not there are left out, unreadable ones say why."""
         ...
 
     async def alter(self, name: str, settings: Mapping[str, str | None]) -> None:
@@ -126,7 +105,6 @@ class Cluster(Protocol):
         Raises:
             TopicNotFound: there is none.
             ClusterRefused: a setting is unknown, or a value cannot be.
-            ClusterUnavailable: no answer, or not allowed.
         """
         ...
 

@@ -30,7 +30,10 @@ T = TypeVar("T")
 
 
 class KafkaLog:
-    """A log on a Kafka topic; keeps the promises of `topicfold.log.port.Log`."""
+    """A log on a Kafka topic; keeps the promises of `topicfold.log.port.Log`.
+
+    It is unavailable where it is closed, or Kafka does not answer in time: within a second, of offsets.
+    """
 
     @classmethod
     async def open(
@@ -93,7 +96,6 @@ class KafkaLog:
         """Hand `value` over for sending when this turn of the loop is over; given up after 10 s.
 
         Raises:
-            LogUnavailable: closed.
             Overloaded: too many appends wait for Kafka.
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
@@ -101,45 +103,25 @@ class KafkaLog:
         self._appender.append(partition, value, failed)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on.
-
-        Raises:
-            LogUnavailable: closed, or Kafka did not answer in time.
-        """
+        """Return up to `limit` records of `partition` from `offset` on."""
         return await self._ask(self._pages_thread, self._pages.page, partition, offset, limit)
 
     async def start_offsets(self) -> Mapping[int, int]:
-        """Return per partition the first offset that still exists.
-
-        Raises:
-            LogUnavailable: closed, or Kafka did not answer within a second.
-        """
+        """Return per partition the first offset that still exists."""
         return await self._ask(self._offsets_thread, self._offsets.start_offsets)
 
     async def end_offsets(self) -> Mapping[int, int]:
-        """Return per partition the next offset to be written, transactions that are still open left out.
-
-        Raises:
-            LogUnavailable: closed, or Kafka did not answer within a second.
-        """
+        """Return per partition the next offset to be written, transactions that are still open left out."""
         return await self._ask(
             self._offsets_thread, self._offsets.end_offsets, self._offsets.partitions, OFFSETS_SECONDS
         )
 
     async def known_start_offsets(self) -> Mapping[int, int]:
-        """Return the first offsets of the partitions whose leaders answer.
-
-        Raises:
-            LogUnavailable: closed, or no leader answered in time.
-        """
+        """Return the first offsets of the partitions whose leaders answer."""
         return await self._ask(self._offsets_thread, self._ends.known_starts)
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return the ends of the partitions whose leaders answer; a dead one costs a second when it is met first.
-
-        Raises:
-            LogUnavailable: closed, or no leader answered in time.
-        """
+        """Return the ends of the partitions whose leaders answer; a dead one costs a second when it is met first."""
         if self._arrivals:
             self._arrivals.hurry()
         return await self._ask(self._offsets_thread, self._ends.known)
@@ -159,9 +141,6 @@ class KafkaLog:
         One of ours that was delivered when Kafka had it is not missing, though it was trimmed before it was read.
 
         An unreachable Kafka is waited for, without a fault.
-
-        Raises:
-            LogUnavailable: the log is closed.
         """
         self._require_open()
         arrivals = KafkaArrivals(positions, deliver)
@@ -170,11 +149,7 @@ class KafkaLog:
         self._follower.start(positions)
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return what is wrong with the topic now, one deleted or made anew included.
-
-        Raises:
-            LogUnavailable: closed, or Kafka did not answer in time.
-        """
+        """Return what is wrong with the topic now, one deleted or made anew included."""
         return await self._ask(self._pages_thread, self._topics.problems, self._topic)
 
     async def close(self) -> None:

@@ -55,7 +55,7 @@ class MemoryStore:
 
 
 class MemoryLog:
-    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`.
+    """One node's handle on a `MemoryStore`; keeps the promises of `topicfold.log.port.Log`. Closed, it is unavailable.
 
     >>> store = MemoryStore(partitions=1)
     >>> MemoryLog(store).append(0, b"first", print)
@@ -81,7 +81,6 @@ class MemoryLog:
         """Append `value`; it can be read by every handle when this returns. Never calls `failed`.
 
         Raises:
-            LogUnavailable: this handle is closed.
             TooLarge: above `MAX_EVENT_BYTES`.
         """
         self._require_open()
@@ -90,46 +89,26 @@ class MemoryLog:
         self._store.append(partition, value)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return up to `limit` records of `partition` from `offset` on."""
         self._require_open()
         return self._store.page(partition, offset, limit)
 
     async def start_offsets(self) -> Mapping[int, int]:
-        """Return per partition the first offset that still exists.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return per partition the first offset that still exists."""
         self._require_open()
         return dict(enumerate(self._store.starts))
 
     async def end_offsets(self) -> Mapping[int, int]:
-        """Return per partition the next offset to be written.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return per partition the next offset to be written."""
         self._require_open()
         return {partition: len(entries) for partition, entries in enumerate(self._store.entries)}
 
     async def known_start_offsets(self) -> Mapping[int, int]:
-        """Return the same as `start_offsets`: partitions do not fail apart.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return the same as `start_offsets`: partitions do not fail apart."""
         return await self.start_offsets()
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return the same as `end_offsets`: partitions do not fail apart.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return the same as `end_offsets`: partitions do not fail apart."""
         return await self.end_offsets()
 
     async def delete_before(self, partition: int, offset: int) -> None:
@@ -137,7 +116,6 @@ class MemoryLog:
 
         Raises:
             LogGap: the log ends before `offset`.
-            LogUnavailable: this handle is closed.
         """
         self._require_open()
         end = len(self._store.entries[partition])
@@ -146,11 +124,7 @@ class MemoryLog:
         self._store.delete_before(partition, offset)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Deliver from `positions` on; a position beyond the end, or one that is deleted, is a fault of its partition.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Deliver from `positions` on; one beyond the end, or that is deleted, is a fault of its partition."""
         self._require_open()
         self._loop = asyncio.get_running_loop()
         self._deliver = deliver
@@ -165,11 +139,7 @@ class MemoryLog:
         self.wake()
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return nothing: there are no settings.
-
-        Raises:
-            LogUnavailable: this handle is closed.
-        """
+        """Return nothing: there are no settings."""
         self._require_open()
         return ()
 

@@ -74,6 +74,8 @@ class Log(Protocol):
 
     Promises: records of one partition are read in one order by everybody, each offset once, none that is not
     durable. Does not promise: that appends keep their order, arrive once, or arrive at all.
+
+    Every coroutine but `close` raises `LogUnavailable` where the log does not answer in time, or is closed.
     """
 
     @property
@@ -98,44 +100,26 @@ class Log(Protocol):
         """Return up to `limit` records of `partition` from `offset` on; empty at the end.
 
         For opening, history and repair, not for following.
-
-        Raises:
-            LogUnavailable: the log did not answer in time.
         """
         ...
 
     async def start_offsets(self) -> Mapping[int, int]:
-        """Return per partition the first offset that still exists.
-
-        Raises:
-            LogUnavailable: the log did not answer in time.
-        """
+        """Return per partition the first offset that still exists."""
         ...
 
     async def end_offsets(self) -> Mapping[int, int]:
         """Return per partition the next offset to be written, as of some moment after the call.
 
         Every record whose append was acknowledged to anybody before the call lies below it.
-
-        Raises:
-            LogUnavailable: the log did not answer in time.
         """
         ...
 
     async def known_start_offsets(self) -> Mapping[int, int]:
-        """Return what `start_offsets` would, without the partitions that do not say where they begin while others do.
-
-        Raises:
-            LogUnavailable: no partition answered in time.
-        """
+        """Return what `start_offsets` would, without partitions that do not say where they begin while others do."""
         ...
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return what `end_offsets` would, without the partitions that do not say where they end while others do.
-
-        Raises:
-            LogUnavailable: no partition answered in time.
-        """
+        """Return what `end_offsets` would, without the partitions that do not say where they end while others do."""
         ...
 
     async def delete_before(self, partition: int, offset: int) -> None:
@@ -154,11 +138,7 @@ class Log(Protocol):
         ...
 
     async def check_settings(self) -> Sequence[SettingProblem]:
-        """Return what is wrong with the log's settings now.
-
-        Raises:
-            LogUnavailable: the settings could not be read.
-        """
+        """Return what is wrong with the log's settings now."""
         ...
 
     async def close(self) -> None:

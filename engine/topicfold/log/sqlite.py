@@ -28,7 +28,10 @@ T = TypeVar("T")
 
 
 class SqliteLog:
-    """A log in a SQLite file; keeps the promises of `topicfold.log.port.Log`."""
+    """A log in a SQLite file; keeps the promises of `topicfold.log.port.Log`.
+
+    It is unavailable where it is closed, locked, deleted, replaced or damaged, or there is no answer in time.
+    """
 
     @classmethod
     async def open(cls, path: str | Path, partitions: int = 8) -> SqliteLog:
@@ -68,43 +71,23 @@ class SqliteLog:
         self._worker.put(Append(partition, value, failed))
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
-
-        Raises:
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
-        """
+        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""
         return await self._ask(lambda file: file.read(partition, offset, limit))
 
     async def start_offsets(self) -> Mapping[int, int]:
-        """Return per partition the first offset that still exists.
-
-        Raises:
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
-        """
+        """Return per partition the first offset that still exists."""
         return await self._ask(lambda file: {number: bound.start for number, bound in enumerate(file.bounds())})
 
     async def end_offsets(self) -> Mapping[int, int]:
-        """Return per partition the next offset to be written, whichever process writes it.
-
-        Raises:
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
-        """
+        """Return per partition the next offset to be written, whichever process writes it."""
         return await self._ask(lambda file: {number: bound.end for number, bound in enumerate(file.bounds())})
 
     async def known_start_offsets(self) -> Mapping[int, int]:
-        """Return the same as `start_offsets`: partitions of one file do not fail apart.
-
-        Raises:
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
-        """
+        """Return the same as `start_offsets`: partitions of one file do not fail apart."""
         return await self.start_offsets()
 
     async def known_end_offsets(self) -> Mapping[int, int]:
-        """Return the same as `end_offsets`: partitions of one file do not fail apart.
-
-        Raises:
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
-        """
+        """Return the same as `end_offsets`: partitions of one file do not fail apart."""
         return await self.end_offsets()
 
     async def delete_before(self, partition: int, offset: int) -> None:
@@ -112,7 +95,6 @@ class SqliteLog:
 
         Raises:
             LogGap: the log ends before `offset`.
-            LogUnavailable: closed, locked, deleted, replaced, damaged, or no answer in time.
         """
         end = (await self.end_offsets())[partition]
         if offset > end:
@@ -123,11 +105,7 @@ class SqliteLog:
             await asyncio.sleep(_DELETE_PAUSE_SECONDS)
 
     def follow(self, positions: Mapping[int, int], deliver: Deliver, fault: Fault) -> None:
-        """Start delivering from `positions` on; a missing record is a fault of its partition only.
-
-        Raises:
-            LogUnavailable: the log is closed.
-        """
+        """Start delivering from `positions` on; a missing record is a fault of its partition only."""
         self._require_open()
         self._worker.put(Follow(dict(positions), deliver, fault))
 
@@ -135,9 +113,6 @@ class SqliteLog:
         """Return what is wrong with the file itself: it has no settings that others could change.
 
         Where the last commit failed, another is tried.
-
-        Raises:
-            LogUnavailable: the log is closed.
         """
         self._require_open()
         fault = self._worker.fault

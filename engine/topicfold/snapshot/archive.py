@@ -81,7 +81,10 @@ class ArchivedNamespace:
 
 
 class Archive:
-    """The history of the log called `incarnation`, as far as the snapshot at `root` has it."""
+    """The history of the log called `incarnation`, as far as the snapshot at `root` has it.
+
+    Whatever reads the table raises `SnapshotDamaged` or `SnapshotUnreadable` where that cannot be.
+    """
 
     def __init__(self, root: Path, incarnation: bytes, partitions: int) -> None:
         self._root = root
@@ -107,7 +110,6 @@ class Archive:
         from there on are of the former than of the latter.
 
         Raises:
-            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
 
         Cost: reads two columns; what is in memory grows with how often clocks step over `time_ms`.
         """
@@ -122,11 +124,7 @@ class Archive:
         return int(np.append(0, ends[order] + 1)[place])
 
     def first_time_ms(self, partition: int) -> int | None:
-        """Return when the first event of a partition that says so was written; None for none.
-
-        Raises:
-            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
-        """
+        """Return when the first event of a partition that says so was written; None for none."""
         wanted = (pc.field("partition") == partition) & _says_time()
         firsts = []
         for rows in self._rows(["offset", "time"], wanted):
@@ -138,7 +136,6 @@ class Archive:
         """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
 
         Raises:
-            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
 
         Cost: O(rows of the namespace up to there), its topics' records in memory.
         """
@@ -164,9 +161,6 @@ class Archive:
         """Return the last `most` events of an aggregate up to the offset `up_to`, the newest first.
 
         Fewer where their records come to more than `MAX_BYTES`, but one at least.
-
-        Raises:
-            SnapshotDamaged, SnapshotUnreadable: the table cannot be read.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") <= up_to) & _is(kind)
         found = HISTORY.empty_table()
