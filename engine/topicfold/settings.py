@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from pydantic_settings import (
 )
 
 from topicfold.errors import InvalidName, TopicfoldError
+from topicfold.json_text import read_json
 from topicfold.model.brokers import wrong_with_brokers
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules, broken_key_rule
 from topicfold.model.names import check_cluster, check_tenant, parse_namespace
@@ -59,8 +59,8 @@ def _from_json(value: Any) -> Any:
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return read_json(value)
+    except ValueError:
         raise ValueError(f"{value[:80]!r} is no JSON") from None
 
 
@@ -88,8 +88,8 @@ def _words(value: Any) -> Any:
     if not value.lstrip().startswith("["):
         return [word.strip() for word in value.split(",") if word.strip()]
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return read_json(value)
+    except ValueError:
         raise ValueError("neither words parted by commas nor a JSON list") from None
 
 

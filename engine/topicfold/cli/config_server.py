@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from topicfold.cli.output import value_text
 from topicfold.cli.server_names import SERVER_SETTINGS
 from topicfold.cli.server_settings import entries_in_variables, needed_packages, without
 from topicfold.cli.session import Session
+from topicfold.json_text import read_json
 
 if TYPE_CHECKING:
     from topicfold.cli.config import Config
@@ -69,7 +69,7 @@ def _said(name: str, default: Any, config: Config) -> Mapping[str, Any]:
 def _table_in(text: str) -> Any:
     """Return the table that a variable's text is, for its entries may be secret; else the text."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         return text
     return found if isinstance(found, dict) else text

@@ -6,7 +6,6 @@ are the methods of clients (`declaring`).
 
 from __future__ import annotations
 
-import json
 import secrets
 import string
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from urllib.parse import quote
 from topicfold.client.answers import Written
 from topicfold.client.errors import QueryUnconfirmed
 from topicfold.errors import InvalidRequest
+from topicfold.json_text import read_json
 from topicfold.wire import headers
 
 T_co = TypeVar("T_co", covariant=True)
@@ -208,6 +208,6 @@ def mapping_in(answer: Answer) -> Mapping[str, Any]:
 
 def _members(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except ValueError:
         return None

@@ -6,12 +6,12 @@ After a `Reset` a start state comes again, and whatever was told before no longe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from topicfold.client.find_answers import Match
+from topicfold.json_text import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ def frame_of(line: bytes) -> Frame | Failed:
 
     Raises:
         UnknownFrame: it is of a type that this version does not know.
-        KeyError, TypeError, ValueError, RecursionError: it is none.
+        KeyError, TypeError, ValueError: it is none.
     """
-    body = json.loads(line)
+    body = read_json(line)
     cursor, kind = str(body.get("cursor") or ""), body["type"]
     actors = tuple(body.get("actors") or ())
     match kind:

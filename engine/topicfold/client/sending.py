@@ -24,6 +24,7 @@ from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
+from topicfold.json_text import read_json
 from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 from topicfold.wire import headers
 from topicfold.wire.positions import covering
@@ -237,8 +238,8 @@ def headers_of(response: httpx2.Response) -> dict[str, str]:
 def answer_of(response: httpx2.Response) -> Answer:
     """Return a response that was read whole."""
     try:
-        body = response.json() if response.content else None
-    except (ValueError, RecursionError):
+        body = read_json(response.content) if response.content else None
+    except ValueError:
         body = None
     return Answer(response.status_code, headers_of(response), body)
 

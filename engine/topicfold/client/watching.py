@@ -215,7 +215,7 @@ class Watching:
                 url=self._server.url,
                 status=200,
             ) from error
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._unexpected(f"{type(error).__name__}: {error}") from error
 
     def _told(self, frame: Frame) -> Iterator[Frame]:

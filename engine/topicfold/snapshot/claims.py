@@ -16,6 +16,7 @@ import socket
 import time
 from pathlib import Path
 
+from topicfold.json_text import read_json
 from topicfold.snapshot.commits import sync_directory, write_durably
 from topicfold.snapshot.file_clock import now_in
 from topicfold.snapshot.unfinished import unfinished
@@ -109,7 +110,7 @@ class Claims:
 def _host_in(claim: bytes) -> str:
     """Return which machine the job is on that made a claim, "" where it is damaged: then its lease alone counts."""
     try:
-        return str(json.loads(claim)["host"])
+        return str(read_json(claim)["host"])
     except (ValueError, KeyError, TypeError):
         return ""
 

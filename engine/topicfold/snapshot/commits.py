@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
+from topicfold.json_text import read_json
 from topicfold.snapshot.unfinished import unfinished
 
 FORMAT = 1
@@ -134,14 +135,14 @@ def read_commit(root: Path, sequence: int) -> Commit:
     path = commit_path(root, sequence)
     try:
         raw = path.read_bytes()
-        found = json.loads(raw)
+        found = read_json(raw)
         text = found["commit"]
         if hashlib.sha256(text.encode()).hexdigest() != found["sha256"]:
             raise ValueError("its SHA-256 is another")
-        fields = json.loads(text)
+        fields = read_json(text)
         if fields["sequence"] != sequence:
             raise ValueError(f"it is commit {fields['sequence']}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{path} is damaged: {error}"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
     if fields["format"] > FORMAT:

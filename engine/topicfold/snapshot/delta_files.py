@@ -8,7 +8,6 @@ Source: Delta's protocol, "Action Reconciliation" and "Checkpoints" (classic, of
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from topicfold.errors import SnapshotDamaged
+from topicfold.json_text import read_json
 
 _LOG = "_delta_log"
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
@@ -60,7 +60,7 @@ def _actions(directory: Path) -> Iterator[Mapping[str, Any]]:
             version += 1
             if int(path.stem) != version:
                 raise ValueError(f"entry {version} is missing")
-            yield from map(json.loads, path.read_text().splitlines())
+            yield from map(read_json, path.read_text().splitlines())
 
 
 def _newest_checkpoint(directory: Path) -> tuple[int, list[Path]]:

@@ -10,6 +10,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from topicfold.json_text import read_json
 from topicfold.snapshot.commits import sync_directory, write_durably
 from topicfold.snapshot.unfinished import unfinished
 
@@ -38,7 +39,7 @@ def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
     """Return the note under `root`; one that says nothing where there is none, or none that is of this log."""
     nothing = TrimNote(incarnation, (0,) * partitions, (-1,) * partitions)
     try:
-        found = json.loads((root / NOTE).read_bytes())
+        found = read_json((root / NOTE).read_bytes())
         note = TrimNote(
             str(found["incarnation"]),
             tuple(map(int, found["floors"])),

@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from topicfold.errors import BadSetting
+from topicfold.json_text import read_json
 from topicfold.pem import PUBLIC_KEY, no_pem
 
 MIN_RSA_BITS = 2048
@@ -79,8 +80,8 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
 def keys_in_set(text: str | bytes) -> tuple[VerificationKey, ...]:
     """Return the keys of a JSON Web Key Set that can verify a token; others, and what is no set, are passed over."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = read_json(text)
+    except ValueError:
         return ()
     entries = document.get("keys") if isinstance(document, dict) else None
     found = [_key_of(entry) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
