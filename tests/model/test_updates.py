@@ -32,11 +32,10 @@ def test_ensuring_leaves_a_live_record_as_it_is() -> None:
     assert ensure(TenantRecord(("admin",))) == TenantRecord(("admin",))
 
 
-def test_deleting_what_is_missing_is_refused_and_so_is_what_may_not_go() -> None:
-    missing, in_use = updates.namespace_missing("a/b"), Refuse(Verdict.NOT_EMPTY, "in use")
+def test_deleting_what_is_missing_is_refused() -> None:
+    missing = updates.namespace_missing("a/b")
     assert updates.delete(missing)(None) is missing
     assert updates.delete(missing)(NamespaceRecord()) is None
-    assert updates.delete(missing, lambda: in_use)(NamespaceRecord()) is in_use
 
 
 @pytest.mark.parametrize(

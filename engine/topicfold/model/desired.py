@@ -11,7 +11,7 @@ from topicfold.model.merge_patch import merge_patch
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.whole import merge_policies, put_whole
 from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
-from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
+from topicfold.model.updates import Refuse, Updater, of_topic
 
 SCOPES = ("local", "global_")
 """The members of a topic's record that hold policies."""
@@ -24,9 +24,7 @@ def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], P
     quota that would contradict each other are refused.
     """
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
+    def change(old: TopicRecord) -> Record | Refuse:
         for scope in SCOPES:
             if members.get(scope):
                 new = put_whole(members[scope], below())(getattr(old, scope) or EMPTY)
@@ -34,7 +32,7 @@ def replace_members(name: str, members: Mapping[str, Any], below: Callable[[], P
                     return Refuse(Verdict.POLICY_UNMET, f"policies.{scope.rstrip('_')}: {new.reason}")
         return replace(old, **members)
 
-    return update
+    return of_topic(name, change)
 
 
 def merge_members(old: TopicRecord, patch: Mapping[str, Any]) -> dict[str, Any]:

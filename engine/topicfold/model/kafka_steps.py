@@ -76,26 +76,19 @@ def end(name: str, seen: TopicRecord | None, kafka_id: str | None, *, is_partiti
 
 def end_of(name: str, record: TopicRecord, kafka_id: str) -> Updater:
     """Return the update that corrects which Kafka topic goes with the end that `record` notes."""
-
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return updates.topic_missing(name)
-        return replace(old, pending=Pending(Step.END, kafka_id)) if old.pending == record.pending else old
-
-    return update
+    ending = Pending(Step.END, kafka_id)
+    return updates.of_topic(name, lambda old: replace(old, pending=ending) if old.pending == record.pending else old)
 
 
 def done(name: str, record: TopicRecord) -> Updater:
     """Return the update that notes that what `record` waits for is done; one that says something else stays."""
 
-    def update(old: Stored) -> Record | Refuse | None:
-        if not isinstance(old, TopicRecord):
-            return updates.topic_missing(name)
+    def change(old: TopicRecord) -> Record | None:
         if not _waits_alike(old, record):
             return old
         return None if old.is_ending else replace(old, pending=None)
 
-    return update
+    return updates.of_topic(name, change)
 
 
 def is_only_made(old: Record | None, new: Record | None) -> bool:
@@ -114,12 +107,10 @@ def follow_partitions(name: str, partitions: int) -> Updater:
     A plain topic whose Kafka topic has several becomes a partitioned one.
     """
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return updates.topic_missing(name)
+    def change(old: TopicRecord) -> Record:
         return replace(old, partitions=partitions) if partitions > max(old.partitions, 1) else old
 
-    return update
+    return updates.of_topic(name, change)
 
 
 def _waits_alike(record: TopicRecord, seen: TopicRecord | None) -> bool:

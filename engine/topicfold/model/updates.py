@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from topicfold.errors import ClusterUnavailable
 from topicfold.model.events import Verdict
 from topicfold.model.labels import LabelRules, too_many_together
-from topicfold.model.records import Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
+from topicfold.model.records import NamespaceRecord, Record, TenantRecord, TopicRecord, UnreadableRecord, frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,9 @@ def ensure(record: Record) -> Updater:
     return lambda old: record if old is None or isinstance(old, UnreadableRecord) else old
 
 
-def delete(missing: Refuse, refused: Callable[[], Refuse | None] = lambda: None) -> Updater:
-    """Return the update that ends a record; `refused` may say no at the moment of the update."""
-
-    def update(old: Stored) -> Refuse | None:
-        return missing if old is None else refused()
-
-    return update
+def delete(missing: Refuse) -> Updater:
+    """Return the update that ends a record, refused with `missing` where there is none."""
+    return lambda old: missing if old is None else None
 
 
 def delete_topic(name: str, *, is_partitioned: bool | None) -> Updater:
@@ -106,52 +102,49 @@ def unless_ending(name: str, updater: Updater) -> Updater:
     return update
 
 
+def of_topic(name: str, change: Callable[[TopicRecord], Record | Refuse | None]) -> Updater:
+    """Return the update that makes this change of a topic's record, refused where there is none that can be read."""
+    return lambda old: change(old) if isinstance(old, TopicRecord) else topic_missing(name)
+
+
+def of_namespace(name: str, change: Callable[[NamespaceRecord], Record | Refuse]) -> Updater:
+    """Return the same of a namespace's record."""
+    return lambda old: change(old) if isinstance(old, NamespaceRecord) else namespace_missing(name)
+
+
 def set_labels(name: str, labels: Mapping[str, str], rules: LabelRules) -> Updater:
     """Return the update that sets or changes `labels` and keeps the others."""
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
+    def change(old: TopicRecord) -> Record | Refuse:
         refused = too_many_together(name, old.labels, labels, rules)
         if refused:
             return Refuse(Verdict.TOO_MANY_LABELS, refused)
         return old.with_labels({**old.labels, **labels})
 
-    return update
+    return of_topic(name, change)
 
 
 def remove_labels(name: str, keys: Collection[str] | None) -> Updater:
     """Return the update that takes the labels called `keys` off, all of them for None; absent ones are no error."""
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
-        kept = {key: value for key, value in old.labels.items() if keys is not None and key not in keys}
-        return old.with_labels(kept)
+    def change(old: TopicRecord) -> Record:
+        return old.with_labels({key: old.labels[key] for key in old.labels if keys is not None and key not in keys})
 
-    return update
+    return of_topic(name, change)
 
 
 def set_properties(name: str, properties: Mapping[str, str]) -> Updater:
     """Return the update that sets or changes `properties` of a topic and keeps the others."""
-
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
-        return replace(old, properties=frozen({**old.properties, **properties}))
-
-    return update
+    return of_topic(name, lambda old: replace(old, properties=frozen({**old.properties, **properties})))
 
 
 def remove_property(name: str, key: str) -> Updater:
     """Return the update that takes one property off a topic; an absent one is no error."""
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
+    def change(old: TopicRecord) -> Record:
         return replace(old, properties=frozen({each: old.properties[each] for each in old.properties if each != key}))
 
-    return update
+    return of_topic(name, change)
 
 
 def replace_tenant(name: str, record: TenantRecord) -> Updater:

@@ -10,7 +10,7 @@ from topicfold.model.names import TopicName
 from topicfold.model.policy.limits import Limits
 from topicfold.model.policy.whole import check_changed
 from topicfold.model.records import EMPTY, Record, TopicRecord, UnreadableRecord
-from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
+from topicfold.model.updates import Refuse, Updater, of_topic
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.policies import below_topics
@@ -87,9 +87,7 @@ def restoring(engine: Engine, name: TopicName, version: TopicRecord, *, may_chan
     """
     rules, limits = engine.options.label_rules, engine.options.limits
 
-    def update(old: Stored) -> Record | Refuse | None:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(str(name))
+    def change(old: TopicRecord) -> Record | Refuse | None:
         members = {each: getattr(version, each) for each in RESTORED if getattr(version, each) != getattr(old, each)}
         if "global_" in members and not may_change_global:
             raise Forbidden(f"going back would change global policies of {name}: that is for administrators")
@@ -99,7 +97,7 @@ def restoring(engine: Engine, name: TopicName, version: TopicRecord, *, may_chan
             return Refuse(Verdict.TOO_MANY_LABELS, refused)
         return replace_members(str(name), members, lambda: below_topics(engine, name.namespace))(old)
 
-    return update
+    return of_topic(str(name), change)
 
 
 def _check(old: TopicRecord, new: TopicRecord, rules: LabelRules, limits: Limits) -> None:

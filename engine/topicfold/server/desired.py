@@ -17,7 +17,7 @@ from topicfold.model.policy.resolve import Policies
 from topicfold.model.policy.values import plain_value
 from topicfold.model.policy.whole import check_changed, merge_policies, read_policies, read_policies_patch
 from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
-from topicfold.model.updates import Refuse, Stored, Updater, topic_missing
+from topicfold.model.updates import Refuse, Updater, of_topic
 from topicfold.server.records import checked, violated
 from topicfold.wire.resources import NewTopic, Resource, TopicPatch
 
@@ -96,9 +96,7 @@ def merging(
     """
     policies = {scope.rstrip("_"): patch.get(scope) for scope in SCOPES}
 
-    def update(old: Stored) -> Record | Refuse | None:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
+    def change(old: TopicRecord) -> Record | Refuse | None:
         wrong = list(islice(_wrong_policies(policies, partial(_check_merged, old, limits)), MAX_VIOLATIONS))
         if wrong:
             raise violated(wrong)
@@ -108,7 +106,7 @@ def merging(
             return Refuse(Verdict.TOO_MANY_LABELS, refused)
         return replace_members(name, members, below)(old)
 
-    return update
+    return of_topic(name, change)
 
 
 def _read(shape: type[R], body: Any, rules: LabelRules, check: CheckPolicy) -> R:

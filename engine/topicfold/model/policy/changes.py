@@ -18,7 +18,7 @@ from topicfold.model.policy.retention import QUOTA_EXCEEDS, RETENTION_BELOW, con
 from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.values import MAX_ITEMS, Value
 from topicfold.model.records import EMPTY, NamespaceRecord, Record, TopicRecord
-from topicfold.model.updates import Refuse, Stored, Updater, namespace_missing, topic_missing
+from topicfold.model.updates import Refuse, Stored, Updater, of_namespace, of_topic
 
 RETENTION = "retentionPolicies"
 QUOTAS = "backLogQuotaMap"
@@ -100,16 +100,14 @@ def change_topic(name: str, change: Change, *, is_global: bool = False, skip_if_
     With `skip_if_absent` a topic that never had policies in that scope is left as it is.
     """
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, TopicRecord):
-            return topic_missing(name)
+    def update(old: TopicRecord) -> Record | Refuse:
         policies = old.global_ if is_global else old.local
         if policies is None and skip_if_absent:
             return old
         new = change(EMPTY if policies is None else policies)
         return new if isinstance(new, Refuse) else old.with_policies(new, is_global=is_global)
 
-    return update
+    return of_topic(name, update)
 
 
 def delete_policies(*, keeps_global: bool = False) -> Updater:
@@ -126,13 +124,11 @@ def delete_policies(*, keeps_global: bool = False) -> Updater:
 def change_namespace(name: str, change: Change) -> Updater:
     """Return the update that changes a namespace's policies."""
 
-    def update(old: Stored) -> Record | Refuse:
-        if not isinstance(old, NamespaceRecord):
-            return namespace_missing(name)
+    def update(old: NamespaceRecord) -> Record | Refuse:
         new = change(old.policies)
         return new if isinstance(new, Refuse) else replace(old, policies=new)
 
-    return update
+    return of_namespace(name, update)
 
 
 def _without(pairs: Policies, name: str) -> Policies:
