@@ -70,9 +70,6 @@ class SqliteFile:
     A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
     open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused, those that
     SQLite keeps beside it, too: SQLite itself would go on with the old one, which nobody finds again.
-
-    Once it is open, every method but `close` raises `LogUnavailable` where the file is locked, its disk full or
-    failing, and `WrongLog` where it is damaged, deleted or replaced.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -111,6 +108,7 @@ class SqliteFile:
         Raises:
             LogFull: there is no room; none is in the log.
             LogUnavailable: the file is locked, its disk failing.
+            WrongLog: the file is damaged, deleted or replaced.
         """
         with self._transaction():
             ends = [bound.end for bound in self._select_bounds()]
@@ -132,6 +130,10 @@ class SqliteFile:
         """Delete up to `limit` records of `partition` below `offset` in one transaction; return where it begins now.
 
         The file does not shrink: what is appended takes the room.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
         """
         with self._transaction():
             start, end = self._select_bounds()[partition]
@@ -144,6 +146,10 @@ class SqliteFile:
         """Return if a change can be written: one of no partition is, and is removed again.
 
         SQLite does not write what is as it was, and so would not notice that there is no room.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
         """
         with self._transaction():
             self._connection.execute(_TRY, (_TRIED_BYTES,))
@@ -151,7 +157,12 @@ class SqliteFile:
             self._connection.execute(_UNDO_TRY)
 
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
-        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""
+        """Return up to `limit` records of `partition` from `offset` on, fewer where they are large.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
+        """
         self._require_in_place()
         entries, size = [], 0
         try:
@@ -165,7 +176,12 @@ class SqliteFile:
         return entries
 
     def bounds(self) -> list[Bounds]:
-        """Return the bounds of every partition, by its number."""
+        """Return the bounds of every partition, by its number.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
+        """
         self._require_in_place()
         try:
             return self._select_bounds()
@@ -173,7 +189,12 @@ class SqliteFile:
             raise translated(error, self._path) from error
 
     def version(self) -> int:
-        """Return a number that changes when another connection has committed. Cost: 3 µs."""
+        """Return a number that changes when another connection has committed. Cost: 3 µs.
+
+        Raises:
+            LogUnavailable: the file is locked, its disk full or failing.
+            WrongLog: the file is damaged, deleted or replaced.
+        """
         self._require_in_place()
         try:
             version: int = self._connection.execute("PRAGMA data_version").get
