@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from topicfold.client.call import Answer, Call
-from topicfold.client.calls import get_topic, post_labels
+from topicfold.client.calls import patch_topic, topic_in
 from topicfold.client.conversation import (
     Attempt,
     Pause,
@@ -39,8 +39,8 @@ REFUSED = NoAnswer("connection refused", was_sent=False)
 CUT = NoAnswer("connection reset", was_sent=True)
 CLOSED = NoAnswer(HUNG_UP, was_sent=True)
 
-READ = get_topic("orders")
-CHANGE = post_labels("orders", {"a": "b"}, {"idempotency_key": "k1"})
+READ = Call("GET", "/api/v1/topics/public/default/orders", topic_in)
+CHANGE = patch_topic("orders", {"labels": {"a": "b"}}, {"idempotency_key": "k1"})
 
 
 class Talk:
