@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
 from topicfold.model.permissions import Permission, Right, Scope
-from topicfold.runtime.asking import Asked, Consistency
+from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.auth.principal import actor_of
@@ -50,6 +50,17 @@ def asked_to_read(request: Request, node: Node) -> Asked:
     else:
         consistency = Consistency.LOCAL
     return Asked(_deadline(node), minimum=minimum, consistency=consistency)
+
+
+async def settled(request: Request, node: Node, *owners: str) -> Cut:
+    """Return the cut that a read of these tenants or namespaces, of all for none, is answered from, once it is folded.
+
+    Raises:
+        InvalidRequest, Resync: as `asked_to_read`.
+        NotReady, PositionTimeout, LogUnavailable: as `Reading.settle`.
+    """
+    partitions = [*map(node.engine.partition, owners)] or node.engine.states
+    return await node.reading.settle(partitions, asked_to_read(request, node))
 
 
 def asked_to_find(request: Request, node: Node) -> Asked:

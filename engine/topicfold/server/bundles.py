@@ -13,7 +13,7 @@ from topicfold.errors import NamespaceNotFound, PolicyUnmet
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer
-from topicfold.server.asking import asked_to_read
+from topicfold.server.asking import settled
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
 from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
@@ -39,7 +39,7 @@ class Bundles:
     async def list(self, request: Request) -> Response:
         """Answer the one bundle of a namespace."""
         name = namespace_in(request)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             self.node.reading.require_namespace(name)
         return read_answer(ONE_BUNDLE, cut)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -24,10 +24,11 @@ from topicfold.model.clusters import (
 )
 from topicfold.model.names import check_cluster
 from topicfold.model.permissions import Access
+from topicfold.model.updates import Updater
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cluster_rules import known_clusters
 from topicfold.server.answers import JSON_TYPE, read_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded
@@ -46,7 +47,7 @@ class Clusters:
 
     async def list(self, request: Request) -> Response:
         """Answer the names of all clusters."""
-        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
+        cut = await settled(request, self.node, CLUSTERS)
         return read_answer(sorted(known_clusters(self.node.engine)), cut)
 
     async def get(self, request: Request) -> Response:
@@ -56,19 +57,11 @@ class Clusters:
 
     async def create(self, request: Request) -> Response:
         """Register a cluster."""
-        name = _cluster_in(request)
-        addresses = addresses_in(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "create", name, dict(addresses))
-        updater = create_cluster(name, addresses, _local(self.node))
-        return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
+        return await self._put(request, "create", create_cluster)
 
     async def update(self, request: Request) -> Response:
         """Give a cluster other addresses."""
-        name = _cluster_in(request)
-        addresses = addresses_in(await json_body(request, self.node))
-        asked = asked_to_write(request, self.node, "update", name, dict(addresses))
-        updater = update_cluster(name, addresses, _local(self.node))
-        return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
+        return await self._put(request, "update", update_cluster)
 
     async def delete(self, request: Request) -> Response:
         """Forget a cluster.
@@ -99,6 +92,13 @@ class Clusters:
         """Answer what Pulsar's command line asks of a broker's configuration before it lists clusters."""
         return Response(orjson.dumps({"clusterName": _local(self.node)}), media_type=JSON_TYPE)
 
+    async def _put(self, request: Request, meaning: str, change: Callable[[str, Addresses, str], Updater]) -> Response:
+        name = _cluster_in(request)
+        addresses = addresses_in(await json_body(request, self.node))
+        asked = asked_to_write(request, self.node, meaning, name, dict(addresses))
+        updater = change(name, addresses, _local(self.node))
+        return written_answer(await self.node.writing.change_tenant(CLUSTERS, updater, asked))
+
     async def _addresses(self, request: Request) -> tuple[Addresses, Cut, str]:
         """Return the addresses of the cluster that is named, none for the one served here, the cut, and the ETag.
 
@@ -106,7 +106,7 @@ class Clusters:
             NotFound: there is no such cluster.
         """
         name = _cluster_in(request)
-        cut = await self.node.reading.settle(_partition(self.node), asked_to_read(request, self.node))
+        cut = await settled(request, self.node, CLUSTERS)
         if name not in known_clusters(self.node.engine):
             raise NotFound(f"Cluster does not exist: {name}", hint="GET /admin/v2/clusters lists those there are.")
         registered, etag = self.node.reading.clusters()
@@ -144,7 +144,3 @@ def _cluster_in(request: Request) -> str:
 
 def _local(node: Node) -> str:
     return node.limits.local_cluster
-
-
-def _partition(node: Node) -> list[int]:
-    return [node.engine.partition(CLUSTERS)]

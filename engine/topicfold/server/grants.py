@@ -22,7 +22,7 @@ from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.policies import readable
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in, tenant_in, whole_topic_in
@@ -42,14 +42,14 @@ class Permissions:
     async def of_tenant(self, request: Request) -> Response:
         """Answer what roles may do in a tenant."""
         name = tenant_in(request)
-        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        cut = await settled(request, self.node)
         record, etag = self.node.reading.tenant(name)
         return read_answer(dict(record.grants), cut, etag)
 
     async def of_namespace(self, request: Request) -> Response:
         """Answer what roles may do in a namespace."""
         name = namespace_in(request)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
         return read_answer(dict(record.grants), cut, etag)
@@ -57,8 +57,7 @@ class Permissions:
     async def of_topic(self, request: Request) -> Response:
         """Answer what roles may do with a topic, by its own grants or, to who may change those, its namespace's."""
         name = whole_topic_in(request)
-        partition = self.node.engine.partition(name.namespace)
-        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name.namespace)
         view = self.node.reading.topic(name)
         own = readable(view).grants
         if not self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name.namespace):

@@ -36,7 +36,7 @@ from topicfold.model.policy.values import ListOf, MapOf, plain_value
 from topicfold.runtime.policies import namespace_policies
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
@@ -64,7 +64,7 @@ class NamespacePolicy:
         name = namespace_in(request)
         is_applied = self.route.has_applied and flag(query_of(request), "applied")
         engine = self.node.engine
-        cut = await self.node.reading.settle([engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             _, etag = self.node.reading.namespace(name)
         value = namespace_policies(engine, name).get(self.policy.name)

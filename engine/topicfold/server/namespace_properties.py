@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound
 from topicfold.model.permissions import Permission, Right, Scope
-from topicfold.model.records import EMPTY, NamespaceRecord, Record, frozen
-from topicfold.model.updates import Refuse, Stored, namespace_missing
+from topicfold.model.records import EMPTY, frozen
+from topicfold.model.updates import of_namespace
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, read_headers, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
@@ -39,7 +39,7 @@ class NamespaceProperties:
     async def get(self, request: Request) -> Response:
         """Answer all properties."""
         name = namespace_in(request)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
         return read_answer(dict(record.properties), cut, etag)
@@ -57,7 +57,7 @@ class NamespaceProperties:
         """Answer one property as plain text; an empty body where there is none of that name."""
         name = namespace_in(request)
         key = decoded(request.path_params["key"])
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
         value = record.properties.get(key)
@@ -72,7 +72,7 @@ class NamespaceProperties:
         """Remove one property, and answer what it was a moment before; it is no error if there is none."""
         name = namespace_in(request)
         key = decoded(request.path_params["key"])
-        await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        await settled(request, self.node, name)
         value = None
         with contextlib.suppress(NamespaceNotFound):
             value = self.node.reading.namespace(name)[0].properties.get(key)
@@ -82,12 +82,7 @@ class NamespaceProperties:
     async def _change(self, request: Request, change: Change, meaning: Any) -> Response:
         name = namespace_in(request)
         asked = asked_to_write(request, self.node, "properties", meaning)
-
-        def update(old: Stored) -> Record | Refuse:
-            if not isinstance(old, NamespaceRecord):
-                return namespace_missing(name)
-            return replace(old, properties=frozen(change(old.properties)))
-
+        update = of_namespace(name, lambda old: replace(old, properties=frozen(change(old.properties))))
         with said_of_absent_namespace(name):
             return written_answer(await self.node.writing.change_namespace(name, update, asked))
 

@@ -29,7 +29,7 @@ from topicfold.runtime.slices import CHUNK
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_answer, read_headers, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, CountedAnswer, answer_listing
 from topicfold.server.node import Node
@@ -54,13 +54,13 @@ class Namespaces:
     async def list(self, request: Request) -> Response:
         """Answer the namespaces of a tenant."""
         tenant = tenant_in(request)
-        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        cut = await settled(request, self.node)
         return read_answer(await self.node.namespaces(request, tenant), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one namespace's document: its policies, its properties, and to who may change them its grants."""
         name = namespace_in(request)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
         topic_grants = orjson.Fragment(b"{}")
@@ -102,7 +102,7 @@ class Namespaces:
     async def labels(self, request: Request) -> Response:
         """Answer every label key in use with its values."""
         name = namespace_in(request)
-        cut = await self.node.reading.settle([self.node.engine.partition(name)], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name)
         labels = await self.node.reading.all_labels(name, self.node.listable(request, name))
         body = await joined(_values_by_key(labels), b"{}")
         return CountedAnswer(Response(body, 200, read_headers(cut), JSON_TYPE), request, self.node.in_flight)

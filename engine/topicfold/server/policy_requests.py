@@ -11,7 +11,7 @@ from topicfold.errors import NotFound, PoliciesDisabled, WrongKind
 from topicfold.model.names import TopicName, is_heartbeat_namespace
 from topicfold.model.policy.description import Policy, Source
 from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
-from topicfold.server.asking import asked_to_read
+from topicfold.server.asking import settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
@@ -107,7 +107,7 @@ async def must_be_changeable(name: TopicName, request: Request, node: Node) -> N
         NamespaceNotFound, TopicNotFound: it is not there, as of a barrier.
         WrongKind: a broker tries itself out on it.
     """
-    await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+    await settled(request, node, name.namespace)
     node.reading.topic(name)
     if is_heartbeat_namespace(name.namespace):
         raise WrongKind(f"Not allowed to set policies of the heartbeat topic {name}", name=str(name))

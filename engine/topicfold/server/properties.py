@@ -15,7 +15,7 @@ from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
 from topicfold.server.answers import read_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import refuse_partition, topic_in
@@ -36,7 +36,7 @@ class Properties:
         """Answer a topic's properties, `{}` where it has none; those of the whole topic for one of its partitions."""
         name = _persistent_topic_in(request)
         node = self.node
-        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        cut = await settled(request, node, name.namespace)
         if node.reading.is_partition(name):
             name = name._replace(local=partition_base(name.local) or name.local)
         view = node.reading.topic(name)

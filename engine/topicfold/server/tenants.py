@@ -11,7 +11,7 @@ from starlette.responses import Response
 from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.server.answers import read_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import tenant_in
@@ -29,13 +29,13 @@ class Tenants:
 
     async def list(self, request: Request) -> Response:
         """Answer the names of all tenants."""
-        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        cut = await settled(request, self.node)
         return read_answer(await self.node.tenants(request), cut)
 
     async def get(self, request: Request) -> Response:
         """Answer one tenant's record."""
         name = tenant_in(request)
-        cut = await self.node.reading.settle(self.node.engine.states, asked_to_read(request, self.node))
+        cut = await settled(request, self.node)
         record, etag = self.node.reading.tenant(name)
         return read_answer({"adminRoles": record.admin_roles, "allowedClusters": record.allowed_clusters}, cut, etag)
 

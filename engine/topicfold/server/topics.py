@@ -26,7 +26,7 @@ from topicfold.runtime.policies import readable
 from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, PROPERTIES, answer_listing, listing_properties
 from topicfold.server.node import Node
@@ -70,8 +70,7 @@ class Topics:
         query = query_of(request)
         labels = label_filter(query)
         with_system_topics = flag(query, SYSTEM_TOPICS)
-        partition = self.node.engine.partition(namespace)
-        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, namespace)
         everything = listing_query(labels, with_system_topics=with_system_topics)
         found = await self.node.finding.find((namespace,), everything, partial(self.node.listable, request))
         with said_of_absent_namespace(namespace):
@@ -114,8 +113,7 @@ class Topics:
         """
         name = topic_in(request)
         may_be_missing = flag(query_of(request), "checkAllowAutoCreation")
-        partition = self.node.engine.partition(name.namespace)
-        cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        cut = await settled(request, self.node, name.namespace)
         answer: dict[str, object] = {"partitions": 0, "deleted": False}
         if self.node.reading.is_partition(name):
             return read_answer(answer, cut)
@@ -146,8 +144,7 @@ class Topics:
 
     async def _refuse_partition(self, name: TopicName, request: Request) -> None:
         """Refuse the name of a partition, whether there is one or could be."""
-        partition = self.node.engine.partition(name.namespace)
-        await self.node.reading.settle([partition], asked_to_read(request, self.node))
+        await settled(request, self.node, name.namespace)
         if self.node.reading.is_partition(name):
             raise AlreadyExists(f"{name} exists already, as a partition of a topic", name=str(name))
         refuse_partition(name)
