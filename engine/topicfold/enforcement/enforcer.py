@@ -27,6 +27,7 @@ from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotRe
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName, recorded_topic, split_topic
 from topicfold.model.policy.kafka_settings import Sayings, sayings
+from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.state.change import Change, Outcome
 
@@ -246,22 +247,13 @@ class Enforcer:
     async def _enforce_several(self, wishes: Sequence[Wish], begun: Mapping[int, int], step: Step) -> None:
         """Enforce wishes, some at once; where one is not answered, those that are not begun are given up."""
         found = await self._cluster.configurations([wish.kafka_topic for wish in wishes])
-        gate, is_given_up = asyncio.Semaphore(_AT_ONCE), asyncio.Event()
 
         async def enforce(wish: Wish) -> None:
-            async with gate:
-                if is_given_up.is_set():
-                    return
-                try:
-                    await self._enforce(wish, found.get(wish.kafka_topic), begun)
-                except BaseException:
-                    is_given_up.set()
-                    raise
-                step()
+            await self._enforce(wish, found.get(wish.kafka_topic), begun)
+            step()
 
-        for error in await asyncio.gather(*map(enforce, wishes), return_exceptions=True):
-            if error is not None:
-                raise error
+        for error in await each_at_once(enforce, wishes, _AT_ONCE):
+            raise error
 
     def _wish(self, name: TopicName) -> Wish | None:
         """Return what a topic wants, None where nothing can be done for it, which is told once."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import structlog
 
@@ -22,14 +22,12 @@ from topicfold.model.adoption import Adoption, New, Present, missing_namespaces,
 from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.runtime.asking import Asked
+from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import CHUNK, Slice
-from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
-
-T = TypeVar("T")
 
 CONFIRM_SECONDS = 0.5
 ACTOR = "topicfold"
@@ -171,7 +169,8 @@ class ClusterFollower:
                 await self._writing.create_tenant(namespace.partition("/")[0], TenantRecord(), self._asked())
             with contextlib.suppress(AlreadyExists):
                 await self._writing.create_namespace(namespace, NamespaceRecord(), self._asked())
-        await _several(adopt, sorted(new, key=lambda each: each.name))
+        for error in await each_at_once(adopt, sorted(new, key=lambda each: each.name), _AT_ONCE):
+            raise error
         if new:
             _log.info("topics_adopted", count=len(new) - len(refused), topics=_shown(each.name for each in new))
         return refused
@@ -183,7 +182,8 @@ class ClusterFollower:
             with contextlib.suppress(FixRequest, Reread):
                 await self._writing.change_topic(name, updater, self._asked())
 
-        await _several(grow, sorted(grown, key=lambda each: each.name))
+        for error in await each_at_once(grow, sorted(grown, key=lambda each: each.name), _AT_ONCE):
+            raise error
         if grown:
             _log.info("topics_grown", count=len(grown), topics=_shown(each.name for each in grown))
 
@@ -204,21 +204,6 @@ def _kept_back(found: _Look) -> dict[str, str]:
     """Return the Kafka topics that get no record, and why."""
     name = min(found.unclear)
     return {each.kafka_name: f"the record of {name} cannot be read, and may stand for it" for each in found.new}
-
-
-async def _several(change: Callable[[T], Awaitable[None]], items: Iterable[T]) -> None:
-    """Make a change of each of `items`, some at once; where one fails, the others are given up."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(item: T) -> None:
-        async with gate:
-            await change(item)
-
-    tasks = [asyncio.create_task(one(item)) for item in items]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        await end_tasks(tasks)
 
 
 def _shown(names: Iterable[str]) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
-from topicfold.errors import NamespaceNotFound, OutcomeUnknown, TopicfoldError, Wait
+from topicfold.errors import NamespaceNotFound, OutcomeUnknown, Wait
 from topicfold.model import updates
 from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, operation_of
 from topicfold.model.labels import check_labels
@@ -17,6 +18,7 @@ from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
 from topicfold.model.updates import Refuse, Updater
 from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.conditions import Conditions, MustLook
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target, Update
@@ -40,14 +42,7 @@ class Writing:
         self._engine = engine
 
     async def create_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
-        """Make a topic, or replace one whose stored record cannot be read.
-
-        Raises:
-            InvalidName: it has no Kafka name of its own and the record names none.
-            InvalidLabels: all violations at once.
-            AlreadyExists, NamespaceNotFound: refused.
-            ClusterUnavailable: one of that name is being deleted, and Kafka has not followed yet.
-        """
+        """Make a topic, or replace one whose stored record cannot be read. Raises what `record_topic` does."""
         return await self.record_topic(name, record, asked)
 
     async def record_topic(self, name: TopicName, record: TopicRecord, asked: Asked) -> Written:
@@ -236,27 +231,18 @@ class Writing:
 
         return await self._submit_once(target, update, asked, replaces_whole=True)
 
-    async def _end_namespaces(self, names: Sequence[str], asked: Asked, ended: list[str]) -> TopicfoldError | None:
+    async def _end_namespaces(self, names: Sequence[str], asked: Asked, ended: list[str]) -> Exception | None:
         """End namespaces with all that is in them, and add to `ended` those that this did; return what stopped it.
 
         After a failure no other is begun; of several failures it is one that leaves open what became of a namespace.
         """
-        waiting = iter(names)
-        failures: list[TopicfoldError] = []
 
-        async def end_one_after_another() -> None:
-            for name in waiting:
-                try:
-                    await self.delete_namespace(name, asked, force=True)
-                    ended.append(name)
-                except NamespaceNotFound:
-                    pass
-                except TopicfoldError as error:
-                    failures.append(error)
-                if failures:
-                    return
+        async def end(name: str) -> None:
+            with suppress(NamespaceNotFound):
+                await self.delete_namespace(name, asked, force=True)
+                ended.append(name)
 
-        await asyncio.gather(*(end_one_after_another() for _ in range(min(len(names), _AT_ONCE))))
+        failures = await each_at_once(end, names, _AT_ONCE)
         return max(failures, key=lambda each: isinstance(each, OutcomeUnknown), default=None)
 
     def _check_creation(self, name: TopicName, record: TopicRecord) -> None:
