@@ -22,6 +22,9 @@ class FindCalls:
     "matchExpressions": […]}`, `labels` pairs with whatever characters in
     them, `match` wildcards (`"pay__*"`) and `regex` an RE2 expression for local names. Topics are those of
     `namespaces`, or of the client's own if none is named, and Pulsar's own among them only `with_system_topics`.
+
+    What is malformed raises when a method is called, before anything is sent: `InvalidSelector`, which says at which
+    column or path, `InvalidName` or `InvalidRequest`.
     """
 
     namespace: str
@@ -43,9 +46,6 @@ class FindCalls:
 
         With `page_size` None they come at once and from one cut. With `at` they are those that matched then: at a time
         of RFC 3339, so long ago (`2h`, `7d`), or at a position that an answer or a history told.
-
-        Raises:
-            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
         return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics, at), page_size)
 
@@ -64,9 +64,6 @@ class FindCalls:
         """Return the whole records of topics that match, from one cut, each partitioned topic once.
 
         With `limit`, 1000 at most, the first of them by name.
-
-        Raises:
-            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
         """
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
 
@@ -79,11 +76,7 @@ class FindCalls:
 
     @asks
     def explain(self, selector: SelectorForm, *, namespaces: Texts | None = None) -> Call[Explanation]:
-        """Return what a selector means for the topics there are, and what in it was probably misspelt.
-
-        Raises:
-            InvalidSelector: says at which column or path; when it is called, as `InvalidName`.
-        """
+        """Return what a selector means for the topics there are, and what in it was probably misspelt."""
         asked = self._asked(namespaces, selector, None, None, None)
         return Call(
             "GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query, confirms=asked.text
@@ -125,7 +118,7 @@ class FindCalls:
         understand the query.
 
         Raises:
-            InvalidSelector: says at which column or path; when it is called, as `InvalidName` and `InvalidRequest`.
+            InvalidSelector, InvalidRequest: the selector, or the labels, are empty.
         """
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
         if selector is not None and demands_nothing(selector):
