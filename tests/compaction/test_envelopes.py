@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.builders import an_id, namespace_put, operation, topic_delete, topic_put
 from topicfold.compaction.envelopes import take_apart
-from topicfold.log.codec import decode_event, decode_operations, encode_event
+from topicfold.log.codec import decode_event, encode_event
 from topicfold.model.events import Event
 
 EVENTS = [
@@ -36,14 +36,10 @@ def values(draw: st.DrawFn) -> bytes:
 
 
 def by_columns(array: pa.BinaryArray) -> list[Event | None]:
-    found = take_apart(array)
+    rows, found = take_apart(array)
     events: list[Event | None] = [None] * len(array)
-    for n, row in enumerate(found.rows.tolist()):
-        events[row] = Event(
-            found.levels[n], found.kinds[n], found.flags[n], found.event_ids[n].tobytes(), found.aggregate_kinds[n],
-            found.names[n].as_py(), 0, found.bases[n].tobytes(), found.namespace_ids[n].tobytes(),
-            decode_operations(found.operations[n]), found.payload_schemas[n], found.payloads[n], found.audits[n],
-        )  # fmt: skip
+    for n, row in enumerate(rows.tolist()):
+        events[row] = found.event(n)
     return events
 
 

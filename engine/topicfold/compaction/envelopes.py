@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from topicfold.compaction.spans import Bytes, Numbers, Spans, spans_of
 from topicfold.compaction.texts import texts_of
-from topicfold.log.codec import MAGIC
+from topicfold.log.codec import MAGIC, decode_operations
+from topicfold.model.events import Event
 
 _HEAD = 77
 """Bytes before the name: magic, checksum and the fixed fields."""
@@ -25,12 +26,8 @@ _LEVEL, _KIND, _FLAGS, _EVENT_ID, _AGGREGATE, _BASE, _NAMESPACE_ID, _SCHEMA, _NA
 
 @dataclass(frozen=True, slots=True)
 class Envelopes:
-    """Records taken apart. `rows` are the places, in what was given, of those that are no garbage; all else is by row.
+    """Records taken apart; ids are rows of 16 bytes."""
 
-    Ids are rows of 16 bytes.
-    """
-
-    rows: Numbers
     levels: Numbers
     kinds: Numbers
     flags: Numbers
@@ -44,9 +41,20 @@ class Envelopes:
     payloads: Spans
     audits: Spans
 
+    def event(self, row: int) -> Event:
+        """Return one record as the engine has it."""
+        return Event(
+            int(self.levels[row]), int(self.kinds[row]), int(self.flags[row]), self.event_ids[row].tobytes(),
+            int(self.aggregate_kinds[row]), self.names[row].as_py(), 0, self.bases[row].tobytes(),
+            self.namespace_ids[row].tobytes(), decode_operations(self.operations[row]),
+            int(self.payload_schemas[row]), self.payloads[row], self.audits[row],
+        )  # fmt: skip
 
-def take_apart(values: pa.BinaryArray) -> Envelopes:
-    """Return the envelopes in `values`. Cost: about 1 µs a record, half of it the checksum.
+
+def take_apart(values: pa.BinaryArray) -> tuple[Numbers, Envelopes]:
+    """Return the places in `values` of what is no garbage, and its envelopes.
+
+    Cost: about 1 µs a record, half of it the checksum.
 
     Raises:
         TooLarge: they have more than 2 GB.
@@ -78,8 +86,7 @@ def take_apart(values: pa.BinaryArray) -> Envelopes:
         names = names.filter(pa.array(is_text))
         good[np.flatnonzero(good)[~is_text]] = False
     head, cuts = head[good], [each[good] for each in (operations_at, payloads_at, audits_at, ends)]
-    return Envelopes(
-        rows[good],
+    return rows[good], Envelopes(
         _number(head, _LEVEL, 2),
         _number(head, _KIND, 1),
         _number(head, _FLAGS, 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topicfold.compaction.envelopes import take_apart
+from topicfold.compaction.envelopes import Envelopes, take_apart
 from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, joined_spans, spans_of
 from topicfold.errors import LogGap
-from topicfold.log.codec import decode_operations
 from topicfold.model.events import Event
 
 _OFFSET_BITS = 44
@@ -35,24 +34,12 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Records that came together and are no garbage, sorted by partition and offset; ids are rows of 16 bytes."""
+class Page(Envelopes):
+    """Records that came together and are no garbage, sorted by partition and offset."""
 
     partitions: Numbers
     offsets: Numbers
     is_own: Flags
-    levels: Numbers
-    kinds: Numbers
-    flags: Numbers
-    aggregate_kinds: Numbers
-    event_ids: Bytes
-    bases: Bytes
-    namespace_ids: Bytes
-    payload_schemas: Numbers
-    names: pa.StringArray
-    operations: Spans
-    payloads: Spans
-    audits: Spans
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -61,15 +48,6 @@ class Page:
         """Return only these rows."""
         spans = (each.at(rows) for each in (self.operations, self.payloads, self.audits))
         return _page([getattr(self, name)[rows] for name in _ARRAYS], self.names.take(pa.array(rows)), spans)
-
-    def event(self, row: int) -> Event:
-        """Return one record as the engine has it."""
-        return Event(
-            int(self.levels[row]), int(self.kinds[row]), int(self.flags[row]), self.event_ids[row].tobytes(),
-            int(self.aggregate_kinds[row]), self.names[row].as_py(), 0, self.bases[row].tobytes(),
-            self.namespace_ids[row].tobytes(), decode_operations(self.operations[row]),
-            int(self.payload_schemas[row]), self.payloads[row], self.audits[row],
-        )  # fmt: skip
 
 
 class Records:
@@ -144,13 +122,9 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
         fresh = offsets >= floors[partitions]
         seen = fresh & own
         places.append(np.stack([partitions[seen], offsets[seen]]))
-        found = take_apart(batch.column("value"))
-        rows = found.rows
-        page = Page(
-            partitions[rows], offsets[rows], own[rows], found.levels, found.kinds, found.flags, found.aggregate_kinds,
-            found.event_ids, found.bases, found.namespace_ids, found.payload_schemas, found.names, found.operations,
-            found.payloads, found.audits,
-        )  # fmt: skip
+        rows, found = take_apart(batch.column("value"))
+        columns = {each.name: getattr(found, each.name) for each in fields(found)}
+        page = Page(**columns, partitions=partitions[rows], offsets=offsets[rows], is_own=own[rows])
         runs += _runs(page if fresh.all() else page.at(np.flatnonzero(fresh[rows])))
     seen_places = np.concatenate(places, axis=1) if places else np.zeros((2, 0), np.int64)
     return Records(_in_order(runs)), _seen(seen_places)

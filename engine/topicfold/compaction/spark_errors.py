@@ -22,6 +22,10 @@ _REFUSED = re.compile(rf"^\w+Error: (\[Errno (?:{'|'.join(map(str, _NOT_WRITABLE
 _TOO_LARGE = re.compile(r"^topicfold\.errors\.TooLarge: (.+)$", re.MULTILINE)
 """What Python says of our own error in a task, without its hint."""
 _NO_ROOM = re.compile("|".join(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EROFS))))
+_KILLED_HINT = (
+    "Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: it goes on "
+    "from the newest commit."
+)
 _LATE_WORKER = "Python worker failed to connect back"
 _LOST_WORKER = "Python worker exited unexpectedly"
 _TAKEN = re.compile(r"Multiple streaming jobs detected|CONCURRENT_|ConcurrentModification", re.IGNORECASE)
@@ -43,11 +47,7 @@ def naming_lost_jvm() -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError):
             raise
-        raise LogUnavailable(
-            "the stream ended: Spark's JVM is gone",
-            hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "
-            "it goes on from the newest commit.",
-        ) from error
+        raise LogUnavailable("the stream ended: Spark's JVM is gone", hint=_KILLED_HINT) from error
 
 
 def known_error(text: str, root: Path) -> TopicfoldError | None:
@@ -63,11 +63,7 @@ def known_error(text: str, root: Path) -> TopicfoldError | None:
             "commit. On a cluster see that spark.pyspark.python names a Python that has topicfold on every machine.",
         )
     if _LOST_WORKER in text:
-        return LogUnavailable(
-            "the stream ended: a Python worker of Spark is gone",
-            hint="Somebody killed it, or the system where memory ran out. Run it again, with fewer --batch-rows then: "
-            "it goes on from the newest commit.",
-        )
+        return LogUnavailable("the stream ended: a Python worker of Spark is gone", hint=_KILLED_HINT)
     if _TAKEN.search(text):
         return WrongSnapshot(
             "another job runs on this checkpoint", hint="Let it, or give this one a --checkpoint of its own."
