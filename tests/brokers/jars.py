@@ -1,15 +1,12 @@
-"""Kafka's own jars, kept in `.kafka/` of the checkout.
-
-`python -m tests.brokers.jars` fetches them ahead of the tests.
-"""
+"""Kafka's own jars, kept in `.kafka/` of the checkout, and how a JVM begins on them."""
 
 from __future__ import annotations
 
-import sys
+from functools import cache
 from pathlib import Path
 
 from tests import prerequisites
-from tests.prerequisites import CHECKOUT, Unavailable, fetched
+from tests.prerequisites import CHECKOUT
 
 KAFKA = "4.1.1"
 
@@ -17,8 +14,9 @@ _COORDINATES = [f"org.apache.kafka:kafka_2.13:{KAFKA}", "org.slf4j:slf4j-simple:
 _SCRIPT = "scripts/prepare-kafka"
 
 
+@cache
 def java() -> str:
-    """Return the command that runs Java.
+    """Return the command that runs Java, which is asked for its version once.
 
     Raises:
         Unavailable: there is none, or an old one.
@@ -35,9 +33,11 @@ def jars() -> Path:
     return prerequisites.jars(CHECKOUT / ".kafka" / f"libs-{KAFKA}", _COORDINATES, _SCRIPT)
 
 
-if __name__ == "__main__":
-    try:
-        java()
-        print(fetched(jars))
-    except Unavailable as reason:
-        sys.exit(str(reason))
+def java_command(heap: str) -> list[str]:
+    """Return how a JVM that does not live long begins on Kafka's classes; what to run follows.
+
+    Raises:
+        Unavailable: there is no Java or no jars.
+    """
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    return [java(), heap, *options, "-cp", f"{jars()}/*"]

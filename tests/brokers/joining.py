@@ -14,7 +14,6 @@ from tests.client.waiting import eventually
 
 _PROPERTIES = """
 process.roles=broker
-node.id=2
 listeners=PLAINTEXT://127.0.0.1:{port}
 """
 _SECONDS = 60.0
@@ -22,6 +21,8 @@ _SECONDS = 60.0
 
 class JoiningProcess(KafkaProcess):
     """Broker 2 of the cluster of `first`, which has to run."""
+
+    node = 2
 
     def __init__(self, directory: Path, first: KafkaProcess) -> None:
         """Choose a port and make the data directory; nothing runs yet."""

@@ -15,16 +15,16 @@ from types import TracebackType
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.brokers.jars import jars, java
+from tests.brokers.data import make_data
+from tests.brokers.jars import java_command
 from tests.ports import free_ports
 from tests.prerequisites import Unavailable
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
-_CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 _PROPERTIES = """
 process.roles=broker,controller
-node.id=1
+node.id={node}
 controller.quorum.voters=1@127.0.0.1:{controller_port}
 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port}
@@ -45,6 +45,9 @@ group.initial.rebalance.delay.ms=0
 
 class KafkaProcess:
     """A broker on 127.0.0.1; a context manager that starts and stops it."""
+
+    node = 1
+    """Its number in the cluster."""
 
     def __init__(self, directory: Path, session_seconds: int = 2) -> None:
         """Choose ports and make the data directory; nothing runs yet.
@@ -71,6 +74,7 @@ class KafkaProcess:
     def properties(self) -> str:
         """What the broker is told; of a property that is given twice the last counts."""
         return _PROPERTIES.format(
+            node=self.node,
             port=self._port,
             controller_port=self._controller_port,
             data=self._directory / "data",
@@ -96,9 +100,10 @@ class KafkaProcess:
         """
         properties = self._directory / "server.properties"
         if not properties.exists():
-            self._format(properties)
+            make_data(self._directory / "data", self.node)
+            properties.write_text(self.properties)
         log = (self._directory / "broker.log").open("ab")
-        command = [*_java_command("-Xmx512m"), "kafka.Kafka", str(properties)]
+        command = [*java_command("-Xmx512m"), "kafka.Kafka", str(properties)]
         self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         log.close()
         deadline = time.monotonic() + _START_SECONDS
@@ -138,20 +143,6 @@ class KafkaProcess:
     ) -> None:
         self.kill()
 
-    def _format(self, properties: Path) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        properties.write_text(self.properties)
-        command = [
-            *_java_command("-Xmx128m"),
-            "kafka.tools.StorageTool",
-            "format",
-            "-t",
-            _CLUSTER,
-            "-c",
-            str(properties),
-        ]
-        subprocess.run(command, check=True, capture_output=True)
-
     def _answers(self) -> bool:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", self._port)):
@@ -174,8 +165,3 @@ class KafkaProcess:
             self._process.kill()
             self._process.wait()
         self._process = None
-
-
-def _java_command(heap: str) -> list[str]:
-    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    return [java(), heap, *options, "-cp", f"{jars()}/*"]
