@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 CHECKOUT = Path(__file__).parents[1]
 OLDEST_JAVA = 17
+SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1"
+"""The option that has a JVM compile its code fast, and not again better: none of the tests' lives for long."""
 PAUSES_S = (10.0, 30.0, 90.0, 300.0)
 """How long a repository that did not deliver is left alone before it is asked again."""
 

@@ -1,7 +1,6 @@
 """What a broker finds in its data directory when it starts for the first time.
 
 Kafka's own tool, which takes a JVM, writes it into `.kafka/` once for a checkout: the tests make two dozen brokers.
-`python -m tests.brokers.data` has this done ahead of the tests, and Kafka's jars fetched.
 """
 
 from __future__ import annotations
@@ -9,12 +8,11 @@ from __future__ import annotations
 import base64
 import shutil
 import subprocess
-import sys
 import uuid
 from pathlib import Path
 
-from tests.brokers.jars import KAFKA, jars, java, java_command
-from tests.prerequisites import CHECKOUT, Unavailable, fetched, made_once
+from tests.brokers.jars import KAFKA, java_command
+from tests.prerequisites import CHECKOUT, made_once
 
 _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 _FEATURES = "bootstrap.checkpoint"
@@ -38,12 +36,17 @@ def make_data(directory: Path, node: int) -> None:
         Unavailable: there is no Java or no jars.
     """
     directory.mkdir(parents=True)
-    shutil.copy(_formatted() / _FEATURES, directory)
+    shutil.copy(formatted() / _FEATURES, directory)
     unique = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     (directory / _NODE).write_text(_META.format(cluster=_CLUSTER, node=node, directory=unique))
 
 
-def _formatted() -> Path:
+def formatted() -> Path:
+    """Return a directory that Kafka's tool has formatted; no broker runs in it.
+
+    Raises:
+        Unavailable: there is no Java or no jars.
+    """
     return made_once(CHECKOUT / ".kafka" / f"data-{KAFKA}", _format)
 
 
@@ -53,12 +56,3 @@ def _format(directory: Path) -> None:
     properties.write_text(_PROPERTIES.format(data=directory))
     tool = [*java_command("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(properties)]
     subprocess.run(tool, check=True, capture_output=True)
-
-
-if __name__ == "__main__":
-    try:
-        java()
-        print(fetched(jars))
-        _formatted()
-    except Unavailable as reason:
-        sys.exit(str(reason))

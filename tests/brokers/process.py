@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -21,7 +22,7 @@ from tests.ports import free_ports
 from tests.prerequisites import Unavailable
 
 _START_SECONDS = 60.0
-_STOP_SECONDS = 20.0
+_STOP_SECONDS = 60.0
 _PROPERTIES = """
 process.roles=broker,controller
 node.id={node}
@@ -82,6 +83,11 @@ class KafkaProcess:
         )
 
     @property
+    def java_command(self) -> Sequence[str]:
+        """How its JVM begins."""
+        return java_command("-Xmx512m")
+
+    @property
     def pid(self) -> int:
         """The process; only while it runs."""
         assert self._process
@@ -103,7 +109,7 @@ class KafkaProcess:
             make_data(self._directory / "data", self.node)
             properties.write_text(self.properties)
         log = (self._directory / "broker.log").open("ab")
-        command = [*java_command("-Xmx512m"), "kafka.Kafka", str(properties)]
+        command = [*self.java_command, "kafka.Kafka", str(properties)]
         self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         log.close()
         deadline = time.monotonic() + _START_SECONDS
