@@ -52,9 +52,9 @@ class Spark:
 
 
 @asynccontextmanager
-async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
-    """Give a session on two cores; it gives way to whatever else runs."""
-    _give_way()
+async def spark_on(bootstrap: str, niceness: int) -> AsyncIterator[Spark]:
+    """Give a session on two cores; it gives way to whatever else runs, so far."""
+    _give_way(niceness)
     os.environ["PYTHONPATH"] = str(CHECKOUT / "engine")
     settings = {"spark.master": f"local[{_CORES}]", "spark.jars": connector()}
     session = await asyncio.to_thread(open_session, settings, needs_kafka=True)
@@ -62,12 +62,12 @@ async def spark_on(bootstrap: str) -> AsyncIterator[Spark]:
     session.stop()
 
 
-def _give_way() -> None:
+def _give_way(niceness: int) -> None:
     """Run when nobody else wants to, as the document on compaction says how; in whatever session the others are."""
     os.setsid()
-    os.nice(19 - os.nice(0))
+    os.nice(niceness - os.nice(0))
     if _AUTOGROUP.exists():
-        _AUTOGROUP.write_text("19")
+        _AUTOGROUP.write_text(str(niceness))
 
 
 async def count_bare(spark: Spark, topic: str, rows: int) -> float:

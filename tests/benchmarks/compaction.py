@@ -31,11 +31,11 @@ _WRITE_EVERY_SECONDS = 0.005
 
 def run(site: Site) -> Iterator[Row]:
     """Measure the job beside a bare one in the same session."""
-    with Worker(spark_on, site.broker.bootstrap) as spark:
+    with Worker(spark_on, site.broker.bootstrap, site.sizes.niceness) as spark:
         # What is measured first would have the JVM compile its code.
         logs = {namespaces: _log(site, namespaces) for namespaces in (1, 1_000)}
-        for number in range(2):
-            site.say(f"compaction: warming up, {number + 1} of 2")
+        for number in range(min(2, _repetitions(site))):
+            site.say(f"compaction: warming up, {number + 1}")
             spark.run(count_bare, logs[1], _BATCH_ROWS)
             spark.run(compact_once, logs[1], str(site.directory / f"snapshot-warm-{number}"), _BATCH_ROWS)
         for namespaces, topic in logs.items():

@@ -20,6 +20,7 @@ from tests.brokers.process import KafkaProcess
 class Sizes:
     """How much each benchmark does. The numbers mean something at `FULL` only.
 
+    `niceness`: how far the Spark job gives way to whatever else runs; at 19 it hardly goes on where all cores work.
     `large_events`: so many are compacted in one run; it takes ten minutes, so none unless asked for.
     """
 
@@ -37,6 +38,7 @@ class Sizes:
     watches: int
     watch_seconds: float
     bulk_changes: int
+    niceness: int
     large_events: int = 0
 
 
@@ -55,6 +57,7 @@ FULL = Sizes(
     watches=10_000,
     watch_seconds=10.0,
     bulk_changes=400,
+    niceness=19,
 )
 QUICK = Sizes(
     pairs=2,
@@ -71,6 +74,7 @@ QUICK = Sizes(
     watches=200,
     watch_seconds=0.5,
     bulk_changes=2,
+    niceness=0,
 )
 
 
