@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx2
-
+from tests import plain_http
 from tests.benchmarks.population import key_of, topic_event
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
@@ -49,7 +48,7 @@ def populate(site: Site, node: Node, count: int) -> None:
         loader.run(load, count)
     last = f"{node.url}/api/v1/topics/public/default/{key_of(count - 1)}"
     until = time.monotonic() + _FOLD_SECONDS
-    while httpx2.get(last, timeout=60).status_code != 200:
+    while plain_http.get(last, timeout=60).status_code != 200:
         assert time.monotonic() < until, "the server does not fold what is in its log"
         time.sleep(0.2)
 

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx2
-
+from tests import plain_http
 from tests.benchmarks.load import CLIENT, Flow
 from tests.benchmarks.nodes import Node, create_topics, kafka_node, topic_name
 from tests.benchmarks.population import key_of
@@ -67,7 +66,7 @@ def _authorization(site: Site, server: Server) -> Row:
     """Measure a read with a token whose role was granted it, beside the same on a server that asks nobody."""
     signer, key = issuer("ES256"), site.directory / "key.pem"
     key.write_text(signer.pem)
-    httpx2.post(f"{server.url}{_GRANT}", json=["read-policies"]).raise_for_status()
+    plain_http.post(f"{server.url}{_GRANT}", json=["read-policies"]).raise_for_status()
     asked = replace(READ_ONE, path=NATIVE, token=signer.token(sub="reader"))
     told = ("--auth-jwt-key-file", str(key), "--auth-issuer", ISSUER, "--auth-audience", AUDIENCE)
     with server_on(site, server.kafka_topic, *told) as closed:
@@ -91,7 +90,7 @@ def _diff(site: Site, server: Server) -> Row:
         site.say(f"policies: diff, pair {pair + 1} of {site.sizes.pairs}")
         diffs.append(_command(server, "diff", "-f", str(file)))
         start = time.perf_counter()
-        httpx2.get(f"{server.url}/api/v1/topics", timeout=60).raise_for_status().json()
+        plain_http.get(f"{server.url}/api/v1/topics", timeout=60).raise_for_status().json()
         reads.append(time.perf_counter() - start)
     return row(f"policies: diff of {count:,} topics", "s", diffs, "reading them", reads, Goal("ours", "≤", 5))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 
+from tests import plain_http
 from tests.benchmarks.load import CLIENT, NUMBER, Flow, Load, drive, load_on
 from tests.benchmarks.nodes import kafka_node, load_topics
 from tests.benchmarks.population import key_of
@@ -105,7 +106,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], output: Path) -> None:
     deadline = time.monotonic() + _READY_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(httpx2.TransportError):
-            if httpx2.get(url).status_code == 200:
+            if plain_http.get(url).status_code == 200:
                 return
         time.sleep(0.05)
     raise AssertionError(f"the server is not ready; it said:\n{output.read_text()}")

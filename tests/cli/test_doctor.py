@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import httpx2
 import pytest
 
+from tests import plain_http
 from tests.cli.conftest import Run
 from tests.client.served import serving
 from tests.markdown import code_blocks
@@ -61,7 +61,7 @@ def test_the_document_shows_what_it_prints(run: Run) -> None:
 
 
 def test_the_metrics_that_the_document_names_are_there(server_url: str) -> None:
-    told = httpx2.get(f"{server_url}/metrics").text
+    told = plain_http.get(f"{server_url}/metrics").text
     named = set(re.findall(r"^\| `(topicfold_\w+)", DOCUMENT, re.MULTILINE))
     # Only a node that has looked through its memory says when; of a cluster or snapshot, only one that is told of it.
     assert {name for name in named if f"# TYPE {name.removesuffix('_total')}" not in told} == {

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from tests import plain_http
 from tests.ports import free_ports
 
 START_SECONDS = 30.0
@@ -55,7 +56,7 @@ class Node:
             if self.process.poll() is not None:
                 break
             try:
-                if httpx2.get(f"{self.url}/readyz", timeout=1).status_code == 200:
+                if plain_http.get(f"{self.url}/readyz", timeout=1).status_code == 200:
                     return
             except httpx2.TransportError:
                 pass
@@ -76,7 +77,7 @@ class Node:
 
     def health(self) -> dict[str, Any]:
         """Return all that `/readyz` can say."""
-        answer: dict[str, Any] = httpx2.get(f"{self.url}/readyz?verbose&digests", timeout=10).json()
+        answer: dict[str, Any] = plain_http.get(f"{self.url}/readyz?verbose&digests", timeout=10).json()
         return answer
 
     def digests(self) -> dict[str, tuple[int, str]]:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import plain_http
 from tests.integration.node import Node, agree, running
 
 TOPICS = 10
@@ -51,7 +52,7 @@ def test_three_policies_set_at_once_are_all_read_back(
 
 async def _all_rounds(nodes: Sequence[Node], partitions: int) -> None:
     """Set policies of this cluster on half of the topics, those of all clusters on the others."""
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with plain_http.async_client(timeout=30) as http:
         namespace = f"{nodes[0].url}/admin/v2/namespaces/public/default/replication"
         assert (await http.post(namespace, json=list(CLUSTERS))).status_code == 204
         for number in range(TOPICS):

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
+from tests import plain_http
 from tests.integration.node import Node, running
 
 PARTITION = 3
@@ -17,7 +16,7 @@ TOPIC = "/admin/v2/persistent/public/default/orders"
 
 def diagnosis(node: Node) -> dict[str, Any]:
     """Return what a node finds out about itself."""
-    found: dict[str, Any] = httpx2.get(f"{node.url}/api/v1/doctor", timeout=10).json()
+    found: dict[str, Any] = plain_http.get(f"{node.url}/api/v1/doctor", timeout=10).json()
     return found
 
 
@@ -25,7 +24,7 @@ def test_a_change_is_compared_by_the_other_node_and_then_the_log_is_quiet(
     log_options: Sequence[str], tmp_path: Path
 ) -> None:
     with running(log_options, tmp_path, 2, settings={"digest_within_seconds": "0.2"}) as nodes:
-        httpx2.put(nodes[0].url + TOPIC, timeout=10).raise_for_status()
+        plain_http.put(nodes[0].url + TOPIC, timeout=10).raise_for_status()
         deadline = time.monotonic() + 20
         names = {diagnosis(node)["node"] for node in nodes}
         compared: list[dict[str, Any]] = []

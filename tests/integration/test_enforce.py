@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 
+from tests import plain_http
 from tests.brokers.process import KafkaProcess
 from tests.integration.node import Node, running
 
@@ -89,7 +89,7 @@ class Site:
             time.sleep(0.05)
 
     def _ask(self, method: str, path: str, body: Any = None) -> None:
-        answer = httpx2.request(method, f"{self.node.url}/admin/v2/{path}", json=body, timeout=30)
+        answer = plain_http.request(method, f"{self.node.url}/admin/v2/{path}", json=body, timeout=30)
         assert answer.status_code == 204, answer.text
 
 

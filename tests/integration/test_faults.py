@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests import plain_http
 from tests.brokers.process import KafkaProcess
 from tests.integration.node import Node, agree, running
 
@@ -24,7 +25,7 @@ def test_a_broker_killed_for_20_seconds_costs_nothing_that_was_acknowledged(
     own_broker: KafkaProcess, fresh_topic: Callable[[], str], tmp_path: Path
 ) -> None:
     options = ["--kafka", own_broker.bootstrap, "--kafka-topic", fresh_topic()]
-    with running(options, tmp_path, 2) as nodes, httpx2.Client(timeout=30) as client:
+    with running(options, tmp_path, 2) as nodes, plain_http.client(timeout=30) as client:
         client.put(nodes[0].url + TOPIC).raise_for_status()
         client.post(nodes[0].url + LABELS, json={"labels": {"before": "1"}}).raise_for_status()
         assert client.get(nodes[1].url + LABELS).json() == {"before": "1"}

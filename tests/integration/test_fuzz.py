@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from tests import plain_http
 from tests.integration.node import Node
 from tests.server.document import DOCUMENT
 
@@ -74,7 +74,7 @@ def as_role(role: str) -> dict[str, str]:
 
 def make_what_is_known(server: Node, headers: dict[str, str] | None = None) -> None:
     """Make the tenants, namespaces and topics of `KNOWN` that an earlier request may have ended; `gone` never is."""
-    with httpx2.Client(base_url=f"{server.url}/admin/v2", headers=headers) as admin:
+    with plain_http.client(base_url=f"{server.url}/admin/v2", headers=headers) as admin:
         admin.put("/tenants/acme", json={})
         for namespace in product(KNOWN["tenant"], KNOWN["namespace"]):
             admin.put("/namespaces/" + "/".join(namespace))
@@ -145,7 +145,7 @@ def test_no_request_that_the_document_suggests_makes_the_server_fail(server: Nod
         fuzz()
     assert sent >= REQUESTS / SHARDS * 0.9
     assert succeeded >= sent / 10, "the requests reach nothing"
-    assert httpx2.get(f"{server.url}/readyz").status_code == 200
+    assert plain_http.get(f"{server.url}/readyz").status_code == 200
 
 
 def answered_by(case: schemathesis.Case) -> set[str]:
@@ -164,7 +164,7 @@ def test_nobody_makes_a_closed_server_fail_and_who_was_granted_nothing_gets_noth
         make_what_is_known(closed_server, as_role("root"))
         for namespace in ("public/default", "acme/pay"):
             grant = f"{closed_server.url}/admin/v2/namespaces/{namespace}/permissions/editor"
-            httpx2.post(grant, json=["read-policies", "update-policies", "produce"], headers=as_role("root"))
+            plain_http.post(grant, json=["read-policies", "update-policies", "produce"], headers=as_role("root"))
 
         @settings(max_examples=examples, database=None, phases=(Phase.explicit, Phase.generate),
                   suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -180,4 +180,4 @@ def test_nobody_makes_a_closed_server_fail_and_who_was_granted_nothing_gets_noth
 
         fuzz()
     assert succeeded["root"] > succeeded["editor"] > succeeded["stranger"] > succeeded["nobody"] > 0
-    assert httpx2.get(f"{closed_server.url}/readyz").status_code == 200
+    assert plain_http.get(f"{closed_server.url}/readyz").status_code == 200

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import google_crc32c
-import httpx2
 
+from tests import plain_http
 from tests.integration.logs import append_raw, entries_in
 from tests.integration.node import agree, running
 from topicfold.model.events import partition_of
@@ -20,7 +20,7 @@ LABELS = "/admin/v2/persistent/public/default/orders/custom-labels"
 
 def test_damaged_records_stop_no_node_and_are_counted(log_options: Sequence[str], tmp_path: Path) -> None:
     partition = partition_of("public/default", 8)
-    with running(log_options, tmp_path, 2) as nodes, httpx2.Client(timeout=20) as client:
+    with running(log_options, tmp_path, 2) as nodes, plain_http.client(timeout=20) as client:
         client.put(nodes[0].url + "/admin/v2/persistent/public/default/orders").raise_for_status()
         for turn in range(50):
             client.post(nodes[0].url + LABELS, json={"labels": {"turn": str(turn)}}).raise_for_status()

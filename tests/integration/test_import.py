@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests import plain_http
 from tests.integration.node import Node, running
 
 pytestmark = pytest.mark.kafka
@@ -63,7 +63,7 @@ def _import(node: Node, bootstrap: str) -> str:
 
 
 def _records(node: Node, namespace: str) -> dict[str, dict[str, Any]]:
-    answer = httpx2.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
+    answer = plain_http.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
     return {item["name"]: {key: item.get(key) for key in ("partitions", "kafkaName")} for item in answer["items"]}
 
 

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from tests import plain_http
 from tests.brokers.process import KafkaProcess
 from tests.integration.node import Node, running
 from topicfold.log.sqlite import SqliteLog
@@ -84,13 +85,15 @@ def run(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def records(node: Node, mark: str, namespace: str = "public/default") -> dict[str, int]:
     """Return the partitions of each topic record whose name holds `mark`, by its last part."""
-    answer = httpx2.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
+    answer = plain_http.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
     items = answer.get("items", ())
     return {item["name"].rpartition("/")[2]: item["partitions"] for item in items if mark in item["name"]}
 
 
 def put(node: Node, name: str, partitions: int = 0) -> httpx2.Response:
-    return httpx2.put(f"{node.url}/api/v1/topics/public/default/{name}", json={"partitions": partitions}, timeout=30)
+    return plain_http.put(
+        f"{node.url}/api/v1/topics/public/default/{name}", json={"partitions": partitions}, timeout=30
+    )
 
 
 async def leave(tmp_path: Path, name: str, record: TopicRecord) -> None:
@@ -157,7 +160,7 @@ def test_a_broker_that_is_away_refuses_topics_alone_and_serves_again_when_it_is_
         own_broker.kill()
         refused = put(node, f"{mark}-b")
         assert (refused.status_code, refused.json()["code"]) == (503, "cluster_unavailable")
-        labels = httpx2.post(
+        labels = plain_http.post(
             f"{node.url}/admin/v2/persistent/public/default/{mark}-a/custom-labels", json={"labels": {"a": "b"}}
         )
         assert labels.status_code == 204

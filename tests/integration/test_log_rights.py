@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from confluent_kafka.admin import AclOperation
 
+from tests import plain_http
 from tests.brokers.guarded import GuardedKafka
 from tests.client.waiting import eventually
 from tests.integration.node import Node, running
@@ -76,7 +77,7 @@ def test_a_right_that_is_taken_from_a_node_is_named_to_who_writes_and_by_the_doc
     with running(["--kafka", guarded.bootstrap, "--kafka-topic", log], tmp_path):
         pass
     guarded.allow(log, *documented(r"node's principal on it: (.*?);"))
-    with running(as_ann(guarded, log), tmp_path) as (node,), httpx2.Client(base_url=node.url, timeout=60) as client:
+    with running(as_ann(guarded, log), tmp_path) as (node,), plain_http.client(base_url=node.url, timeout=60) as client:
         assert client.put(f"{TOPICS}/first").status_code == 204
         for operation in ("Write", "Read", "Describe_Configs"):
             right = operation.replace("_", "")

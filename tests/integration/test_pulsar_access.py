@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 
+from tests import plain_http
 from tests.integration.node import Node
 from tests.pulsar.admin import PulsarAdmin
 from tests.pulsar.answering import AnsweringProcess
@@ -88,7 +88,7 @@ def test_both_clients_follow_to_the_node_that_owns_the_namespace(
             node.start()
         not_the_owner = nodes[0].url
         retention = f"{not_the_owner}/admin/v2/persistent/public/default/orders/retention"
-        assert httpx2.get(retention).status_code == 307
+        assert plain_http.get(retention).status_code == 307
         admin = PulsarAdmin(pulsar_tool, [not_the_owner])
         admin.done("topics", "create", TOPIC)
         admin.done(*SET)

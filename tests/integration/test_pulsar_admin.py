@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import httpx2
 import pytest
 
+from tests import plain_http
 from tests.pulsar.admin import PulsarAdmin
 from tests.pulsar.rows import ROWS, Row, same
 
@@ -35,7 +35,7 @@ def read(topic: str, urls: Sequence[str]) -> Read:
     """Reads one policy of the topic without the tool, from the last of the nodes; None where it is not set."""
 
     def get(path: str) -> Any:
-        answer = httpx2.get(f"{urls[-1]}/admin/v2/{topic.replace('://', '/')}/{path}")
+        answer = plain_http.get(f"{urls[-1]}/admin/v2/{topic.replace('://', '/')}/{path}")
         assert answer.status_code in (200, 204), answer.text
         return answer.json() if answer.content else None
 
@@ -92,9 +92,9 @@ def test_the_tool_has_its_flags_where_the_table_says(admin: PulsarAdmin, row: Ro
 
 def test_row_4_which_no_tool_has_yet(topic: str, urls: Sequence[str], read: Read) -> None:
     path = f"{urls[0]}/admin/v2/{topic.replace('://', '/')}/subscriptionExpirationTime"
-    assert httpx2.post(f"{path}?subscriptionExpirationTime=5").status_code == 204
+    assert plain_http.post(f"{path}?subscriptionExpirationTime=5").status_code == 204
     assert read("subscriptionExpirationTime") == 5
-    assert httpx2.delete(path).status_code == 204
+    assert plain_http.delete(path).status_code == 204
     assert read("subscriptionExpirationTime") is None
 
 

@@ -9,8 +9,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import httpx2
-
+from tests import plain_http
 from tests.integration.node import Node
 
 ADMIN = "/admin/v2/persistent/public/default"
@@ -19,12 +18,12 @@ WATCH = "/api/v1/watch?namespace=public/default"
 
 def write(node: Node, *topics: str) -> None:
     for topic in topics:
-        httpx2.put(f"{node.url}{ADMIN}/{topic}").raise_for_status()
+        plain_http.put(f"{node.url}{ADMIN}/{topic}").raise_for_status()
 
 
 def followed(node: Node, since: str) -> list[str]:
     """Return the kinds of the frames that a watch is sent within a second, names in the place of ADDED."""
-    frames = httpx2.get(f"{node.url}{WATCH}&since={since}&timeoutSeconds=1", timeout=20).text.splitlines()
+    frames = plain_http.get(f"{node.url}{WATCH}&since={since}&timeoutSeconds=1", timeout=20).text.splitlines()
     told = [json.loads(line.removeprefix("data: ")) for line in frames if line.startswith("data: ")]
     return [frame["topic"]["name"].rpartition("/")[2] if "topic" in frame else frame["type"] for frame in told]
 
@@ -38,7 +37,7 @@ def test_a_watch_from_after_the_copy_begins_anew_on_the_log_that_was_renewed(tmp
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("VACUUM INTO ?", (str(copy),))
         write(node, "lost")
-        listed = httpx2.get(f"{node.url}/api/v1/topics?namespace=public/default")
+        listed = plain_http.get(f"{node.url}/api/v1/topics?namespace=public/default")
         node.stop()
         copy.replace(path)
         words = [sys.executable, "-m", "topicfold", "renew", "--log", str(path)]

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import httpx2
 import pytest
 
+from tests import plain_http
 from tests.integration.node import Node, agree, running
 from tests.snapshot.making import compacted
 from topicfold.settings import Settings
@@ -40,15 +40,15 @@ async def compact(options: Sequence[str], root: Path) -> None:
 
 def create(node: Node, *names: str) -> None:
     for name in names:
-        httpx2.put(f"{node.url}{TOPICS}/{name}", timeout=10).raise_for_status()
+        plain_http.put(f"{node.url}{TOPICS}/{name}", timeout=10).raise_for_status()
         labels = {"labels": {"team": f"team-{name}"}}
-        httpx2.post(f"{node.url}{TOPICS}/{name}/custom-labels", json=labels, timeout=10).raise_for_status()
+        plain_http.post(f"{node.url}{TOPICS}/{name}/custom-labels", json=labels, timeout=10).raise_for_status()
 
 
 def watched(node: Node, since: str = "") -> list[dict[str, object]]:
     """Return the frames of a second's watch."""
     query = f"&since={since}" if since else ""
-    answer = httpx2.get(f"{node.url}{WATCH}{query}", headers={"Accept": "application/x-ndjson"}, timeout=20)
+    answer = plain_http.get(f"{node.url}{WATCH}{query}", headers={"Accept": "application/x-ndjson"}, timeout=20)
     answer.raise_for_status()
     return [json.loads(line) for line in answer.text.splitlines() if line]
 
@@ -71,7 +71,7 @@ def test_a_node_that_starts_from_a_snapshot_agrees_with_one_that_does_not(
         with running([*log_options, "--snapshot", str(snapshot)], snapshot, 1) as (loading,):
             assert agree([loading, folding])
             create(loading, "d")
-            assert sorted(httpx2.get(loading.url + TOPICS, timeout=10).json()) == sorted(
+            assert sorted(plain_http.get(loading.url + TOPICS, timeout=10).json()) == sorted(
                 f"persistent://public/default/{name}" for name in "abcd"
             )
             mine, theirs = changes(watched(loading, cursor)), changes(watched(folding, cursor))

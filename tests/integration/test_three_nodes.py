@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import httpx2
-
+from tests import plain_http
 from tests.integration.logs import as_folded, operations_in
 from tests.integration.node import Node, agree, running
 
@@ -18,7 +17,7 @@ LABELS = f"{TOPIC}/custom-labels"
 
 def test_three_different_updates_in_a_row_are_all_there_300_times(log_options: Sequence[str], tmp_path: Path) -> None:
     """PIP-428's example, each call to the next node, no token sent, no sleep."""
-    with running(log_options, tmp_path, 3) as nodes, httpx2.Client(timeout=20) as client:
+    with running(log_options, tmp_path, 3) as nodes, plain_http.client(timeout=20) as client:
         call = 0
 
         def next_url() -> str:
@@ -41,7 +40,7 @@ def test_1000_updates_of_one_topic_from_8_clients_on_3_nodes_all_take_effect_onc
         acknowledged = asyncio.run(_write(nodes, clients=8, each=125))
         last = {f"client-{number}": "124" for number in range(8)}
         for node in nodes:
-            assert httpx2.get(node.url + LABELS, timeout=20).json() == last
+            assert plain_http.get(node.url + LABELS, timeout=20).json() == last
         applied = Counter(asyncio.run(operations_in(log_options)))
         assert len(acknowledged) == 1_000
         folded = [as_folded(operation) for operation in acknowledged]
@@ -60,7 +59,7 @@ async def _write(nodes: Sequence[Node], clients: int, each: int) -> list[str]:
             assert answer.status_code == 204, answer.text
             acknowledged.append(answer.headers["X-Operation-Id"])
 
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with plain_http.async_client(timeout=30) as http:
         assert (await http.put(nodes[0].url + TOPIC)).status_code == 204
         await asyncio.gather(*(client(number) for number in range(clients)))
     return acknowledged

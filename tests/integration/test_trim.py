@@ -17,6 +17,7 @@ from random import Random
 import httpx2
 import pytest
 
+from tests import plain_http
 from tests.guarantees.watch_clients import NAMESPACES, any_query
 from tests.guarantees.watch_history import changes
 from tests.guarantees.watch_log import WatchedLog
@@ -165,8 +166,8 @@ def test_a_node_without_a_snapshot_that_slept_through_a_trim_is_not_ready_and_sa
         sleeper.process.send_signal(signal.SIGCONT)
         said = wait_for(sleeper, "was trimmed")
         assert "restart this node with --snapshot DIR" in said
-        assert httpx2.get(f"{sleeper.url}/readyz", timeout=10).status_code == 503
-        assert httpx2.get(f"{waking.url}/readyz", timeout=10).status_code == 200
+        assert plain_http.get(f"{sleeper.url}/readyz", timeout=10).status_code == 503
+        assert plain_http.get(f"{waking.url}/readyz", timeout=10).status_code == 200
 
 
 def test_who_watches_from_below_the_log_is_told_so_by_a_node_that_started_since(
@@ -184,11 +185,11 @@ def test_who_watches_from_below_the_log_is_told_so_by_a_node_that_started_since(
         assert [each["type"] for each in told].count("ADDED") >= 3
         with running([*log_options, "--snapshot", str(root)], root, 1) as (started,):
             query = {"namespace": "public/default", "since": before, "timeoutSeconds": "1"}
-            gone = httpx2.get(
+            gone = plain_http.get(
                 f"{started.url}/api/v1/watch", params=query, headers={"Accept": "application/x-ndjson"}, timeout=20
             )
             assert gone.status_code == 410
-            stream = httpx2.get(f"{started.url}/api/v1/watch", params=query, timeout=20).text
+            stream = plain_http.get(f"{started.url}/api/v1/watch", params=query, timeout=20).text
             assert stream.index("event: RESET") < stream.index("event: ADDED")
             create(node, "c")
             assert [each["type"] for each in watched(started, after)].count("RESET") == 0
@@ -197,7 +198,7 @@ def test_who_watches_from_below_the_log_is_told_so_by_a_node_that_started_since(
 async def written(nodes: Sequence[Node], random: Random) -> dict[str, str]:
     """Make changes on every node in turn; return the labels of one topic whose changes all were acknowledged."""
     kept: dict[str, str] = {}
-    async with httpx2.AsyncClient(timeout=20) as client:
+    async with plain_http.async_client(timeout=20) as client:
         for namespace in NAMESPACES:
             await client.put(f"{nodes[0].url}/admin/v2/namespaces/{namespace}")
         (await client.put(nodes[0].url + LABELS.removesuffix("/custom-labels"))).raise_for_status()
@@ -230,7 +231,7 @@ async def test_with_a_trim_behind_every_commit_nothing_is_lost_and_no_watcher_no
         await asyncio.to_thread(nodes[1].kill)
         await asyncio.to_thread(nodes[1].start)
         assert await asyncio.to_thread(agree, nodes)
-        async with httpx2.AsyncClient(timeout=20) as http:
+        async with plain_http.async_client(timeout=20) as http:
             assert [(await http.get(node.url + LABELS)).json() for node in nodes] == [kept, kept]
     assert trims.rounds > 3
     assert trims.deleted > CHANGES

@@ -11,6 +11,7 @@ from random import Random
 import httpx2
 import pytest
 
+from tests import plain_http
 from tests.guarantees.watch_clients import NAMESPACES, any_query
 from tests.guarantees.watch_history import changes
 from tests.guarantees.watch_log import WatchedLog
@@ -51,7 +52,7 @@ async def change(client: httpx2.AsyncClient, url: str, random: Random) -> None:
 
 async def trouble(nodes: Sequence[Node], random: Random) -> None:
     """Make changes on the first node, while the others are killed, stopped and started again."""
-    async with httpx2.AsyncClient(timeout=20) as client:
+    async with plain_http.async_client(timeout=20) as client:
         for namespace in NAMESPACES:
             (await client.put(f"{nodes[0].url}/admin/v2/namespaces/{namespace}")).raise_for_status()
         for done in range(CHANGES):

@@ -13,6 +13,7 @@ import orjson
 import pytest
 from starlette.requests import Request
 
+from tests import plain_http
 from tests.builders import topic_put
 from tests.runtime.nodes import turns
 from tests.server.rest import RestNode, listening, rest_node
@@ -333,7 +334,7 @@ async def test_a_long_answer_during_which_too_much_changes_does_not_end_as_if_it
         return False
 
     monkeypatch.setattr(Request, "is_disconnected", change_meanwhile)
-    async with listening(rest) as port, httpx2.AsyncClient() as client:
+    async with listening(rest) as port, plain_http.async_client() as client:
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.get(f"http://127.0.0.1:{port}{FIND_PATH}")
 

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
+from tests import plain_http
 from tests.server.rest import RestNode, listening, raw, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.settings import Settings
@@ -138,7 +139,7 @@ async def test_a_client_that_follows_redirects_needs_to_know_nothing(store: Memo
             rest_node(store, 10**9, advertised_url="http://other:1", owners={"public/*": url})
         )
         other_port = await stack.enter_async_context(listening(other))
-        client = await stack.enter_async_context(httpx2.AsyncClient(follow_redirects=True))
+        client = await stack.enter_async_context(plain_http.async_client(follow_redirects=True))
         topic = f"http://127.0.0.1:{other_port}/admin/v2/persistent/public/default/orders"
         assert (await client.put(topic, json={"a": "b"})).status_code == 204
         answer = await client.get(f"{topic}/properties")

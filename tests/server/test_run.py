@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import plain_http
 from tests.ports import free_ports
 from tests.server.auth.authority import LOOPBACK, Authority
 from tests.server.rest import RestNode, problem_in
@@ -56,7 +57,7 @@ def served(log_file: Path, **settings: Any) -> Iterator[tuple[subprocess.Popen[s
 
 def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
     with served(tmp_path / "log.db") as (process, url):
-        with httpx2.Client(base_url=url) as client:
+        with plain_http.client(base_url=url) as client:
             assert client.get("/livez").status_code == 200
             assert client.put("/api/v1/topics/public/default/orders").status_code == 201
         process.send_signal(signal.SIGTERM)
@@ -100,9 +101,9 @@ def test_a_server_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
             await_ready(url)
             process.send_signal(signal.SIGHUP)
             process.send_signal(signal.SIGTERM)  # the second one that counted would end the draining
-            while httpx2.get(f"{url}/readyz").status_code == 200:
+            while plain_http.get(f"{url}/readyz").status_code == 200:
                 pass
-            assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
+            assert plain_http.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
     finally:
@@ -126,7 +127,7 @@ sys.exit(serve(Settings(host="0.0.0.0")))
 
 
 def await_ready(url: str) -> None:
-    while httpx2.get(f"{url}/readyz").status_code != 200:
+    while plain_http.get(f"{url}/readyz").status_code != 200:
         pass
 
 
@@ -134,15 +135,15 @@ def test_a_server_that_is_to_drain_goes_on_not_ready_until_it_is_told_again(tmp_
     with served(tmp_path / "log.db", drain_seconds=300) as (process, url):
         await_ready(url)
         process.send_signal(signal.SIGTERM)
-        while (answer := httpx2.get(f"{url}/readyz")).status_code == 200:
+        while (answer := plain_http.get(f"{url}/readyz")).status_code == 200:
             pass
         assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
         assert "is being stopped" in answer.json()["reason"]
-        report = httpx2.get(f"{url}/readyz?verbose").json()
+        report = plain_http.get(f"{url}/readyz?verbose").json()
         assert (report["ready"], report["partitions"]["0"]["ready"]) == (False, False)
-        problems = httpx2.get(f"{url}/api/v1/doctor").json()["problems"]
+        problems = plain_http.get(f"{url}/api/v1/doctor").json()["problems"]
         assert [problem["what"] for problem in problems] == ["this node is being stopped"]
-        assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
+        assert plain_http.put(f"{url}/api/v1/topics/public/default/orders").status_code == 201
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
 
@@ -166,7 +167,7 @@ def test_a_server_whose_announcement_cannot_be_written_serves_all_the_same(tmp_p
         assert process.stderr is not None
         try:
             url = json.loads(next(line for line in process.stderr if '"serving"' in line))["url"]
-            assert httpx2.get(f"{url}/livez").status_code == 200
+            assert plain_http.get(f"{url}/livez").status_code == 200
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
         finally:
@@ -191,7 +192,7 @@ def test_a_server_fetches_keys_when_it_starts_and_serves_meanwhile_and_warns_whe
         keys = f"http://127.0.0.1:{site.getsockname()[1]}/keys"
         with served(tmp_path / "log.db", auth_jwks_url=keys) as (process, url):
             with site.accept()[0]:
-                assert httpx2.get(f"{url}/livez").status_code == 200
+                assert plain_http.get(f"{url}/livez").status_code == 200
             assert process.stderr is not None
             assert any('"keys_not_fetched"' in line for line in process.stderr)
 
@@ -201,7 +202,7 @@ def test_a_server_stops_though_calls_of_its_topic_listing_never_come_back(tmp_pa
     with served(tmp_path / "log.db", **settings) as (process, url):
         for number in range(3):
             listing = f"{url}/admin/v2/persistent/public/default?properties=hang={number}"
-            assert httpx2.get(listing).json()["code"] == "listing_failed"
+            assert plain_http.get(listing).json()["code"] == "listing_failed"
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
 
@@ -264,7 +265,7 @@ async def test_an_engine_whose_place_another_takes_is_gone_before(monkeypatch: p
 def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     for status in (201, 409):
         with served(tmp_path / "log.db") as (_, url):
-            assert httpx2.put(f"{url}/api/v1/topics/public/default/orders").status_code == status
+            assert plain_http.put(f"{url}/api/v1/topics/public/default/orders").status_code == status
 
 
 @pytest.mark.parametrize(
