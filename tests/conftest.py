@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.prerequisites import needed
+from tests.prerequisites import SHORT_LIVED_JVM, needed
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
 
@@ -23,6 +23,9 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("untimed")
     if not hasattr(config, "workerinput"):
         os.environ[_SESSION] = tempfile.mkdtemp(prefix="topicfold-tests-")
+        # The first is for the JVM that says how Spark's own is started.
+        for name in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
+            os.environ.setdefault(name, SHORT_LIVED_JVM)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.compaction.connector import connector
 from tests.compaction.logs import settings_of
-from tests.prerequisites import CHECKOUT, needed
+from tests.prerequisites import CHECKOUT, SHORT_LIVED_JVM, needed
 from topicfold.compaction.session import open_session
 from topicfold.settings import Settings
 
@@ -28,6 +28,7 @@ def spark_settings(master: str = "local[2]") -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "700m",
+        "spark.executor.defaultJavaOptions": SHORT_LIVED_JVM,
         "spark.sql.shuffle.partitions": "2",
     }
 

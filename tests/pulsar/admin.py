@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
+from tests.prerequisites import SHORT_LIVED_JVM
 from tests.pulsar.admin_jars import jars, java
 from tests.pulsar.answering import AnsweringProcess
 
@@ -54,7 +55,7 @@ def tool_process(directory: Path) -> Iterator[AnsweringProcess]:
     Raises:
         Unavailable: there is no Java, or its jars cannot be had.
     """
-    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    options = ["-Xmx256m", "-XX:+UseSerialGC", SHORT_LIVED_JVM]
     command = [java(), *options, "-cp", f"{jars()}/*", str(_RUNNER)]
     with AnsweringProcess(command, directory, directory / "pulsar-admin.log") as process:
         yield process
