@@ -51,8 +51,8 @@ class NodeThread(threading.Thread):
         asyncio.run(self._serve())
 
     def wait_up(self) -> None:
-        """Return once requests are taken."""
-        assert self._is_up.wait(10), "the node did not start"
+        """Return once requests are taken, by a node that is ready unless it sees its log late."""
+        assert self._is_up.wait(60), "the node did not start"
 
     def end(self) -> None:
         """Stop serving, and return when it has stopped."""
@@ -66,6 +66,8 @@ class NodeThread(threading.Thread):
         self._server = server_of(engine, self._settings)
         # Signals are the main thread's.
         self._server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
+        if not self._late_seconds:
+            await engine.readiness.wait(engine.states, None)
         self._is_up.set()
         try:
             await self._server.serve(sockets=[self._listener])
@@ -78,7 +80,7 @@ class NodeThread(threading.Thread):
 def serving(*late_seconds: float, store: MemoryStore | None = None, **settings: Any) -> Iterator[list[str]]:
     """Serve one node on a log, or as many as times are given by which each sees the log late; yield their URLs.
 
-    What they write to their own logs is not printed: stdout belongs to the test.
+    Whoever does not see it late is ready. What they write to their own logs is not printed: stdout belongs to the test.
     """
     store = store or MemoryStore(partitions=2)
     threads = [NodeThread(store, seconds, **settings) for seconds in late_seconds or (0.0,)]
