@@ -81,7 +81,7 @@ def _plain_rows(
     """Return the rows of topics that are dead, or whose payload was read in columns."""
     row, owner = fold.row[events], fold.namespace[events]
     is_live = fold.is_put[events]
-    names = pa.array(candidates.names[fold.name[events]], pa.string())
+    names = candidates.names.take(pa.array(fold.name[events]))
     schemas = np.where(is_live, records.payload_schemas[row], 0)
     payloads = records.payloads_at(row)
     if not is_live.all():
@@ -98,7 +98,7 @@ def _plain_rows(
         "route": pa.array([zlib.crc32(each) for each in raw_names], pa.int64()),
         "name": names,
         "namespace": pa.array(candidates.namespaces, pa.string()).take(of_owner),
-        "key": pa.array(candidates.keys[fold.name[events]], pa.string()),
+        "key": candidates.keys.take(pa.array(fold.name[events])),
         "partition": pa.array(records.partitions[row], pa.int32()),
         "offset": pa.array(records.offsets[row]),
         "gone": pa.array(np.zeros(count, dtype=bool)),
@@ -157,4 +157,5 @@ def _row(records: Records, fold: TopicFold, candidates: Candidates, event: int, 
         incarnations[owner],
     )
     partition, namespace = candidates.partitions[owner], candidates.namespaces[owner]
-    return Row(AggregateKind.TOPIC, candidates.names[name], namespace, candidates.keys[name], partition, aggregate)
+    full, key = candidates.names[name].as_py(), candidates.keys[name].as_py()
+    return Row(AggregateKind.TOPIC, full, namespace, key, partition, aggregate)

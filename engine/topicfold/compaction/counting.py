@@ -77,7 +77,7 @@ def _changes(
     chains = chains_of(name)
     before = np.full(len(chains.starts), -1, dtype=np.int64)
     if since == BEFORE and prior.num_rows:
-        before = places_of(prior, pa.array(events.names[name[chains.order[chains.starts]]], pa.string()))
+        before = places_of(prior, events.names.take(pa.array(name[chains.order[chains.starts]])))
     is_in = accepted(chains, records.event_ids[rows], records.bases[rows], ids_at(prior, "version", before))
     chosen = np.flatnonzero(is_in)
     if not len(chosen):

@@ -79,7 +79,7 @@ def unlabelled(ends: Sequence[End], fold: TopicFold, candidates: Candidates, pri
     of_rows = np.array([by_namespace.get(each, -1) for each in prior["namespace"].to_pylist()], dtype=np.int64)
     of_rows[touched | ~prior["live"].to_numpy()] = -1
     events, rows = last[of_events >= 0], np.flatnonzero(of_rows >= 0)
-    keys = pa.array(candidates.keys[fold.name[events]], pa.string())
+    keys = candidates.keys.take(pa.array(fold.name[events]))
     return Unlabelled(
         np.concatenate([of_events[of_events >= 0], of_rows[rows]]),
         pa.concat_arrays([keys, prior["key"].combine_chunks().take(pa.array(rows))]),

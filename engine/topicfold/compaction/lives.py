@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from topicfold.compaction.owners import Life, OwnerFold
 from topicfold.compaction.records import Records
 from topicfold.compaction.spans import Flags, Numbers
+from topicfold.compaction.topic_names import split_topics
 from topicfold.model.events import AggregateKind, Kind
-from topicfold.model.names import split_topic
 
 _PLACES = 1 << 44
 """Above any offset: a namespace's number and an offset make one number that sorts by both."""
@@ -23,17 +24,16 @@ class TopicEvents:
     """Topic events at the current level, in namespaces that are known; sorted as the records are.
 
     `rows` are their places in the records. `names` and `namespaces` are given once each; `name` and `namespace` say
-    which, by event, and `name_namespace` by name. A namespace is one of one partition: `partitions`.
+    which, by event. A namespace is one of one partition: `partitions`.
     """
 
     rows: Numbers
     name: Numbers
     namespace: Numbers
-    names: npt.NDArray[np.object_]
-    keys: npt.NDArray[np.object_]
+    names: pa.StringArray
+    keys: pa.StringArray
     namespaces: Sequence[str]
     partitions: Sequence[int]
-    name_namespace: Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,13 @@ def topic_events_of(records: Records, folds: Sequence[OwnerFold]) -> TopicEvents
     named = acts & (records.aggregate_kinds == AggregateKind.TOPIC) & records.event_ids.any(axis=1)
     rows = np.flatnonzero(named & _is_at_level(records, folds))
     name, names, owners = _names(records, rows, len(folds))
-    places = [split_topic(each) for each in names.tolist()]
-    found: dict[tuple[int, str], int] = {}
-    name_namespace = np.full(len(names), -1, dtype=np.int64)
-    keys = np.empty(len(names), dtype=object)
-    for number, (place, owner) in enumerate(zip(places, owners.tolist(), strict=True)):
-        if place is not None and place[0] in folds[owner].lives:
-            name_namespace[number] = found.setdefault((owner, place[0]), len(found))
-            keys[number] = place[1]
+    spaces, keys = split_topics(names)
+    name_namespace, found = _known(owners, spaces, folds)
     namespace = name_namespace[name]
     is_known = namespace >= 0
     return TopicEvents(
         rows[is_known], name[is_known], namespace[is_known], names, keys,
-        [each for _, each in found], [owner for owner, _ in found], name_namespace,
+        [each for _, each in found], [owner for owner, _ in found],
     )  # fmt: skip
 
 
@@ -79,17 +73,17 @@ def candidates_of(records: Records, events: TopicEvents, folds: Sequence[OwnerFo
     counts = (incarnations == records.namespace_ids[events.rows]).all(axis=1) & incarnations.any(axis=1)
     return Candidates(
         events.rows[counts], events.name[counts], events.namespace[counts], events.names, events.keys,
-        events.namespaces, events.partitions, events.name_namespace, life[counts],
+        events.namespaces, events.partitions, life[counts],
     )  # fmt: skip
 
 
-def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, npt.NDArray[np.object_], Numbers]:
+def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, pa.StringArray, Numbers]:
     """Return for each of `rows` the number of its name; and of all names each one's text and partition.
 
     A name in the wrong partition is another name: it has no namespace there.
     """
     encoded = records.names.dictionary_encode().combine_chunks()
-    words = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    words = encoded.dictionary
     name = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)[rows]
     owner = records.partitions[rows]
     owners = np.zeros(len(words), dtype=np.int64)
@@ -97,7 +91,23 @@ def _names(records: Records, rows: Numbers, partitions: int) -> tuple[Numbers, n
     if (owners[name] == owner).all():
         return name, words, owners
     pairs, number = np.unique(name * partitions + owner, return_inverse=True)
-    return number, words[pairs // partitions], pairs % partitions
+    return number, words.take(pa.array(pairs // partitions)), pairs % partitions
+
+
+def _known(
+    owners: Numbers, spaces: pa.StringArray, folds: Sequence[OwnerFold]
+) -> tuple[Numbers, list[tuple[int, str]]]:
+    """Return which namespace each name is in, −1 where its partition knows none; and these, with their partitions."""
+    encoded = spaces.dictionary_encode()
+    words, code = encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_numpy()
+    places, place = np.unique(np.where(code >= 0, owners * len(words) + code, -1), return_inverse=True)
+    numbers = np.full(len(places), -1, dtype=np.int64)
+    found: list[tuple[int, str]] = []
+    for n, each in enumerate(places.tolist()):
+        if each >= 0 and words[each % len(words)] in folds[each // len(words)].lives:
+            numbers[n] = len(found)
+            found.append((each // len(words), words[each % len(words)]))
+    return numbers[place], found
 
 
 def _is_at_level(records: Records, folds: Sequence[OwnerFold]) -> Flags:

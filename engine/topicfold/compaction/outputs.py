@@ -63,7 +63,7 @@ def write_changes(
     plan: Plan, records: Records, fold: TopicFold, candidates: Candidates, owners: Sequence[OwnerChange]
 ) -> Iterator[DataFile]:
     """Write the accepted events of topics and of these owners, and how they changed the labels of topics."""
-    names, keys = pa.array(candidates.namespaces, pa.string()), pa.array(candidates.keys, pa.string())
+    names = pa.array(candidates.namespaces, pa.string())
     history, diffs = [], []
     for page in fold.pages:
         events = slice(page.first, page.end)
@@ -77,7 +77,7 @@ def write_changes(
             refused=np.zeros(len(page.rows), dtype=bool), old_labels=old.column(), new_labels=new.column(),
         ))  # fmt: skip
         row = fold.row[events]
-        topics = keys.take(pa.array(fold.name[events]))
+        topics = candidates.keys.take(pa.array(fold.name[events]))
         diffs.append(diff_rows(
             plan.sequence, records.partitions[row], records.offsets[row], namespaces, topics, trails.actor, old, new,
         ))  # fmt: skip

@@ -49,7 +49,7 @@ def fold_slice(plan: Plan, number: int, batches: Iterable[pa.RecordBatch]) -> Sl
     first = np.unique(candidates.name[candidates.life == 0])
     routes = range_of(number, plan.slices)
     ended = sorted({end.namespace for end in ends if end.life == 0})
-    prior = rows_of(plan.root, plan.files, routes, pa.array(candidates.names[first], pa.string()), ended)
+    prior = rows_of(plan.root, plan.files, routes, candidates.names.take(pa.array(first)), ended)
     watch.lap("looking_up")
     stops = {each.partition: each.stop for each in folds if each.stop is not None}
     levels = tuple(each.level for each in folds)

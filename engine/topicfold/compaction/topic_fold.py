@@ -142,8 +142,8 @@ def _prior_of(candidates: Candidates, first: Numbers, prior: pa.Table) -> Number
     """Return for each chain, given its first event, the row of its topic from before the batch, −1 for none."""
     if not prior.num_rows:
         return np.full(len(first), -1, dtype=np.int64)
-    names = candidates.names[candidates.name[first]]
-    found = places_of(prior, pa.array(names, pa.string()))
+    names = candidates.names.take(pa.array(candidates.name[first]))
+    found = places_of(prior, names)
     return np.where(candidates.life[first] == 0, found, -1)
 
 
