@@ -16,12 +16,18 @@ from topicfold.compaction.texts import texts_of
 from topicfold.log.codec import MAGIC, decode_operations
 from topicfold.model.events import Event
 
-_HEAD = 77
-"""Bytes before the name: magic, checksum and the fixed fields."""
-_OPERATION = 25
-_LEVEL, _KIND, _FLAGS, _EVENT_ID, _AGGREGATE, _BASE, _NAMESPACE_ID, _SCHEMA, _NAME, _OPERATIONS, _PAYLOAD, _AUDIT = (
-    8, 10, 11, 12, 28, 31, 47, 63, 65, 67, 69, 73,
+_HEAD = np.dtype(
+    [
+        ("magic", f"S{len(MAGIC)}"), ("checksum", ">u4"), ("level", ">u2"), ("kind", "u1"), ("flags", "u1"),
+        ("event_id", "u1", 16), ("aggregate", "u1"), ("partitions", ">u2"), ("base", "u1", 16),
+        ("namespace_id", "u1", 16), ("schema", ">u2"), ("name", ">u2"), ("operations", ">u2"), ("payload", ">u4"),
+        ("audit", ">u4"),
+    ]
 )  # fmt: skip
+"""What stands before the name. The last four are lengths, that of operations in pieces of `_OPERATION` bytes."""
+_CHECKED = 8
+"""Where begins what the checksum is of: `level` and all behind it."""
+_OPERATION = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,43 +72,32 @@ def take_apart(values: pa.BinaryArray) -> tuple[Numbers, Envelopes]:
     )
     raw = np.frombuffer(data_buffer, dtype=np.uint8) if data_buffer is not None else np.zeros(0, np.uint8)
     starts, lengths = bounds[:-1], np.diff(bounds)
-    rows = np.flatnonzero(lengths >= _HEAD)
+    rows = np.flatnonzero(lengths >= _HEAD.itemsize)
     pieces = spans_of(raw, starts[rows], lengths[rows])
-    head = pieces.windows(_HEAD)
+    head = pieces.windows(_HEAD.itemsize).view(_HEAD)[:, 0]
     ends = starts[rows] + lengths[rows]
-    names_at = starts[rows] + _HEAD
-    operations_at = names_at + _number(head, _NAME, 2)
-    payloads_at = operations_at + _number(head, _OPERATIONS, 2) * _OPERATION
-    audits_at = payloads_at + _number(head, _PAYLOAD, 4)
-    good = (head[:, :4] == np.frombuffer(MAGIC, np.uint8)).all(axis=1)
-    good &= audits_at + _number(head, _AUDIT, 4) == ends
-    check, content, sums = google_crc32c.value, raw.tobytes(), _number(head, 4, 4).tolist()
-    froms, tos = (starts[rows] + 8).tolist(), ends.tolist()
-    for row in np.flatnonzero(good).tolist():
-        if check(content[froms[row] : tos[row]]) != sums[row]:
-            good[row] = False
+    names_at = starts[rows] + _HEAD.itemsize
+    operations_at = names_at + head["name"]
+    payloads_at = operations_at + head["operations"].astype(np.int64) * _OPERATION
+    audits_at = payloads_at + head["payload"]
+    check, content = google_crc32c.value, raw.tobytes()
+    froms, tos = (starts[rows] + _CHECKED).tolist(), ends.tolist()
+    sums = np.array([check(content[first:end]) for first, end in zip(froms, tos, strict=True)], dtype=np.uint32)
+    good = (head["magic"] == MAGIC) & (audits_at + head["audit"] == ends) & (sums == head["checksum"])
     names, is_text = texts_of(Spans(pieces.data, names_at, operations_at - names_at).at(good).cut())
     if not is_text.all():
         names = names.filter(pa.array(is_text))
         good[np.flatnonzero(good)[~is_text]] = False
     head, cuts = head[good], [each[good] for each in (operations_at, payloads_at, audits_at, ends)]
     return rows[good], Envelopes(
-        _number(head, _LEVEL, 2),
-        _number(head, _KIND, 1),
-        _number(head, _FLAGS, 1),
-        _number(head, _AGGREGATE, 1),
-        head[:, _EVENT_ID : _EVENT_ID + 16],
-        head[:, _BASE : _BASE + 16],
-        head[:, _NAMESPACE_ID : _NAMESPACE_ID + 16],
-        _number(head, _SCHEMA, 2),
+        head["level"].astype(np.int64),
+        head["kind"].astype(np.int64),
+        head["flags"].astype(np.int64),
+        head["aggregate"].astype(np.int64),
+        head["event_id"],
+        head["base"],
+        head["namespace_id"],
+        head["schema"].astype(np.int64),
         names,
         *(Spans(pieces.data, cuts[part], cuts[part + 1] - cuts[part]) for part in range(3)),
     )
-
-
-def _number(head: Bytes, at: int, width: int) -> Numbers:
-    """Return the big-endian numbers of `width` bytes at one place of every head."""
-    total = np.zeros(len(head), dtype=np.int64)
-    for place in range(at, at + width):
-        total = (total << 8) | head[:, place]
-    return total
