@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -27,12 +28,13 @@ from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
-from topicfold.errors import SnapshotDamaged, WrongSnapshot
+from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
+from topicfold.snapshot.trim_note import NOTE
 from topicfold.snapshot.unfinished import unfinished
 
 COMMAND = [sys.executable, "-m", "tests.compaction.job_process"]
@@ -378,6 +380,25 @@ def test_vacuum_removes_the_files_that_a_dead_process_had_begun(tmp_path: Path, 
     assert not begun.exists()
     assert young.exists()
     assert someones.exists()
+
+
+@pytest.mark.parametrize("unread", [NOTE, f"{MANIFESTS}/000000000001.json"])
+def test_vacuum_removes_nothing_where_it_cannot_open_what_says_what_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str
+) -> None:
+    run(tmp_path, cuts=1)
+    make_old(tmp_path)
+    before, read = sorted(tmp_path.rglob("*")), Path.read_bytes
+
+    def read_or_run_short(path: Path) -> bytes:
+        if path == tmp_path / unread:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_or_run_short)
+    with pytest.raises(SnapshotUnreadable):
+        vacuum(tmp_path, keep=1)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_commit_that_was_given_up_does_not_count_among_those_that_stay(tmp_path: Path) -> None:

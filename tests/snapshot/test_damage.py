@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -10,12 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.builders import an_id, empty_state, namespace_put, operation, topic_put
 from tests.compaction.folding import Tables, placed
 from topicfold.compaction import batch
-from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
+from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.snapshot.commits import Commit, DataFile, commit_path, put_commit
 from topicfold.snapshot.loading import Loaded, load, require_own
 from topicfold.state.fold import PartitionState
@@ -223,3 +225,21 @@ def test_of_commits_with_certain_hashes_the_newest_is_chosen(snapshot: Snapshot)
 
 def test_a_directory_without_a_snapshot_is_said_to_have_none(tmp_path: Path) -> None:
     assert load(tmp_path / "nowhere", bytes(16), 1, new_state) is None
+
+
+@pytest.mark.parametrize(
+    "short", [MemoryError(), pa.ArrowMemoryError("malloc"), OSError(errno.EMFILE, "Too many open files")]
+)
+@pytest.mark.parametrize(
+    "reader",
+    ["pathlib.Path.read_bytes", "topicfold.snapshot.intact._content", "topicfold.snapshot.loading.read_topics"],
+)
+def test_where_memory_or_open_files_do_not_suffice_no_commit_is_taken_for_damaged(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, reader: str, short: Exception
+) -> None:
+    def run_short(*_: object) -> None:
+        raise short
+
+    monkeypatch.setattr(reader, run_short)
+    with pytest.raises(SnapshotUnreadable, match="cannot be read now"):
+        snapshot.load()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from topicfold.errors import SnapshotUnreadable
 from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note, read_note
 
 LOG = "ab" * 16
@@ -42,3 +43,12 @@ def test_who_was_overtaken_takes_nothing_from_the_note_of_who_went_further(tmp_p
     assert read_note(tmp_path, LOG, 2) == TrimNote(LOG, (3, 4), (5, 6), ("0lder", "c0ffee"), (1, 2, 3), 0)
     put_note(tmp_path, TrimNote(LOG, (4, 4), (7, 6), ("newer",), (4,)))
     assert read_note(tmp_path, LOG, 2) == TrimNote(LOG, (4, 4), (7, 6), ("newer",), (4,))
+
+
+def test_a_note_that_cannot_be_read_is_not_taken_for_none_and_stays(tmp_path: Path) -> None:
+    (tmp_path / NOTE).mkdir()
+    with pytest.raises(SnapshotUnreadable, match="Is a directory"):
+        read_note(tmp_path, LOG, 2)
+    with pytest.raises(SnapshotUnreadable):
+        put_note(tmp_path, NOTED)
+    assert [each.name for each in tmp_path.iterdir()] == [NOTE]

@@ -51,7 +51,7 @@ class Compactor:
             BadSetting: no snapshot can be there.
             WrongSnapshot: it is of another log, or of a newer version.
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
-            SnapshotUnreadable: they cannot be listed.
+            SnapshotUnreadable: they cannot be listed, or memory or open files do not suffice.
         """
         # Executors have working directories of their own, and Delta takes `a:b` for a URL.
         self._root = root.absolute()
@@ -77,6 +77,7 @@ class Compactor:
             LogGap: offsets are missing between the newest commit and the batch, or in it.
             LevelUnsupported: a record raises the level beyond what this version knows; what lies below is committed.
             SnapshotDamaged: another job's commit cannot be read.
+            SnapshotUnreadable: it cannot be seen what the snapshot holds; or what may be removed of it, after a commit.
         """
         while True:
             since = time.perf_counter()

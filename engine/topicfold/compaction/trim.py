@@ -68,7 +68,7 @@ def trim(settings: Settings, root: Path, grace_seconds: float, tell: Tell, *, on
 
     Raises:
         TrimRefused: there are no two verified commits; nothing was deleted.
-        SnapshotUnreadable: the commits cannot be listed; nothing was deleted.
+        SnapshotUnreadable: the commits or the note cannot be read; nothing was deleted.
         SnapshotUnwritable: it cannot be noted what goes; nothing was deleted.
         BadSetting, WrongLog, WrongSnapshot, LevelUnsupported, LogGap: log and snapshot are not each other's or ours.
         LogUnavailable, ClusterUnavailable: the log does not answer; some records may be gone, doing it again goes on.

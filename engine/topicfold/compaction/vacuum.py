@@ -35,6 +35,9 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
     One that was given up is not among these. Of the others those stay that are younger than `min_age_seconds`, the
     newest that is `WINDOW` events back wherever a partition has so many, and those that trimming noted. A commit that
     stays has all of its files. Rows of `history`, `label_index_diffs` and `commits` stay for ever.
+
+    Raises:
+        SnapshotUnreadable: it cannot be seen what there is, or what trimming noted; nothing was removed.
     """
     commits = _commits(root)
     published = published_sequence(root)

@@ -38,6 +38,7 @@ from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.data_files import is_as_named
 from topicfold.snapshot.delta_files import active_paths
 from topicfold.snapshot.loading import require_own
+from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import HISTORY, KINDS
 from topicfold.snapshot.topic_rows import Numbers
 from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
@@ -187,15 +188,16 @@ class Archive:
         commits = [*self._commits()]
         paths = self._paths(commits)
         try:
-            self._require_whole(paths, commits[0].counts[_TABLE] if commits else 0)
-            if not paths:
-                return
-            scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
-                columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
-            )
-            for batch in scanner.to_batches():
-                if len(batch):
-                    yield pa.Table.from_batches([batch])
+            with naming_shortage(self._root / _TABLE):
+                self._require_whole(paths, commits[0].counts[_TABLE] if commits else 0)
+                if not paths:
+                    return
+                scanner = pads.dataset([*map(str, paths)], HISTORY, format=_FORMAT).scanner(
+                    columns, filter=wanted, batch_size=_BATCH_ROWS, use_threads=False
+                )
+                for batch in scanner.to_batches():
+                    if len(batch):
+                        yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError) as error:
             reason = f"the table {self._root / _TABLE} cannot be read: {error}"
             raise SnapshotDamaged(reason, sequence=0, path=str(self._root / _TABLE)) from error

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.json_text import read_json
+from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.unfinished import unfinished
 
 FORMAT = 1
@@ -130,12 +131,13 @@ def read_commit(root: Path, sequence: int) -> Commit:
 
     Raises:
         SnapshotDamaged: the text is not what was put, or was put under another number.
+        SnapshotUnreadable: memory or open files do not suffice.
         WrongSnapshot: a newer version wrote it.
     """
     path = commit_path(root, sequence)
     try:
-        raw = path.read_bytes()
-        found = read_json(raw)
+        with naming_shortage(path):
+            found = read_json(path.read_bytes())
         text = found["commit"]
         if hashlib.sha256(text.encode()).hexdigest() != found["sha256"]:
             raise ValueError("its SHA-256 is another")
@@ -156,7 +158,7 @@ def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] =
     """Yield the commits under `root` that can be read, the newest first; others are told to `on_damaged`.
 
     Raises:
-        SnapshotUnreadable: they cannot be listed.
+        SnapshotUnreadable: they cannot be listed, or memory or open files do not suffice to read them.
         WrongSnapshot: a newer version wrote one.
     """
     for sequence in sequences(root):

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from topicfold.errors import SnapshotDamaged
 from topicfold.json_text import read_json
+from topicfold.snapshot.shortage import naming_shortage
 
 _LOG = "_delta_log"
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
@@ -29,15 +30,17 @@ def active_paths(root: Path, table: str) -> list[str]:
 
     Raises:
         SnapshotDamaged: its log cannot be read.
+        SnapshotUnreadable: memory or open files do not suffice.
     """
     directory = root / table / _LOG
     active: dict[str, None] = {}
     try:
-        for action in _actions(directory):
-            if added := action.get("add"):
-                active[added["path"]] = None
-            elif removed := action.get("remove"):
-                active.pop(removed["path"], None)
+        with naming_shortage(directory):
+            for action in _actions(directory):
+                if added := action.get("add"):
+                    active[added["path"]] = None
+                elif removed := action.get("remove"):
+                    active.pop(removed["path"], None)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         reason = f"the log of the table {root / table} cannot be read: {error}"
         raise SnapshotDamaged(reason, sequence=0, path=str(directory)) from error

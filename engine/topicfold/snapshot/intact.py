@@ -9,6 +9,7 @@ import numpy as np
 
 from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.commits import Commit, DataFile
+from topicfold.snapshot.shortage import naming_shortage
 
 
 def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = None) -> None:
@@ -16,6 +17,7 @@ def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = 
 
     Raises:
         SnapshotDamaged: names the first that is not.
+        SnapshotUnreadable: memory or open files do not suffice.
 
     Cost: reads all of them once; 1 to 2 GB/s.
     """
@@ -29,10 +31,12 @@ def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
 
     Raises:
         SnapshotDamaged: they are not.
+        SnapshotUnreadable: memory or open files do not suffice.
     """
     path = root / file.path
     try:
-        raw = _content(path, file.size + 1)
+        with naming_shortage(path):
+            raw = _content(path, file.size + 1)
     except OSError as error:
         reason = f"{path}, which commit {sequence} names, cannot be read: {error.strerror}"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error

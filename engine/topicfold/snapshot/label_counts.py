@@ -14,6 +14,7 @@ from topicfold.errors import NamespaceNotFound, SnapshotDamaged, WrongSnapshot
 from topicfold.model.label_report import LabelCounts
 from topicfold.snapshot.commits import Commit, read_commit, sequences
 from topicfold.snapshot.intact import require_file
+from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.topic_rows import TopicRows, are_system_topics, read_topics
 
 
@@ -34,7 +35,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
         NamespaceNotFound: one of them is not there, or no more.
         WrongSnapshot: there is no commit, or a newer version wrote it.
         SnapshotDamaged: none is whole; says what is wrong with the newest.
-        SnapshotUnreadable: its commits cannot be listed.
+        SnapshotUnreadable: its commits cannot be listed, or memory or open files do not suffice.
 
     Cost: 1 µs a topic with five labels.
     """
@@ -73,7 +74,8 @@ def _rows(root: Path, commit: Commit) -> TopicRows:
         for table in ("topics", "topics_tail")
     )
     try:
-        return read_topics(base, tail, range(commit.partitions))
+        with naming_shortage(root):
+            return read_topics(base, tail, range(commit.partitions))
     except (pa.ArrowException, ValueError, KeyError) as error:
         reason = f"commit {commit.sequence} of the snapshot cannot be read: {error}"
         raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(root)) from error

@@ -24,6 +24,7 @@ from topicfold.snapshot.commits import Commit, read_commit, require_log, sequenc
 from topicfold.snapshot.intact import require_file
 from topicfold.snapshot.owner_rows import read_owners
 from topicfold.snapshot.ring_rows import read_rings
+from topicfold.snapshot.shortage import naming_shortage
 from topicfold.snapshot.tables import STATE_TABLES
 from topicfold.snapshot.topic_columns import columns_of, newest_row
 from topicfold.snapshot.topic_rows import read_topics
@@ -77,7 +78,7 @@ def load(
         WrongSnapshot: it is of another log than this, or of a newer version.
         LevelUnsupported: it is at a level that this version does not know.
         SnapshotDamaged: there are commits to choose from, and none is whole; says what is wrong with the newest.
-        SnapshotUnreadable: the commits cannot be listed.
+        SnapshotUnreadable: the commits cannot be listed, or memory or open files do not suffice.
     """
     damaged: list[SnapshotDamaged] = []
     for sequence in sequences(root):
@@ -125,6 +126,7 @@ def restore(
 
     Raises:
         SnapshotDamaged: a file is not what the commit says, or what was built of them all is not.
+        SnapshotUnreadable: memory or open files do not suffice.
 
     Cost: 2 µs a topic with five labels, and 1 µs an operation in the rings.
     """
@@ -140,7 +142,8 @@ def _restored(
     with no_collection():
         states = {partition: new_state(partition) for partition in chosen}
         try:
-            newest = _fill(root, commit, states, progress)
+            with naming_shortage(root):
+                newest = _fill(root, commit, states, progress)
         except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
             # What was hashed is what was written: so it was written wrong, or by a version that knows more.
             raise _damaged(commit, f"cannot be read: {error}") from error

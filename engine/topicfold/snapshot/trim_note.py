@@ -10,6 +10,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from topicfold.errors import SnapshotUnreadable
 from topicfold.json_text import read_json
 from topicfold.snapshot.commits import sync_directory, write_durably
 from topicfold.snapshot.unfinished import unfinished
@@ -36,10 +37,21 @@ class TrimNote:
 
 
 def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
-    """Return the note under `root`; one that says nothing where there is none, or none that is of this log."""
+    """Return the note under `root`; one that says nothing where there is none, or none that is of this log.
+
+    Raises:
+        SnapshotUnreadable: it cannot be seen what it says: that is not to be taken for nothing.
+    """
     nothing = TrimNote(incarnation, (0,) * partitions, (-1,) * partitions)
+    path = root / NOTE
     try:
-        found = read_json((root / NOTE).read_bytes())
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return nothing
+    except OSError as error:
+        raise SnapshotUnreadable(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+    try:
+        found = read_json(raw)
         note = TrimNote(
             str(found["incarnation"]),
             tuple(map(int, found["floors"])),
@@ -48,7 +60,7 @@ def read_note(root: Path, incarnation: str, partitions: int) -> TrimNote:
             tuple(map(int, found["staying"])),
             int(found["time_ms"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return nothing
     is_own = (note.incarnation, len(note.floors), len(note.headers)) == (incarnation, partitions, partitions)
     return note if is_own else nothing
@@ -59,6 +71,9 @@ def put_note(root: Path, note: TrimNote) -> None:
 
     Floors only rise. Whoever was overtaken by a trim that went further since it was planned takes nothing from what
     that noted: without its verified commits the next trim would have nothing in the log to go on from.
+
+    Raises:
+        SnapshotUnreadable: it cannot be seen what was noted before; that stays.
     """
     before = read_note(root, note.incarnation, len(note.floors))
     if any(was > now for was, now in zip(before.floors, note.floors, strict=True)):
