@@ -365,7 +365,7 @@ class KeysUnavailable(Wait):
 
 
 class Overloaded(Wait):
-    """A queue is full, or too much is asked for at once."""
+    """A queue is full, or too much is asked for at once, or for more than this machine has."""
 
     code = "overloaded"
 

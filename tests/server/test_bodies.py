@@ -7,10 +7,11 @@ import gzip
 import socket
 import time
 
+import orjson
 import pytest
 
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, listening, problem_in, raw, rest_node
-from topicfold.errors import InvalidRequest
+from topicfold.errors import InvalidRequest, Overloaded
 from topicfold.log.memory import MemoryStore
 from topicfold.server.bodies import parse_json
 
@@ -68,6 +69,15 @@ async def test_a_refusal_does_not_repeat_a_long_name(orders: RestNode, method: s
     answer = await orders.send(method, path, body)
     assert answer.status_code in (400, 412), answer.status_code
     assert len(answer.content) < len(LONG)
+
+
+def test_a_body_that_memory_does_not_suffice_for_is_not_called_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_short(raw: bytes) -> None:
+        raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", raw.decode(), 0)
+
+    monkeypatch.setattr(orjson, "loads", run_short)
+    with pytest.raises(Overloaded, match="not enough memory"):
+        parse_json(b"{}")
 
 
 def test_a_depth_of_32_is_taken_and_one_more_is_not() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, problem_in, raw
 from topicfold.runtime.reading import Reading
+from topicfold.runtime.writing import Writing
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,21 @@ async def test_a_defect_is_500_without_its_trace(
     assert problem_in(answer.status_code, answer.headers, answer.content) == (500, "error")
     assert "secret" not in answer.text
     assert "request_failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("short", [MemoryError(), OSError(errno.EMFILE, "Too many open files")])
+async def test_who_asks_where_memory_or_open_files_ran_out_may_ask_again(
+    orders: RestNode, monkeypatch: pytest.MonkeyPatch, short: Exception
+) -> None:
+    def run_short(*_: object) -> None:
+        raise short
+
+    monkeypatch.setattr(Reading, "topic", run_short)
+    answer = await orders.send("GET", NATIVE)
+    assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "overloaded")
+    assert answer.headers["retry-after"]
+    monkeypatch.setattr(Writing, "set_labels", run_short)
+    assert await orders.problem("POST", LABELS, {"labels": {"team": "pay"}}) == (500, "error")
 
 
 async def test_what_is_not_http_is_400(port: int) -> None:

@@ -10,13 +10,15 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from topicfold.errors import InvalidRequest, TooLarge
+from topicfold.errors import InvalidRequest, Overloaded, TooLarge
 from topicfold.server.exchange import is_garbled
 from topicfold.server.guard import HEADERS_KEY, MAX_BODY_BYTES
 from topicfold.server.node import Node
 
 MAX_DEPTH = 32
 MERGE_PATCH_TYPE = "application/merge-patch+json"
+_NO_MEMORY = "Not enough memory"
+"""How orjson says so, as of a body that is wrong."""
 _TAKEN_TYPES = ("", "application/json", "text/plain", "application/vnd.partitioned-topic-metadata+json")
 
 
@@ -34,6 +36,7 @@ async def json_body(request: Request, node: Node) -> Any:
         TooLarge: above `MAX_BODY_BYTES`; the rest is not read.
         HTTPException: its type is none that holds JSON, or it took longer than a request may.
         ClientDisconnect: the client left.
+        Overloaded: there is not enough memory to read it.
     """
     media_type = request.scope[HEADERS_KEY].get(b"content-type", b"").decode("latin-1")
     taken = (*_TAKEN_TYPES, MERGE_PATCH_TYPE) if request.method == "PATCH" else _TAKEN_TYPES
@@ -56,10 +59,15 @@ def parse_json(raw: bytes) -> Any:
 
     Raises:
         InvalidRequest: not JSON, not UTF-8, NaN or Infinity, a lone surrogate, nested too deeply, or a key twice.
+        Overloaded: there is not enough memory to tell.
     """
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
+        if error.msg.startswith(_NO_MEMORY):
+            raise Overloaded(
+                "this node has not enough memory to read the body", hint="Send it again in a few seconds."
+            ) from None
         raise InvalidRequest(f"the body is not JSON: {error}") from None
     if isinstance(value, (dict, list)):
         _check_depth(value, MAX_DEPTH)

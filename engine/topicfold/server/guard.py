@@ -19,11 +19,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from topicfold.errors import Forbidden, InvalidRequest, TooLarge, TopicfoldError, Unauthenticated
+from topicfold.errors import Forbidden, InvalidRequest, Overloaded, TooLarge, TopicfoldError, Unauthenticated
 from topicfold.loopback import host_of, is_loopback
 from topicfold.server.auth.audit import write_audit
 from topicfold.server.exchange import REQUEST_ID, Exchange, is_dry_run
 from topicfold.server.problems import problem_answer
+from topicfold.shortage import shortage_in
 from topicfold.telemetry import Metrics
 from topicfold.wire import headers as names
 
@@ -91,7 +92,7 @@ class Guard:
             _log.exception("request_failed", request_id=exchange.request_id, method=scope["method"])
             if exchange.has_started:
                 raise
-            await self._refuse(TopicfoldError(f"the server failed: {type(error).__name__}"), scope, exchange)
+            await self._refuse(_told(error, scope["method"]), scope, exchange)
         finally:
             if failure is not None or scope["method"] != "GET":
                 write_audit(scope, exchange, failure)
@@ -159,6 +160,13 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
         exchange.request_id = request_id.decode()
     headers[REQUEST_ID] = exchange.request_id.encode()
     return headers
+
+
+def _told(failure: Exception, method: str) -> TopicfoldError:
+    """Return what whoever asked is told of a failure. Of a change nobody says that it was not made."""
+    if method == "GET" and (shortage := shortage_in(failure)):
+        return Overloaded(f"this node cannot answer now: {shortage}", hint="Ask again in a few seconds.")
+    return TopicfoldError(f"the server failed: {type(failure).__name__}")
 
 
 def _check_origin(headers: Headers, host: str) -> None:

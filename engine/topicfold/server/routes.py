@@ -22,11 +22,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 READ_ERRORS: tuple[type[TopicfoldError], ...] = (
     errors.InvalidRequest, errors.InvalidName, errors.Unauthenticated, errors.Forbidden, errors.NotReady,
-    errors.KeysUnavailable, errors.PositionTimeout, errors.Resync,
+    errors.KeysUnavailable, errors.Overloaded, errors.PositionTimeout, errors.Resync,
 )  # fmt: skip
 WRITE_ERRORS = (
     *READ_ERRORS, errors.TooLarge, errors.KeyReused, errors.PreconditionFailed, errors.LogUnavailable,
-    errors.Overloaded, errors.NewerSchema, errors.OutcomeUnknown,
+    errors.NewerSchema, errors.OutcomeUnknown,
 )  # fmt: skip
 UNREADABLE = (errors.Undecodable, errors.NewerSchema)
 """Of what looks into a record."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from topicfold.errors import SnapshotUnreadable
-
-_SHORT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+from topicfold.shortage import shortage_in
 
 
 @contextmanager
@@ -23,17 +21,11 @@ def naming_shortage(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except MemoryError as error:
-        raise _unreadable(path, "there is not enough memory") from error
-    except OSError as error:
-        if error.errno not in _SHORT_OF:
-            raise
-        raise _unreadable(path, str(error.strerror)) from error
-
-
-def _unreadable(path: Path, why: str) -> SnapshotUnreadable:
-    return SnapshotUnreadable(
-        f"{path} cannot be read now: {why}",
-        hint="That says nothing about the snapshot. Let this process have more memory or open files, and try again.",
-        path=str(path),
-    )
+    except (MemoryError, OSError) as error:
+        if shortage := shortage_in(error):
+            raise SnapshotUnreadable(
+                f"{path} cannot be read now: {shortage}",
+                hint="That says nothing about the snapshot. Let this process have more of it, and try again.",
+                path=str(path),
+            ) from error
+        raise
