@@ -25,6 +25,13 @@ from topicfold.client import AnswerLost, Client, ServerUnreachable
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 
 PACKAGE = Path(topicfold.__file__).parent
+_LOOK = """
+import os, sys
+from topicfold.cli.main import main
+code = int(main(["policies", "diff", "-f", "-"]))
+with open(sys.argv[1], "w") as out:
+    out.write(repr((code, [(os.readlink(f"/proc/self/fd/{n}"), os.get_inheritable(n)) for n in range(3)])))
+"""
 
 
 def closed_port() -> str:
@@ -272,7 +279,14 @@ def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: s
     assert any(hint in path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_streams_that_were_closed_are_open_again_under_their_own_numbers(tmp_path: Path) -> None:
+    # Else a file or a connection is given such a number: what is written to stderr goes there, and uvloop ends the
+    # process when it is closed.
+    subprocess.run(["sh", "-c", 'exec "$0" -c "$1" "$2" <&- >&- 2>&-', sys.executable, _LOOK, tmp_path / "seen"])
+    assert (tmp_path / "seen").read_text() == repr((2, [(os.devnull, True)] * 3))
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
 def test_a_stream_that_was_closed_is_one_that_nobody_reads(monkeypatch: pytest.MonkeyPatch, stream: str) -> None:
     monkeypatch.setattr(sys, stream, None)
     assert entry.main(["--version"]) == 0

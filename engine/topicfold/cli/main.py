@@ -196,10 +196,16 @@ def _unexpected(error: Exception, is_debugged: bool) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give what is written to nobody, if whoever started this closed stdout or stderr, which Python has as None."""
-    for name in ("stdout", "stderr"):
+    """Open what whoever started this closed of stdin, stdout and stderr, which Python has as None: to nobody.
+
+    In their order, so that each has its own number again, and for processes that are started, too. Else a file or a
+    connection is given it: what some library writes to stderr goes there, and uvloop aborts where it is closed.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 -- as long as the process lasts
+            stream = open(os.devnull, mode)  # noqa: SIM115 -- as long as the process lasts
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _unread() -> int:
