@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
+from tests.cli.test_whole_file import no_room
 from topicfold.cli.label_plot import MAX_NAMESPACES, MAX_OWNERS, draw, picture
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import count_labels, label_report
@@ -93,6 +94,14 @@ def test_a_long_key_leaves_room_for_bars() -> None:
     left, *_ = picture(label_report(counts, "k" * 200), "a test").axes
     assert len(left.get_yticklabels()[0].get_text()) < 40
     assert len(left.get_title(loc="left")) < 40
+
+
+def test_where_there_is_no_room_the_picture_before_is_left(tmp_path: Path) -> None:
+    report = label_report(count_labels([("acme/pay", {"team": "pay"})]), "team")
+    (tmp_path / "labels.png").write_bytes(b"before")
+    with pytest.raises(InvalidRequest, match="cannot be written: File too large"), no_room():
+        draw(report, tmp_path / "labels.png", "a test")
+    assert (tmp_path / "labels.png").read_bytes() == b"before"
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topicfold.cli.output import printable, value_text
+from topicfold.cli.whole_file import write_whole
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelReport, Owned, share_text
 
@@ -29,16 +31,16 @@ _WIDTH = 13
 def draw(report: LabelReport, path: Path, source: str) -> None:
     """Draw `report` into a file, whose name says in which format; `source` says where its numbers are from.
 
+    What the file held before is left as it was where that fails.
+
     Raises:
         InvalidRequest: there is nothing to draw, or the file cannot be written.
     """
-    figure = picture(report, source)
-    try:
-        # Letters that its font does not have are drawn as boxes, which is seen without a warning for each.
-        with warnings.catch_warnings(action="ignore"):
-            figure.savefig(path, dpi=144)
-    except OSError as error:
-        raise InvalidRequest(f"--plot {path} cannot be written: {error.strerror}") from error
+    figure, drawn = picture(report, source), BytesIO()
+    # Letters that its font does not have are drawn as boxes, which is seen without a warning for each.
+    with warnings.catch_warnings(action="ignore"):
+        figure.savefig(drawn, dpi=144, format=path.suffix[1:].lower())
+    write_whole(path, drawn.getvalue())
 
 
 def picture(report: LabelReport, source: str) -> Figure:

@@ -87,7 +87,7 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> N
 
     entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
     if file != STDOUT:
-        write_whole(file, write_entries(entries))
+        write_whole(file, write_entries(entries).encode())
         session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))
