@@ -13,7 +13,7 @@ import pytest
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log.sqlite import SqliteLog
-from topicfold.log.sqlite_file import SqliteFile
+from topicfold.log.sqlite_file import SqliteFile, translated
 
 
 @pytest.fixture
@@ -44,6 +44,12 @@ def without_its_newest_commits(path: Path) -> None:
 
 def without_their_index(path: Path) -> None:
     path.with_name("log.db-shm").unlink()
+
+
+def test_nobody_is_told_to_restore_a_file_before_they_have_looked_whether_the_disk_reads_again(path: Path) -> None:
+    damaged = translated(apsw.CorruptError("database disk image is malformed"), path)
+    assert isinstance(damaged, WrongLog)
+    assert damaged.hint.startswith("Restart this node first")
 
 
 lost = pytest.mark.parametrize("lose", [deleted, replaced, without_its_newest_commits, without_their_index])

@@ -29,6 +29,11 @@ Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 _BESIDE = ("-wal", "-shm")
 """What SQLite keeps beside a file as long as anybody has it open: the newest commits, and an index of them."""
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
+_SEEMS_DAMAGED = (
+    "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
+    "If it is damaged still, restore it from a copy."
+)
+"""SQLite itself makes no difference: a read that fails with EIO is `SQLITE_CORRUPT`."""
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -314,7 +319,7 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
         case apsw.NotADBError():
             return WrongLog(f"{path} is not a SQLite database", hint="Name another file.")
         case apsw.CorruptError():
-            return WrongLog(f"{path} is damaged: {error}", hint="Restore it from a copy.")
+            return WrongLog(f"{path} is damaged: {error}", hint=_SEEMS_DAMAGED)
         case apsw.FullError():
             return LogFull(f"the disk of {path} is full", hint="Make room there, then try again.")
         case apsw.BusyError() | apsw.LockedError():
