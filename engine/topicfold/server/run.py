@@ -34,6 +34,7 @@ from topicfold.server.auth.setup import check_security, tls_of
 from topicfold.server.connection import Connection
 from topicfold.server.loading_bar import loading_bar
 from topicfold.server.node import Node
+from topicfold.server.open_files import OpenFiles
 from topicfold.settings import Settings
 from topicfold.signals import handling
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
@@ -56,6 +57,7 @@ WANTED_FILES = 65_536
 """So many connections and files a node may have open. Shells say 1,024: whoever comes beyond that is reset."""
 GRACE_SECONDS = 5
 """For so long beyond the longest wait of a request a server that stops lets it end: cut off, it could not say how."""
+_TICKS_BETWEEN_LOOKS = 10
 _COLLECT_AFTER = (20_000, 5, 10_000)
 """Python's own thresholds (700, 10, 10) cost a third of the fold: next to nothing of what it allocates is in cycles.
 
@@ -148,6 +150,7 @@ class Server(uvicorn.Server):
         self._authenticator = authenticator
         self._listener: socket.socket | None = None
         self._drained_at = math.inf
+        self._open_files = OpenFiles()
         self.starts_anew = False
 
     async def serve_on(self, listener: socket.socket) -> None:
@@ -164,7 +167,9 @@ class Server(uvicorn.Server):
                 fetching.cancel()
 
     async def on_tick(self, counter: int) -> bool:
-        """Return whether to stop now: told to, and drained since."""
+        """Return whether to stop now: told to, and drained since. Called ten times a second."""
+        if not counter % _TICKS_BETWEEN_LOOKS and self._listener is not None and self._listener.fileno() >= 0:
+            self._open_files.look(self._listener.fileno())
         return await super().on_tick(counter) and (self.starts_anew or self._has_drained())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
