@@ -279,6 +279,14 @@ def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: s
     assert any(hint in path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")
 
 
+def test_the_first_process_of_a_container_is_ended_by_sigterm_before_it_serves() -> None:
+    program = "import os, signal; pid, os.getpid = os.getpid(), lambda: 1\n"
+    program += "from topicfold.cli.main import main; main(['--version']); os.kill(pid, signal.SIGTERM)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True)
+    # Without a handler it would be -SIGTERM, which process 1 is never sent.
+    assert ended.returncode == 128 + signal.SIGTERM
+
+
 def test_streams_that_were_closed_are_open_again_under_their_own_numbers(tmp_path: Path) -> None:
     # Else a file or a connection is given such a number: what is written to stderr goes there, and uvloop ends the
     # process when it is closed.

@@ -10,6 +10,7 @@ import errno
 import inspect
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_closed_streams()
+    _let_sigterm_end_process_1()
     escape_what_stdout_cannot_take()
     try:
         with whole_words():
@@ -206,6 +208,16 @@ def _open_closed_streams() -> None:
             stream = open(os.devnull, mode)  # noqa: SIM115 -- as long as the process lasts
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
+
+
+def _let_sigterm_end_process_1() -> None:
+    """Have SIGTERM end the first process of a container, as it ends any other, until a command takes it itself.
+
+    Linux keeps from that process each signal that it has no handler for: a server that was stopped while it started
+    would go on, until it is killed half a minute later.
+    """
+    if os.getpid() == 1 and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
 
 
 def _unread() -> int:
