@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import signal
@@ -148,6 +149,22 @@ def test_a_change_is_either_shown_or_lies_behind_what_is_said(
     with pytest.raises(KeyboardInterrupt):
         follow(cast(Any, SimpleNamespace(output=output)), cast(Any, Told(9, interrupt_inside)))
     assert (output.cursors, capsys.readouterr().err) == (shown, f"go on with --since {said}\n")
+
+
+class ShownUntilFull(Shown):
+    """Shows two cursors, until there is no room for the third."""
+
+    def show_event(self, data: Any, name: str, text: str) -> None:
+        if len(self.cursors) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().show_event(data, name, text)
+
+
+def test_a_change_that_there_is_no_room_to_write_lies_behind_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    output = ShownUntilFull(times=0)
+    with pytest.raises(OSError, match="No space left"):
+        follow(cast(Any, SimpleNamespace(output=output)), cast(Any, Told(9)))
+    assert (output.cursors, capsys.readouterr().err) == (["c1", "c2"], "go on with --since c2\n")
 
 
 def test_a_cursor_of_other_namespaces_is_refused_with_the_one_that_it_says_nothing_of(

@@ -80,13 +80,16 @@ def watch(
 
 
 def follow(session: Session, frames: Watch) -> None:
-    """Print what a watch tells, until it is interrupted or nobody reads; if interrupted, say from where to go on.
+    """Print what a watch tells, until it is interrupted or nobody reads.
+
+    Interrupted, or where there is no room for what it prints, it says from where to go on.
 
     Each change is either shown and behind the cursor that is said at the end, or neither.
 
     Raises:
         TopicfoldError: the server's refusal; where that is all there was, there is nothing to go on from.
         BrokenPipeError: nobody reads.
+        OSError: it cannot be written.
     """
     from topicfold.client import Bookmark
     from topicfold.signals import interrupts_between_steps
@@ -111,7 +114,9 @@ def follow(session: Session, frames: Watch) -> None:
         if has_begun:
             _say_where(session, shown)
         raise
-    except KeyboardInterrupt:
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, OSError):
         _say_where(session, shown)
         raise
 
