@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from tests.cli.test_whole_file import no_room
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
 from topicfold.log.sqlite import SqliteLog
@@ -44,6 +45,16 @@ def without_its_newest_commits(path: Path) -> None:
 
 def without_their_index(path: Path) -> None:
     path.with_name("log.db-shm").unlink()
+
+
+def test_what_the_system_says_of_a_write_that_failed_is_told_also_where_a_log_is_opened(path: Path) -> None:
+    file = SqliteFile(path, partitions=1)
+    with pytest.raises(LogUnavailable, match=r"disk I/O error: File too large$"), no_room():
+        file.append([(0, b"one")])
+    assert [entry.offset for entry in file.append([(0, b"another")])] == [0]
+    file.close()
+    with pytest.raises(LogUnavailable, match=r"disk I/O error: File too large$"), no_room():
+        SqliteFile(path, partitions=1)
 
 
 def test_nobody_is_told_to_restore_a_file_before_they_have_looked_whether_the_disk_reads_again(path: Path) -> None:

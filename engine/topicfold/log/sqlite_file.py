@@ -5,7 +5,9 @@ Invariant: offsets come from a stored counter, never from the rows, so a deleted
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -91,13 +93,17 @@ class SqliteFile:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
             self._connection = apsw.Connection(str(target), flags=flags)
             self._connection.set_busy_handler(_waiter())
-            try:
-                self._prepare(path, partitions)
-            except BaseException:
-                self._connection.close()
-                raise
         except apsw.Error as error:
             raise translated(error, path) from error
+        try:
+            self._prepare(path, partitions)
+        except apsw.Error as error:
+            told = translated(error, path, self._connection)
+            self._connection.close()
+            raise told from error
+        except BaseException:
+            self._connection.close()
+            raise
         self._path = path
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
         self._identities = {each: file_identity(each) for each in (target, *beside) if each.exists()}
@@ -177,7 +183,7 @@ class SqliteFile:
                 if size >= _BATCH_BYTES:
                     break
         except apsw.Error as error:
-            raise translated(error, self._path) from error
+            raise translated(error, self._path, self._connection) from error
         return entries
 
     def bounds(self) -> list[Bounds]:
@@ -191,7 +197,7 @@ class SqliteFile:
         try:
             return self._select_bounds()
         except apsw.Error as error:
-            raise translated(error, self._path) from error
+            raise translated(error, self._path, self._connection) from error
 
     def version(self) -> int:
         """Return a number that changes when another connection has committed. Cost: 3 µs.
@@ -205,7 +211,7 @@ class SqliteFile:
             version: int = self._connection.execute("PRAGMA data_version").get
             return version
         except apsw.Error as error:
-            raise translated(error, self._path) from error
+            raise translated(error, self._path, self._connection) from error
 
     def checkpoint(self) -> None:
         """Copy from the write-ahead log into the file itself what no reader holds back; wait for nobody.
@@ -234,7 +240,7 @@ class SqliteFile:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
         except apsw.Error as error:
-            raise translated(error, self._path) from error
+            raise translated(error, self._path, self._connection) from error
         self._require_in_place()
 
     def _require_in_place(self) -> None:
@@ -313,8 +319,8 @@ def require_safe_sqlite(version: str) -> None:
         )
 
 
-def translated(error: apsw.Error, path: Path) -> TopicfoldError:
-    """Return our own error for one of SQLite's."""
+def translated(error: apsw.Error, path: Path, connection: apsw.Connection | None = None) -> TopicfoldError:
+    """Return our own error for one of SQLite's; where that was of input or output, `connection` knows what it was."""
     match error:
         case apsw.NotADBError():
             return WrongLog(f"{path} is not a SQLite database", hint="Name another file.")
@@ -324,6 +330,9 @@ def translated(error: apsw.Error, path: Path) -> TopicfoldError:
             return LogFull(f"the disk of {path} is full", hint="Make room there, then try again.")
         case apsw.BusyError() | apsw.LockedError():
             return LogUnavailable(f"{path} is locked by another process")
+        case apsw.IOError() if connection is not None and (number := connection.system_errno):
+            hint = "Make room there, then try again." if number == errno.ENOSPC else None
+            return LogUnavailable(f"{path}: {error}: {os.strerror(number)}", hint=hint)
         case _:
             return LogUnavailable(f"{path}: {error}")
 
