@@ -274,6 +274,18 @@ def test_an_unexpected_error_is_one_line_and_its_traceback_is_for_debugging(
     assert "Traceback" in run("topics", "list", "--debug").err
 
 
+@pytest.mark.parametrize(
+    ("short", "said"),
+    [(MemoryError(), "not enough memory"), (OSError(errno.EMFILE, "Too many open files"), "Too many open files")],
+)
+def test_what_a_process_has_too_little_of_is_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch, short: Exception, said: str
+) -> None:
+    fail_with(monkeypatch, short)
+    failed = run("topics", "list")
+    assert (failed.code, failed.err.splitlines()[0]) == (1, f"error: this process cannot go on: {said}")
+
+
 @pytest.mark.parametrize("hint", SPOKEN_HERE)
 def test_each_hint_of_the_server_that_is_translated_is_one_that_it_gives(hint: str) -> None:
     assert any(hint in path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")

@@ -27,6 +27,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_a
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import Output, escape_what_stdout_cannot_take
+from topicfold.shortage import shortage_in
 
 PROGRAM = "topicfold"
 
@@ -192,6 +193,9 @@ def _unexpected(error: Exception, is_debugged: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
+    if shortage := shortage_in(error):
+        _plain_output().failure(f"this process cannot go on: {shortage}", "Let it have more: 'ulimit -a' shows limits.")
+        return ExitCode.FAILED
     hint = "" if is_debugged else "Run it again with --debug to see where."
     _plain_output().failure(f"unexpected {type(error).__name__}: {error}", hint)
     return ExitCode.FAILED
