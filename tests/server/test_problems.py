@@ -54,7 +54,10 @@ async def test_a_defect_is_500_without_its_trace(
     assert "request_failed" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("short", [MemoryError(), OSError(errno.EMFILE, "Too many open files")])
+@pytest.mark.parametrize(
+    "short",
+    [MemoryError(), OSError(errno.EMFILE, "Too many open files"), RuntimeError("can't start new thread")],
+)
 async def test_who_asks_where_memory_or_open_files_ran_out_may_ask_again(
     orders: RestNode, monkeypatch: pytest.MonkeyPatch, short: Exception
 ) -> None:

@@ -228,8 +228,10 @@ def test_a_directory_without_a_snapshot_is_said_to_have_none(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "short", [MemoryError(), pa.ArrowMemoryError("malloc"), OSError(errno.EMFILE, "Too many open files")]
-)
+    "short",
+    [MemoryError(), pa.ArrowMemoryError("malloc"), OSError(errno.EMFILE, "Too many open files"),
+     RuntimeError("can't start new thread")],
+)  # fmt: skip
 @pytest.mark.parametrize(
     "reader",
     ["pathlib.Path.read_bytes", "topicfold.snapshot.intact._content", "topicfold.snapshot.loading.read_topics"],

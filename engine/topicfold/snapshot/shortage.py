@@ -12,7 +12,7 @@ from topicfold.shortage import shortage_in
 
 @contextmanager
 def naming_shortage(path: Path) -> Iterator[None]:
-    """Say so where memory or open files do not suffice to read what lies at `path`, of a snapshot.
+    """Say so where memory, open files or threads do not suffice to read what lies at `path`, of a snapshot.
 
     To be put where other errors mean damage: commits that are damaged are gone past, and for ever.
 
@@ -21,7 +21,7 @@ def naming_shortage(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, OSError) as error:
+    except (MemoryError, OSError, RuntimeError) as error:
         if shortage := shortage_in(error):
             raise SnapshotUnreadable(
                 f"{path} cannot be read now: {shortage}",
