@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +18,7 @@ from tests.cli.conftest import Run, Terminal
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.steps import summed_up
 from topicfold.client import Client, ServerUnreachable
+from topicfold.client.answers import Topic
 from topicfold.client.applying import Applied, apply_steps
 from topicfold.client.desired import Step
 from topicfold.model.differences import Difference
@@ -330,6 +333,38 @@ def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, clien
     assert "changed 1 topic, 1 failed" in done.err
     assert ("labels.team" in done.out, "retentionSizeInMB" in done.out) == (True, False)
     assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "ship"})
+
+
+@pytest.fixture
+def half_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server cannot read the record of `orders`, and says so."""
+    read = Topic.of
+
+    def seen(body: Mapping[str, Any]) -> Topic:
+        empty = {"labels": {}, "properties": {}, "policies": None, "undecodable": True}
+        return read({**body, **empty} if body["name"] == ORDERS else body)
+
+    monkeypatch.setattr(Topic, "of", seen)
+
+
+def test_a_record_that_the_server_cannot_read_is_no_empty_one_in_a_difference(
+    run: Run, exported: Path, half_read: None
+) -> None:
+    found = run("policies", "diff", "-f", str(exported))
+    assert found.code == 1
+    assert re.search(rf"^{ORDERS} +\(topic\) +the server cannot read its record$", found.out, re.MULTILINE)
+    assert found.err == "1 of 2 topics differs\n"
+
+
+def test_a_record_that_the_server_cannot_read_is_a_problem_of_its_topic_and_the_others_are_done(
+    run: Run, client: Client, changed: Path, half_read: None
+) -> None:
+    changed.write_text(changed.read_text().replace("{team: pay}", "{team: ship}"))
+    for options, told in (["--dry-run"], "would change 1 topic"), ([], "changed 1 topic, 1 failed"):
+        done = run("policies", "apply", "-f", str(changed), *options)
+        assert (done.code, told in done.err) == (7, True)
+        assert f"{ORDERS}: the server cannot read its record\n" in done.err
+    assert client.get_labels("old") == {"team": "ship"}
 
 
 def test_pruning_needs_a_selector_and_the_other_way_round(run: Run, exported: Path) -> None:

@@ -377,6 +377,15 @@ def test_a_record_that_the_server_cannot_read_is_not_exported_as_an_empty_one() 
         written([topic(undecodable=True)])
 
 
+@pytest.mark.parametrize("labels", [{}, {"tier": "gold"}])
+def test_a_record_that_the_server_cannot_read_differs_and_is_not_compared_with_an_empty_one(
+    labels: dict[str, str],
+) -> None:
+    [step] = steps([Desired(ORDERS, {"labels": labels})], {ORDERS: topic(undecodable=True)})
+    assert (step.problem, step.body, step.differences) == ("the server cannot read its record", {}, ())
+    assert list(pruning([topic(undecodable=True)], [])) == []
+
+
 def test_a_folder_that_cannot_be_read_is_refused_and_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

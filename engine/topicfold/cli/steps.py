@@ -48,6 +48,7 @@ def summed_up(steps: Sequence[Step]) -> str:
 def _rows(step: Step) -> Iterator[tuple[str, str, str]]:
     texts = [("(topic)", "a new topic")] if step.etag is None else []
     texts += [(".".join(each.path), _change(each.shown)) for each in step.differences]
+    texts = texts or [("(topic)", step.problem)]
     for number, (field, change) in enumerate(texts):
         yield step.topic if number == 0 else "", field, change
 

@@ -60,11 +60,16 @@ def namespaces_of(desired: Iterable[Desired]) -> list[str]:
 def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[Step]:
     """Yield a step for each topic that is not as it is to be, sorted by name. `actual` are the server's, by name.
 
+    Of a record that the server cannot read nobody can say that it is.
+
     Raises:
         Forbidden: policies are to be compared that the server did not show.
     """
     for each in desired:
         topic = actual.get(each.name)
+        if topic is not None and topic.is_undecodable:
+            yield Step(each.name, topic.etag, {}, (), "the server cannot read its record")
+            continue
         by_part = _differences(each, topic)
         differences = tuple(chain.from_iterable(by_part.values()))
         if topic is None:
@@ -80,11 +85,14 @@ def steps(desired: Sequence[Desired], actual: Mapping[str, Topic]) -> Iterator[S
 
 
 def pruning(topics: Iterable[Topic], desired: Iterable[Desired]) -> Iterator[Step]:
-    """Yield a step for each of `topics` that no file names and that has labels or policies: it takes them off."""
+    """Yield a step for each of `topics` that no file names and that has labels or policies: it takes them off.
+
+    One that the server cannot read seems to have none, and stays as it is.
+    """
     named = {each.name for each in desired}
     nothing: Mapping[str, Mapping[str, Value]] = {part: {} for part in ("labels", *SCOPES)}
     for topic in topics:
-        if topic.name not in named:
+        if topic.name not in named and not topic.is_undecodable:
             yield from steps([Desired(topic.name, nothing)], {topic.name: topic})
 
 
