@@ -341,7 +341,7 @@ def half_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Topic.of
 
     def seen(body: Mapping[str, Any]) -> Topic:
-        empty = {"labels": {}, "properties": {}, "policies": None, "undecodable": True}
+        empty: dict[str, Any] = {"labels": {}, "properties": {}, "policies": None, "undecodable": True}
         return read({**body, **empty} if body["name"] == ORDERS else body)
 
     monkeypatch.setattr(Topic, "of", seen)
