@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.client.served import serving
 from topicfold.client import Client
+from topicfold.client.answers import Topic
 
 
 @pytest.fixture
@@ -156,3 +158,24 @@ def test_a_listing_that_takes_no_notice_of_properties_is_told_of(bare_run: Run) 
         listed = bare_run("topics", "list", "-p", "owner=ann", "-o", "name", "--url", url)
     assert (listed.code, listed.out) == (0, "persistent://public/default/orders\n")
     assert "takes no notice of --properties" in listed.err
+
+
+@pytest.mark.parametrize("output", ["table", "name"])
+def test_a_record_that_the_server_cannot_read_is_told_not_to_be_without_labels(
+    run: Run, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    read = Topic.of
+
+    def seen(body: Mapping[str, Any]) -> Topic:
+        return read({**body, "undecodable": not body["labels"]})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Topic, "of", seen)
+        assert run("topics", "list", "-o", output).err == ""
+        run("topics", "remove-custom-labels", "ship__eu", "--all")
+        listed = run("topics", "list", "-o", output)
+    assert "ship__eu" in listed.out
+    assert listed.err == (
+        "warning: the server cannot read 1 of these topics, persistent://public/default/ship__eu: "
+        "what labels they bear it does not know\n"
+    )

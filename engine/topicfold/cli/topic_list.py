@@ -175,7 +175,8 @@ def _found(
 ) -> list[TopicRecord]:
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
-    Of those beyond `limit` one at least. A listing that takes no notice of properties is told of.
+    Of those beyond `limit` one at least. A listing that takes no notice of properties is told of, and so are topics
+    that the server cannot read, as they look like those without labels.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, and the client carries its position on.
     """
     from topicfold.client.bulk import topics_in
@@ -197,6 +198,11 @@ def _found(
     if not is_heeded:
         session.output.warning(
             "the server's topic listing takes no notice of --properties: see TOPICFOLD_TOPIC_LISTING=by-properties"
+        )
+    if unread := sorted(each.name for each in found if each.is_undecodable):
+        such = unread[0] if len(unread) == 1 else f"such as {unread[0]}"
+        session.output.warning(
+            f"the server cannot read {len(unread):,} of these topics, {such}: what labels they bear it does not know"
         )
     return sorted(found, key=lambda topic: topic.name)
 
