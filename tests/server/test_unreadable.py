@@ -143,3 +143,17 @@ async def test_a_policy_that_hangs_on_a_newer_record_is_refused_for_now_and_its_
     assert await rest.problem("POST", retention, body, idempotency_key="k") == (503, "newer_schema")
     await append(rest, store, 3, namespace_put(8, rest.node.engine.states[3].namespaces[NAMESPACE].version))
     await rest.done("POST", retention, body, idempotency_key="k")
+
+
+async def test_a_doctor_tells_of_tenants_and_namespaces_that_a_newer_node_wrote(
+    orders: RestNode, store: MemoryStore
+) -> None:
+    rest = await with_tenant(await with_namespace(orders, store, NEWER), store, "public", NEWER)
+    told = (await rest.get("/api/v1/doctor"))["problems"]
+    assert sorted(each["what"] for each in told) == [
+        "1 namespace cannot be read, such as public/default: a newer node than this wrote it",
+        "1 tenant cannot be read, such as public: a newer node than this wrote it",
+    ]
+    assert {each["next"] for each in told} == {
+        "upgrade this node; until then nobody here is let in by their grants, and no policies of theirs are told"
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from topicfold.server.health import LEAVING, reason_not_ready
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
+from topicfold.state.aggregate import Aggregate
 from topicfold.state.fold import PartitionState
 from topicfold.wire.diagnosis import (
     DiagnosedProblem,
@@ -150,6 +151,8 @@ class Doctor:
             yield from self._differences(partition)
             if partition in undecodable:
                 yield from _undecodable(state)
+        yield from _newer("tenant", (state.tenants for state in engine.states.values()))
+        yield from _newer("namespace", (state.namespaces for state in engine.states.values()))
         scrub = engine.scrubber.report
         if scrub is not None and scrub.found and not engine.reader.faults:
             what = f"the last look through memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
@@ -268,6 +271,17 @@ def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
                 ending, making = (shlex.join(["topicfold", "topics", verb, name]) for verb in ("delete", "create"))
                 way_out = f"it is damaged: {ending} ends it, {making} makes it anew"
             yield _problem(what, f"{command} tells who wrote it; {way_out}")
+
+
+def _newer(what: str, owners: Iterable[Mapping[str, Aggregate]]) -> Iterator[DiagnosedProblem]:
+    """Yield how many tenants or namespaces a newer node wrote so that this one cannot read them."""
+    names = [name for each in owners for name, owner in each.items() if owner.payload_schema > PAYLOAD_SCHEMA]
+    if names:
+        count = f"1 {what}" if len(names) == 1 else f"{len(names)} {what}s"
+        yield _problem(
+            f"{count} cannot be read, such as {min(names)}: a newer node than this wrote it",
+            "upgrade this node; until then nobody here is let in by their grants, and no policies of theirs are told",
+        )
 
 
 def _named(partitions: Sequence[int]) -> str:
