@@ -113,7 +113,7 @@ def test_what_may_be_old_is_shown_with_a_warning(
     monkeypatch.setattr(Client, "age_seconds", age_seconds)
     told = run("tenants", "list", "--quiet")
     assert told.code == 0
-    assert told.err == ("warning: this may be 14 s old; the log cannot be reached\n" if is_warned else "")
+    assert told.err == ("warning: this may be 14 s old; topicfold doctor tells why\n" if is_warned else "")
 
 
 def test_partitioned_topics_are_made_grown_and_deleted_by_their_own_commands(run: Run) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from topicfold.cli.config import Config, token_of
 from topicfold.cli.output import Output, data_of
+from topicfold.cli.same_server import on_the_same_server
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class Session:
         return bool(self.config["progress"]) and not self.output.is_quiet
 
     def warn_if_stale(self) -> None:
-        """Say so if what was read is older than a server's answer that can reach its log."""
+        """Say so if what was read is older than the answer of a server that reaches its log and goes on with it."""
         age_seconds = self._client.age_seconds if self._client else None
         if age_seconds is not None and age_seconds > _STALE_AFTER_SECONDS:
-            self.output.warning(f"this may be {age_seconds:.0f} s old; the log cannot be reached")
+            tells = on_the_same_server("topicfold doctor tells why", self.config)
+            self.output.warning(f"this may be {age_seconds:.0f} s old; {tells}")
 
     def close(self) -> None:
         """Close the client, if there is one."""
