@@ -438,7 +438,7 @@ class LevelUnsupported(OperatorNeeded):
     """The log moved to a folding rule that this version does not know."""
 
     code = "level_unsupported"
-    default_hint = "Upgrade this node."
+    default_hint = "Install a newer Topicfold here."
 
 
 class StateDiverged(OperatorNeeded):

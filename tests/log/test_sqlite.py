@@ -238,8 +238,9 @@ async def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(diary: P
 async def test_a_log_of_a_newer_format_is_refused(log: SqliteLog, path: Path) -> None:
     await log.close()
     tamper(path, "PRAGMA user_version = 2")
-    with pytest.raises(WrongLog, match="format 2"):
+    with pytest.raises(WrongLog, match="format 2") as refused:
         await SqliteLog.open(path)
+    assert refused.value.hint == "Install a newer Topicfold here."
 
 
 @pytest.fixture

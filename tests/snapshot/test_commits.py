@@ -144,8 +144,9 @@ def test_a_data_file_that_is_not_what_it_was_is_found(tmp_path: Path, damage: st
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     put_commit(tmp_path, replace(COMMIT, format=2))
-    with pytest.raises(WrongSnapshot, match="format 2"):
+    with pytest.raises(WrongSnapshot, match="format 2") as refused:
         read_commit(tmp_path, 1)
+    assert refused.value.hint == "Install a newer Topicfold here."
 
 
 @pytest.mark.parametrize(("incarnation", "partitions"), [("cd" * 16, 2), ("ab" * 16, 3)])

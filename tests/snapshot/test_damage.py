@@ -201,8 +201,9 @@ def test_a_snapshot_of_another_log_or_a_newer_version_is_refused(
 
 
 def test_one_partition_at_a_newer_level_is_enough_to_refuse(snapshot: Snapshot) -> None:
-    with pytest.raises(LevelUnsupported, match="at level 2"):
+    with pytest.raises(LevelUnsupported, match="at level 2") as refused:
         require_own(replace(snapshot.second, partitions=2, levels=(2, 1)), bytes(16), 2)
+    assert refused.value.hint == "Install a newer Topicfold here."
 
 
 def test_the_newest_commit_at_or_below_a_position_is_chosen(snapshot: Snapshot) -> None:

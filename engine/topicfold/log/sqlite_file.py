@@ -301,7 +301,9 @@ class SqliteFile:
         if application != APPLICATION_ID:
             raise WrongLog(f"{path} is a SQLite database, but not a log of Topicfold", hint="Name another file.")
         if version != FORMAT:
-            raise WrongLog(f"{path} has format {version}, this version knows {FORMAT}", hint="Upgrade this node.")
+            raise WrongLog(
+                f"{path} has format {version}, this version knows {FORMAT}", hint="Install a newer Topicfold here."
+            )
         return True
 
 

@@ -149,7 +149,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
     if fields["format"] > FORMAT:
         raise WrongSnapshot(
-            f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Upgrade this node."
+            f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Install a newer Topicfold here."
         )
     return _commit(fields, found["sha256"])
 
