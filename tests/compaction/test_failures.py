@@ -28,10 +28,10 @@ from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
-from topicfold.errors import SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
+from topicfold.errors import LevelUnsupported, SnapshotDamaged, SnapshotUnreadable, WrongSnapshot
 from topicfold.log.codec import decode_event
 from topicfold.snapshot.claims import CLAIMS
-from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, read_commit, sequences
+from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit, read_commit, sequences
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 from topicfold.snapshot.trim_note import NOTE
@@ -339,6 +339,20 @@ def test_a_snapshot_of_which_nothing_is_whole_is_refused(tmp_path: Path) -> None
 def test_a_snapshot_of_another_log_is_refused(undisturbed: Path) -> None:
     with pytest.raises(WrongSnapshot, match="is of the log"):
         Compactor(undisturbed, replace(IDENTITY, incarnation=b"M" * 16))
+
+
+def test_a_commit_at_a_level_that_is_not_known_is_not_gone_on_from_by_the_rule_of_this_one(tmp_path: Path) -> None:
+    run(tmp_path, cuts=1)
+    job = Compactor(tmp_path, IDENTITY)
+    newest = job.base.commit
+    assert newest is not None
+    number = newest.sequence + 1
+    ahead = replace(newest, sequence=number, after=newest.sequence, predecessor=newest.sha256, levels=(1, 2))
+    assert put_commit(tmp_path, ahead) is not None
+    for goes_on in (lambda: Compactor(tmp_path, IDENTITY), job.look_again, lambda: job.take(run_here([]), slices=1)):
+        with pytest.raises(LevelUnsupported, match=f"commit {number} is at level 2"):
+            goes_on()
+    assert sequences(tmp_path)[0] == number
 
 
 def test_vacuum_removes_what_nobody_names_and_nothing_else(undisturbed: Path, tmp_path: Path) -> None:

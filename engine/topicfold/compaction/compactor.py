@@ -21,6 +21,7 @@ from topicfold.log.port import LogIdentity
 from topicfold.snapshot.claims import Claims
 from topicfold.snapshot.commits import Commit, put_commit, read_commit, require_log, sequences
 from topicfold.snapshot.intact import require_intact
+from topicfold.snapshot.loading import require_level
 from topicfold.snapshot.tables import STATE_TABLES
 
 _PAUSE_SECONDS = 0.2
@@ -49,7 +50,7 @@ class Compactor:
 
         Raises:
             BadSetting: no snapshot can be there.
-            WrongSnapshot: it is of another log, or of a newer version.
+            WrongSnapshot, LevelUnsupported: it is of another log, or of a newer version.
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
             SnapshotUnreadable: they cannot be listed, or memory or open files do not suffice.
         """
@@ -75,7 +76,8 @@ class Compactor:
 
         Raises:
             LogGap: offsets are missing between the newest commit and the batch, or in it.
-            LevelUnsupported: a record raises the level beyond what this version knows; what lies below is committed.
+            LevelUnsupported: a record raises the level beyond what this version knows; what lies below is committed. Or
+                another job's commit is at such a level.
             SnapshotDamaged: another job's commit cannot be read.
             SnapshotUnreadable: it cannot be seen what the snapshot holds; or what may be removed of it, after a commit.
         """
@@ -118,6 +120,7 @@ class Compactor:
 
         Raises:
             SnapshotDamaged, SnapshotUnreadable: it cannot be read.
+            LevelUnsupported: it is at a level that this version does not know.
         """
         if self._is_overtaken():
             self.base = self._newest()
@@ -141,6 +144,7 @@ class Compactor:
                     commit, self._identity.incarnation, self._identity.partitions,
                     "another directory for this log's snapshot",
                 )  # fmt: skip
+                require_level(commit)
                 require_intact(self._root, commit, STATE_TABLES)
             except SnapshotDamaged as error:
                 reason = reason or error

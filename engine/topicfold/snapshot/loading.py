@@ -105,6 +105,15 @@ def require_own(commit: Commit, incarnation: bytes, partitions: int) -> None:
         WrongSnapshot, LevelUnsupported: it is not.
     """
     require_log(commit, incarnation, partitions, "the directory of this log's snapshot")
+    require_level(commit)
+
+
+def require_level(commit: Commit) -> None:
+    """Return if what comes behind `commit` is folded by a rule that is known.
+
+    Raises:
+        LevelUnsupported: it is not.
+    """
     if max(commit.levels) > SUPPORTED_LEVEL:
         raise LevelUnsupported(
             f"the snapshot's commit {commit.sequence} is at level {max(commit.levels)}, "
