@@ -108,6 +108,15 @@ class TopicfoldError(Exception):
         self.hint = self.default_hint if hint is None else hint
         self.values: Mapping[str, Any] = values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have it copied, and handed to other processes, as it is: it is not made anew of its reason alone."""
+        return _unmade, (type(self), self.reason), vars(self)
+
+
+def _unmade(kind: type[TopicfoldError], reason: str) -> TopicfoldError:
+    """Return an error that says `reason`, and has nothing else yet."""
+    return kind.__new__(kind, reason)
+
 
 class FixRequest(TopicfoldError):
     """The request is wrong as it stands."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import re
 from collections import Counter
 
 import pytest
 
 from topicfold import errors
+from topicfold.client import AnswerLost, ExtraBroken, ExtraMissing, QueryUnconfirmed
 from topicfold.errors import TopicfoldError
 
 CLASSES = [cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, TopicfoldError)]
@@ -54,6 +57,25 @@ def test_an_error_carries_reason_hint_and_values() -> None:
     )
     assert errors.KeyReused("again").hint == errors.KeyReused.default_hint
     assert errors.KeyReused("again", hint="no").hint == "no"
+
+
+OF_ITS_OWN_MAKING = [
+    errors.TopicNotFound("topic x not found", hint="look", name="x"),
+    errors.InvalidLabels([{"path": "labels.a", "reason": "bad"}]),
+    errors.InvalidPolicy("retention", [{"path": "limitSize", "reason": "bad"}]),
+    errors.OutcomeUnknown("who knows", operation="0-1"),
+    AnswerLost("silence", url="http://a", idempotency_key="k"),
+    QueryUnconfirmed(url="http://a", asked="b", confirmed=None),
+    ExtraMissing("consuming", "kafka"),
+    ExtraBroken("consuming", ImportError("no", name="x"), "x.py"),
+]
+
+
+@pytest.mark.parametrize("error", OF_ITS_OWN_MAKING, ids=lambda error: type(error).__name__)
+def test_an_error_is_the_same_in_the_process_that_it_is_handed_to(error: TopicfoldError) -> None:
+    for handed in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(handed) is type(error)
+        assert (str(handed), vars(handed)) == (str(error), vars(error))
 
 
 def test_invalid_labels_carry_all_violations_and_name_the_first_five() -> None:
