@@ -402,3 +402,39 @@ def test_a_process_that_was_forked_shares_no_connection_with_its_parent() -> Non
     assert first == second == third
     assert len(childs) == 8
     assert first not in childs
+
+
+_ALONE = """
+import os, signal, sys, threading
+from topicfold.client import Client, sending
+client, covering = Client(sys.argv[1]), sending.covering
+is_within, may_leave = threading.Event(), threading.Event()
+def covering_slowly(*positions):
+    is_within.set()
+    may_leave.wait()
+    return covering(*positions)
+sending.covering = covering_slowly
+asking = threading.Thread(target=client.list_tenants)
+asking.start()
+is_within.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    sending.covering = covering
+    client.list_tenants()
+    client.close()
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+may_leave.set()
+asking.join()
+sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_process_that_was_forked_waits_for_no_thread_that_only_its_parent_has() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _TellingPort) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert subprocess.run([sys.executable, "-c", _ALONE, url], check=False).returncode == 0
+        server.shutdown()

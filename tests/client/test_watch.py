@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -186,3 +189,24 @@ def test_the_cursor_of_one_watch_is_where_another_goes_on() -> None:
             cursor = frames.cursor
         assert names(blocking(server.url, 1, since=cursor)) == ["c"]
     assert server.requests[1].query["since"] == ["c1"]
+
+
+_CLOSED_IN_A_CHILD = """
+import os, sys, threading
+from topicfold.client import Client
+with Client(sys.argv[1]) as client, client.watch() as frames:
+    next(frames), next(frames)
+    if os.fork() == 0:
+        client.close()
+        os._exit(0)
+    os.wait()
+    threading.Timer(1.0, frames.close).start()
+    assert list(frames) == []
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_process_that_was_forked_cuts_no_watch_of_its_parent() -> None:
+    with scripted(stream(*START, stays_open=True)) as server:
+        subprocess.run([sys.executable, "-c", _CLOSED_IN_A_CHILD, server.url], check=True)
+    assert len(server.requests) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Self, TypeVar
 
@@ -66,11 +65,6 @@ class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
         return self.ending(Watch(Watching(query, self._server, self._retry), self._connected))
 
     def _connected(self) -> httpx2.Client:
-        """Return what sends: another one in a process that was forked, where answers to the parent would arrive too."""
-        if self._process != os.getpid():
-            # Until there is another one, no thread of this process may take it that there is: each makes its own.
-            self._http = self._connect()
-            self._process = os.getpid()
         return self._http
 
     def _connect(self) -> httpx2.Client:

@@ -82,16 +82,14 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
         self._retry = retry or RetryRule()
-        self._remembering = threading.Lock()
         self._position = ""
         self._age_seconds: float | None = None
-        self._open: WeakSet[Any] = WeakSet()
         self._options = http_options(url, identity)
         is_through_proxies = transport is None and self._options["trust_env"]
         self._server = Server(self.url, proxy=proxy_of(self._options["base_url"]) if is_through_proxies else "")
         self._transport: TransportT | None = transport
-        self._http: HttpT = self._connect()
-        self._process = os.getpid()
+        self._begin()
+        _SENDERS.add(self)
 
     @property
     def position(self) -> str:
@@ -115,6 +113,15 @@ class Sender(ABC, Generic[HttpT, TransportT]):
     def _to_be_ended(self) -> list[Any]:
         with self._remembering:
             return list(self._open)
+
+    def _begin(self) -> None:
+        """Have locks, connections and watches of this process's own, also where it was forked from one that had some.
+
+        The parent's lock may be held by a thread that is not here, and answers to the parent would arrive here too.
+        """
+        self._remembering = threading.Lock()
+        self._open: WeakSet[Any] = WeakSet()
+        self._http: HttpT = self._connect()
 
     @abstractmethod
     def _connect(self) -> HttpT:
@@ -188,6 +195,18 @@ class Sender(ABC, Generic[HttpT, TransportT]):
                 headers=list(attempt.headers),
                 timeout=timeout,
             )
+
+
+_SENDERS: WeakSet[Sender[Any, Any]] = WeakSet()
+
+
+def _begin_in_child() -> None:
+    for each in list(_SENDERS):
+        each._begin()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_in_child)
 
 
 @contextmanager
