@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,7 +20,7 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from topicfold.client import AnswerLost, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
+from topicfold.client import AnswerLost, AsyncClient, Client, RetryRule, ServerUnreachable, UnexpectedAnswer
 from topicfold.errors import Forbidden, InvalidRequest, Resync, TopicfoldError, TopicNotFound
 
 IMPATIENT = RetryRule(max_attempts=2, first_delay_seconds=0.001)
@@ -367,6 +371,46 @@ class _TellingPort(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+@pytest.fixture
+def forgiving_loops_that_leave_connections() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
+
+
+@pytest.mark.usefixtures("forgiving_loops_that_leave_connections")
+def test_event_loops_one_after_another_share_a_client_and_no_connection() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _TellingPort) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
+
+        async def ask() -> set[str]:
+            return {*await client.list_tenants(), *await client.list_tenants()}
+
+        ports = [asyncio.run(ask()) for _ in range(3)]
+        asyncio.run(client.close())
+        with pytest.raises(RuntimeError, match="closed"):
+            asyncio.run(ask())
+        server.shutdown()
+    assert [len(each) for each in ports] == [1, 1, 1]
+    assert len(set.union(*ports)) == 3
+
+
+@pytest.mark.usefixtures("forgiving_loops_that_leave_connections")
+def test_event_loops_of_several_threads_share_a_client() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _TellingPort) as server, ThreadPoolExecutor(4) as threads:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = AsyncClient(f"http://127.0.0.1:{server.server_port}")
+
+        async def ask() -> set[str]:
+            return {port for _ in range(50) for port in await client.list_tenants()}
+
+        asked = [threads.submit(asyncio.run, ask()) for _ in range(4)]
+        assert [len(each.result()) for each in asked] == [1, 1, 1, 1]
+        server.shutdown()
 
 
 _FORKED = """

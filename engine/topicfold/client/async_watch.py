@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Self
 
@@ -26,10 +26,11 @@ class AsyncWatch:
         async for frame in frames: ...
     """
 
-    def __init__(self, watching: Watching, http: httpx2.AsyncClient) -> None:
+    def __init__(self, watching: Watching, connected: Callable[[], httpx2.AsyncClient]) -> None:
+        """Take what returns the HTTP client to open streams with."""
         self._watching = watching
         self._steps = watching.steps()
-        self._http = http
+        self._connected = connected
         self._event: Event = None
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes]
@@ -83,8 +84,9 @@ class AsyncWatch:
         raise StopAsyncIteration
 
     async def _open(self, step: Open) -> Answer | NoAnswer:
+        http = self._connected()
         try:
-            self._response = response = await self._http.send(opening(self._http, step), stream=True)
+            self._response = response = await http.send(opening(http, step), stream=True)
             if response.status_code == OPENED:
                 self._chunks = response.aiter_bytes()
                 return opening_of(response)

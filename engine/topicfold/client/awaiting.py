@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
-    """Performs calls over connections of its own. Tasks of one event loop may share one."""
+    """Performs calls over connections of its own, of each event loop others. Tasks may share one."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -34,7 +34,9 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
             for each in self._to_be_ended():
                 await each.close()
         finally:
+            connected = self._connected()
             await self._http.aclose()
+            await connected.aclose()
 
     async def perform(self, call: Call[T]) -> T:
         """Return what `call` asks for, and remember the position of the answer.
@@ -64,7 +66,25 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
 
     def follow(self, query: WatchQuery) -> AsyncWatch:
         """Return the frames that `query` asks for."""
-        return self.ending(AsyncWatch(Watching(query, self._server, self._retry), self._http))
+        return self.ending(AsyncWatch(Watching(query, self._server, self._retry), self._connected))
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._of_loops: dict[asyncio.AbstractEventLoop, httpx2.AsyncClient] = {}
+
+    def _connected(self) -> httpx2.AsyncClient:
+        """Return what sends in the running loop, which cannot use connections of another; where this is closed, none.
+
+        Connections of loops that have ended are let go.
+        """
+        loop = asyncio.get_running_loop()
+        if self._http.is_closed:
+            return self._http
+        with self._remembering:
+            if loop not in self._of_loops:
+                live = {each: http for each, http in self._of_loops.items() if not each.is_closed()}
+                self._of_loops = {**live, loop: self._connect()}
+            return self._of_loops[loop]
 
     def _connect(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**self._options, transport=self._transport)
@@ -80,9 +100,9 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
     async def _send(self, call: Call[Any], attempt: Attempt) -> Answer | NoAnswer:
         request, onward = self._request(call, attempt), None
         try:
-            response = await self._http.send(request)
+            response = await self._connected().send(request)
             if onward := redirected(request, response):
-                response = await self._http.send(onward)
+                response = await self._connected().send(onward)
         except FAILURES as error:
             return silence_of(error, attempt.timeout_seconds, onward)
         return answer_of(response)
