@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from typing import assert_type
 
-from topicfold.client import AsyncClient, AsyncPager, AsyncWatch, Client, Frame, Match, Pager, Topic, Watch, Written
+from topicfold.client import (
+    AsyncClient,
+    AsyncPager,
+    AsyncWatch,
+    Client,
+    ExplainedRequirement,
+    FieldChange,
+    Frame,
+    HistoryEntry,
+    HistoryPage,
+    LabelConsumer,
+    MadeBy,
+    Match,
+    Pager,
+    Topic,
+    Watch,
+    Written,
+)
 
 
 def blocking(client: Client) -> None:
@@ -13,6 +30,12 @@ def blocking(client: Client) -> None:
     assert_type(client.namespace_labels("public/default"), dict[str, tuple[str, ...]])
     assert_type(client.topics("a=b", match="x__*"), Pager)
     assert_type(list(client.topics_by_label({"a": "b"})), list[Match])
+    assert_type(client.explain("a=b").requirements, tuple[ExplainedRequirement, ...])
+    page = client.history("orders")
+    assert_type(page, HistoryPage)
+    assert_type(page.entries, tuple[HistoryEntry, ...])
+    assert_type(page.entries[0].made_by, tuple[MadeBy, ...])
+    assert_type(page.entries[0].changes, tuple[FieldChange, ...] | None)
     with client.watch(since="c") as frames:
         assert_type(frames, Watch)
         assert_type(next(frames), Frame)
@@ -29,7 +52,11 @@ async def awaiting(client: AsyncClient) -> None:
         assert_type(await anext(frames), Frame)
 
 
-async def refused(client: Client, other: AsyncClient) -> None:
+async def refused(client: Client, other: AsyncClient, consumer: LabelConsumer) -> None:
+    from topicfold.client import AsyncCleint  # type: ignore[attr-defined]
+
+    AsyncCleint()
+    consumer.subscribe(["orders"])  # type: ignore[attr-defined]
     client.get_topic(1)  # type: ignore[arg-type]
     client.set_labels("orders", {}, reasn="typo")  # type: ignore[call-arg]
     await other.get_topic(1)  # type: ignore[arg-type]

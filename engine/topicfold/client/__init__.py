@@ -13,8 +13,9 @@ from topicfold.client.errors import (
     ServerUnreachable,
     UnexpectedAnswer,
 )
-from topicfold.client.find_answers import Explanation, Match, Page
+from topicfold.client.find_answers import ExplainedRequirement, Explanation, Match, Page
 from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified, Reset
+from topicfold.client.history_answers import FieldChange, HistoryEntry, HistoryPage, MadeBy
 from topicfold.client.live_set import NetChange
 from topicfold.client.pages import AsyncPager, Pager
 from topicfold.client.watch import Watch
@@ -23,6 +24,29 @@ if TYPE_CHECKING:
     from topicfold.client.async_client import AsyncClient
     from topicfold.client.async_watch import AsyncWatch
     from topicfold.client.label_consumer import LabelConsumer
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Load what needs asyncio, or is for few, when it is first asked for: a command line starts sooner without it.
+
+        Type checkers are not shown it: they would take it that every name is here.
+        """
+        match name:
+            case "AsyncClient":
+                from topicfold.client.async_client import AsyncClient
+
+                return AsyncClient
+            case "AsyncWatch":
+                from topicfold.client.async_watch import AsyncWatch
+
+                return AsyncWatch
+            case "LabelConsumer":
+                from topicfold.client.label_consumer import LabelConsumer
+
+                return LabelConsumer
+            case _:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Added",
@@ -33,12 +57,17 @@ __all__ = [
     "Bookmark",
     "Client",
     "Deleted",
+    "ExplainedRequirement",
     "Explanation",
     "ExtraBroken",
     "ExtraMissing",
+    "FieldChange",
     "Found",
     "Frame",
+    "HistoryEntry",
+    "HistoryPage",
     "LabelConsumer",
+    "MadeBy",
     "Match",
     "Modified",
     "NetChange",
@@ -57,22 +86,3 @@ __all__ = [
     "Watch",
     "Written",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Load what needs asyncio, or is for few, when it is first asked for: a command line starts sooner without it."""
-    match name:
-        case "AsyncClient":
-            from topicfold.client.async_client import AsyncClient
-
-            return AsyncClient
-        case "AsyncWatch":
-            from topicfold.client.async_watch import AsyncWatch
-
-            return AsyncWatch
-        case "LabelConsumer":
-            from topicfold.client.label_consumer import LabelConsumer
-
-            return LabelConsumer
-        case _:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
