@@ -57,6 +57,9 @@ async def refused(client: Client, other: AsyncClient, consumer: LabelConsumer) -
 
     AsyncCleint()
     consumer.subscribe(["orders"])  # type: ignore[attr-defined]
+    consumer.commit(mesage=consumer.poll())  # type: ignore[call-arg]
+    consumer.list_topics(timeot=1)  # type: ignore[call-arg]
+    consumer.get_watermark_offsets()  # type: ignore[call-arg]
     client.get_topic(1)  # type: ignore[arg-type]
     client.set_labels("orders", {}, reasn="typo")  # type: ignore[call-arg]
     await other.get_topic(1)  # type: ignore[arg-type]

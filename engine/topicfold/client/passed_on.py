@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,16 @@ class PassedOn(ABC):
     def _kafka(self) -> AbstractContextManager[Consumer]:
         """The consumer, which is not closed before the context ends."""
 
-    def commit(self, *args: Any, **kwargs: Any) -> list[TopicPartition] | None:
+    def commit(
+        self,
+        message: Message | None = None,
+        offsets: list[TopicPartition] | None = None,
+        asynchronous: bool = True,
+    ) -> list[TopicPartition] | None:
         """Commit the offsets of a message, of these partitions, or of all that was returned."""
         with self._kafka as kafka:
-            committed: list[TopicPartition] | None = kafka.commit(*args, **kwargs)
-        return committed
+            commit: Callable[..., list[TopicPartition] | None] = kafka.commit
+            return commit(message=message, offsets=offsets, asynchronous=asynchronous)
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """Store offsets to be committed, where `enable.auto.offset.store` is false."""
@@ -49,15 +55,17 @@ class PassedOn(ABC):
         with self._kafka as kafka:
             kafka.seek(partition)
 
-    def list_topics(self, *args: Any, **kwargs: Any) -> Any:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         """Return the metadata of the cluster, or of one topic."""
         with self._kafka as kafka:
-            return kafka.list_topics(*args, **kwargs)
+            return kafka.list_topics(topic, timeout)
 
-    def get_watermark_offsets(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
-        """Return the first offset of a partition and that behind its last."""
+    def get_watermark_offsets(
+        self, partition: TopicPartition, timeout: float = -1, cached: bool = False
+    ) -> tuple[int, int]:
+        """Return the first offset of a partition and that behind its last; with `cached`, as far as they were heard."""
         with self._kafka as kafka:
-            return kafka.get_watermark_offsets(*args, **kwargs)
+            return kafka.get_watermark_offsets(partition, timeout, cached)
 
     def offsets_for_times(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
         """Return the first offsets that are not before these times."""
