@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from confluent_kafka import Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from tests.client.scripted import CONFIRMED, added, line, refusal, scripted, stream
 from tests.client.served import serving
@@ -175,6 +175,16 @@ def test_offsets_are_stored_of_a_message_or_of_partitions_and_not_of_both(client
             consumer.store_offsets(message=Message("orders", 0, 0), offsets=offsets)
         with pytest.raises(ValueError, match="either message or offsets"):
             consumer.store_offsets()
+
+
+def test_offsets_that_are_stored_without_the_caller_are_not_his_to_store(client: Client) -> None:
+    offsets = [TopicPartition("orders", 0, 1)]
+    with LabelConsumer(CONF, match="**", client=client) as consumer, pytest.raises(KafkaException) as raised:
+        consumer.store_offsets(offsets=offsets)
+    with Consumer(CONF) as kafka, pytest.raises(KafkaException) as expected:
+        kafka.store_offsets(offsets=offsets)
+    assert raised.value.args[0].code() == expected.value.args[0].code()
+    assert "enable.auto.offset.store" in raised.value.args[0].str()
 
 
 def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Client) -> None:

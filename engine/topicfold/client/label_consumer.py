@@ -211,6 +211,11 @@ class LabelConsumer(PassedOn):
                     self._subscribed.store(message)
         return messages
 
+    def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
+        """Store offsets to be committed, as `Consumer.store_offsets`, where `enable.auto.offset.store` is false."""
+        self._require_open()
+        self._subscribed.store_offsets(message, offsets)
+
     def pause(self, partitions: list[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`, as `Consumer.pause`.
 

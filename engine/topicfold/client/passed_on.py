@@ -30,11 +30,6 @@ class PassedOn(ABC):
             commit: Callable[..., list[TopicPartition] | None] = kafka.commit
             return commit(message=message, offsets=offsets, asynchronous=asynchronous)
 
-    def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
-        """Store offsets to be committed, where `enable.auto.offset.store` is false."""
-        with self._kafka as kafka:
-            kafka.store_offsets(message=message, offsets=offsets)
-
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return the offsets behind the last returned records."""
         with self._kafka as kafka:

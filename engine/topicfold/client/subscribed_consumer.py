@@ -37,6 +37,7 @@ _COMMITTED_SECONDS = 2.0
 _GIVE_WAY_SECONDS = 0.1
 _GO_ON_SECONDS = 60.0
 """For so long, what comes back of a consumer that was left is read on; later, others may have read on there."""
+_STORES_ITSELF = "StoreOffsets failed: enable.auto.offset.store is not false, so offsets are stored without the caller"
 _NOTICE_SECONDS = 30.0
 """So long at most, it takes a member that polls to notice that a topic was made anew, and to leave the former one."""
 
@@ -105,6 +106,18 @@ class SubscribedConsumer:
         # Kafka's client hangs for good where one thread closes it while others go on calling.
         with self._gate:
             yield self._kafka
+
+    def store_offsets(self, message: Message | None, offsets: list[TopicPartition] | None) -> None:
+        """Have the next commit be behind a record, or where these partitions say.
+
+        Raises:
+            KafkaException: `conf` says, or leaves it so, that this is done without the caller. Kafka's client refuses
+                it then, as it does not know here: who believes that it is his to do loses what he was working on.
+        """
+        with self._gate:
+            if self._stores:
+                raise KafkaException(KafkaError(KafkaError._INVALID_ARG, _STORES_ITSELF))
+            self._kafka.store_offsets(message=message, offsets=offsets)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return no records of these partitions until `resume`.
