@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import re
 import sys
@@ -87,6 +88,15 @@ def test_without_kafkas_library_it_says_what_to_install(client: Client, monkeypa
     with pytest.raises(ExtraMissing) as missing:
         LabelConsumer(CONF, match="**", client=client)
     assert "pip install 'topicfold[kafka]'" in missing.value.hint
+
+
+def test_it_does_not_start_where_gevent_has_replaced_the_threads_that_it_needs(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_thread, "start_new_thread", lambda *_: None)
+    with pytest.raises(BadSetting, match="needs threads") as refused:
+        LabelConsumer(CONF, match="**", client=client)
+    assert "gevent" in refused.value.hint
 
 
 def test_a_pattern_that_is_refused_changes_nothing(client: Client) -> None:

@@ -6,6 +6,8 @@ polls makes them a subscription (`subscription`); so nothing changes while it ha
 
 from __future__ import annotations
 
+import _thread
+import inspect
 import logging
 import math
 import threading
@@ -29,7 +31,7 @@ from topicfold.client.live_set import NetChange
 from topicfold.client.passed_on import PassedOn
 from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
-from topicfold.errors import InvalidRequest
+from topicfold.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, TopicPartition
@@ -88,7 +90,7 @@ class LabelConsumer(PassedOn):
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
-            BadSetting: librdkafka does not take `conf`, or it names no broker.
+            BadSetting: librdkafka does not take `conf`, or it names no broker; or gevent replaced Python's threads.
             InvalidRequest: nothing says which topics are meant, or something does that means every topic.
             QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
                 listing goes by `properties`.
@@ -99,6 +101,12 @@ class LabelConsumer(PassedOn):
             from topicfold.client.subscribed_consumer import SubscribedConsumer
         except ImportError as error:
             raise import_failure(error, "consuming by label", "kafka") from error
+        if not inspect.isbuiltin(_thread.start_new_thread):
+            raise BadSetting(
+                "LabelConsumer needs threads, and something has put others in their place, which do not run while "
+                "Kafka's client waits",
+                hint="Consume in a process that gevent has not patched.",
+            )
         if client is not None and url is not None:
             raise InvalidRequest("both a client and a URL are given", hint="Give one of them.")
         callbacks = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
