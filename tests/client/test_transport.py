@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -411,6 +413,13 @@ def test_event_loops_of_several_threads_share_a_client() -> None:
         asked = [threads.submit(asyncio.run, ask()) for _ in range(4)]
         assert [len(each.result()) for each in asked] == [1, 1, 1, 1]
         server.shutdown()
+
+
+def test_what_cannot_be_handed_to_another_process_says_why() -> None:
+    with Client() as client, pytest.raises(TypeError, match="Client holds connections"):
+        pickle.dumps(client.topics())
+    with pytest.raises(TypeError, match="AsyncClient holds connections"):
+        copy.copy(AsyncClient())
 
 
 _FORKED = """

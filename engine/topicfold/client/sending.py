@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, Never, TypeVar, Unpack
 from weakref import WeakSet
 
 import httpx2
@@ -90,6 +90,14 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         self._transport: TransportT | None = transport
         self._begin()
         _SENDERS.add(self)
+
+    def __reduce__(self) -> Never:
+        """Say why it cannot be copied, or handed to a process that was not forked from this one.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"{type(self).__name__} holds connections, and can be neither copied nor pickled: make another")
 
     @property
     def position(self) -> str:
