@@ -44,6 +44,12 @@ def test_every_method_is_there_twice_with_the_same_parameters(one: type, other: 
     assert {name for name, _ in methods(other)} == {name for name, _ in methods(one)} - NAMED_BY_PYTHON.keys()
 
 
+def test_help_says_what_calls_return() -> None:
+    told = {name: inspect.signature(method).return_annotation for name, method in methods(Client)}
+    assert (told["get_topic"], told["namespace_labels"]) == ("Topic", "dict[str, tuple[str, ...]]")
+    assert not [name for name, returned in told.items() if "Call" in returned]
+
+
 def test_a_type_checker_knows_what_each_method_returns_on_either() -> None:
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", "tests/client/typed.py"],

@@ -24,6 +24,8 @@ from topicfold.client.find_calls import Listing
 from topicfold.client.watching import WatchQuery
 
 if TYPE_CHECKING:
+    from types import FunctionType
+
     from topicfold.client.async_watch import AsyncWatch
     from topicfold.client.awaiting import AwaitingSender
     from topicfold.client.blocking import BlockingSender
@@ -48,7 +50,9 @@ class Twofold(Protocol[P, Blocking_co, Awaiting_co]):
 
 
 def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Coroutine[Any, Any, T]]:
-    """Make the declaration of a call a method that performs it."""
+    """Make the declaration of a call a method that performs it; `help` says what that returns, not the declaration."""
+    said = cast("FunctionType", declare).__annotations__
+    said["return"] = said["return"].removeprefix("Call[").removesuffix("]")
 
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> T:
