@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -140,7 +141,7 @@ class KafkaProcess:
         assert self._process
         self._process.send_signal(signal.SIGCONT)
 
-    def __enter__(self) -> KafkaProcess:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
+from tests.brokers.guarded import GuardedKafka
 from tests.brokers.process import KafkaProcess
 from tests.integration.consuming import PROTOCOLS, Place, place_on, read_all, read_for, read_until
 from tests.integration.node import running
@@ -30,6 +31,14 @@ class ClassicKafka(KafkaProcess):
     @property
     def properties(self) -> str:
         return super().properties + "group.coordinator.rebalance.protocols=classic\n"
+
+
+class NamedKafka(GuardedKafka):
+    """A broker on whose second listener `ann` may do everything."""
+
+    @property
+    def properties(self) -> str:
+        return super().properties + "super.users=User:ANONYMOUS;User:ann\n"
 
 
 @pytest.fixture
@@ -165,3 +174,21 @@ def test_a_group_that_gathers_its_members_is_waited_for(kafka_bootstrap: str, tm
             slow.close()
             read_all(consumer, set(values) - read.keys())
             assert consumer.memberid() == member
+
+
+def test_credentials_that_change_are_those_of_every_connection_to_come(tmp_path: Path) -> None:
+    with (
+        needed(),
+        NamedKafka(tmp_path / "kafka") as broker,
+        running(["--log", str(tmp_path / "log.db")], tmp_path) as (node,),
+        place_on(node.url, broker.bootstrap) as place,
+    ):
+        wanted = place.make("orders", 5, team="pay")
+        conf = place.topics.conf(**broker.settings("yesterday-s")) | {"bootstrap.servers": broker.guarded_bootstrap}
+        with LabelConsumer(conf, "team=pay", client=place.client) as consumer:
+            assert not read_for(consumer, 1.0)
+            consumer.set_sasl_credentials("ann", broker.settings()["sasl.password"])
+            read_all(consumer, wanted)
+            place.topics.delete(place.kafka("orders"))
+            place.topics.make(place.kafka("orders"))
+            read_all(consumer, place.produce("orders", 5, start=5))

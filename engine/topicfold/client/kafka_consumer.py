@@ -65,6 +65,11 @@ def stores_by_itself(conf: Mapping[str, Any]) -> bool:
     return str(conf.get(_STORE, True)).lower() not in {"false", "f", "0"}
 
 
+def sasl_settings(username: str, password: str) -> Mapping[str, str]:
+    """Return the settings that say who logs in."""
+    return {"sasl.username": username, "sasl.password": password}
+
+
 def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     """Return a consumer. If `conf` leaves it to us, members agree by KIP-848 if `newer`, else cooperative-sticky.
 
@@ -121,6 +126,13 @@ class KafkaLook:
         self._conf = {**own, "log_level": 0, "enable.metrics.push": False, "allow.auto.create.topics": False}
         self._admin = self._open_admin()
         self._probe: Consumer | None = None
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Log in with these from the next connection on."""
+        self._conf |= sasl_settings(username, password)
+        for each in (self._admin, self._probe):
+            if each is not None:
+                each.set_sasl_credentials(username, password)
 
     def elsewhere(self, group: str, member: str) -> set[str] | None:
         """Return the topics that other members of a group read than `member`; None if that cannot be learnt.

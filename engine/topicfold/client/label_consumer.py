@@ -116,12 +116,12 @@ class LabelConsumer(PassedOn):
             self._query = ConsumerQuery.of(places, selector, labels, match, regex)
             self._properties = dict(properties or {})
             self._on_topics = on_topics
-            look = KafkaLook(conf)
-            self._kafka_topics = KafkaTopics(look)
+            self._look = KafkaLook(conf)
+            self._kafka_topics = KafkaTopics(self._look)
             undoing.callback(self._kafka_topics.close)
             given = {name: callback for name, callback in callbacks.items() if callback is not None}
             self._subscribed = SubscribedConsumer(
-                conf, given, self._kafka_topics.look_again, partial(look.elsewhere, conf.get("group.id", ""))
+                conf, given, self._kafka_topics.look_again, partial(self._look.elsewhere, conf.get("group.id", ""))
             )
             undoing.callback(self._subscribed.close)
             self._following = Following()
@@ -235,6 +235,11 @@ class LabelConsumer(PassedOn):
     def resume(self, partitions: list[TopicPartition]) -> None:
         """Return records of these partitions again, as `Consumer.resume`."""
         self._subscribed.resume(partitions)
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Log in with these from the next connection on, as `Consumer.set_sasl_credentials`."""
+        self._subscribed.set_sasl_credentials(username, password)
+        self._look.set_sasl_credentials(username, password)
 
     def matched_topics(self) -> Mapping[str, Match]:
         """Return what matches now, by full name."""

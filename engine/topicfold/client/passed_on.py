@@ -81,8 +81,3 @@ class PassedOn(ABC):
         """Return the id of the Kafka cluster."""
         with self._kafka as kafka:
             return kafka.cluster_id(timeout)
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Log in with these from the next connection on."""
-        with self._kafka as kafka:
-            kafka.set_sasl_credentials(username, password)

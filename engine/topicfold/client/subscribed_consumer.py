@@ -19,6 +19,7 @@ from topicfold.client.kafka_consumer import (
     is_membership_lost,
     is_protocol_refused,
     open_consumer,
+    sasl_settings,
     stores_by_itself,
 )
 from topicfold.client.start_over import StartOver
@@ -138,6 +139,12 @@ class SubscribedConsumer:
         named = _named(partitions)
         with self._gate:
             self._start_over.resume(named)
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Log in with these from the next connection on, also as another consumer."""
+        with self._gate:
+            self._kafka.set_sasl_credentials(username, password)
+            self._conf |= sasl_settings(username, password)
 
     def close(self) -> None:
         """Leave the group."""
