@@ -184,6 +184,11 @@ def test_a_look_finds_topics_with_ids_of_their_own_and_makes_none(
     assert ids[0] != ids[1]
 
 
+def test_who_looks_for_topics_prints_nothing_though_the_consumer_is_debugged(capfd: pytest.CaptureFixture[str]) -> None:
+    KafkaLook(GROUP | {"debug": "all"})
+    assert capfd.readouterr() == ("", "")
+
+
 _ASKING = """
 import sys
 from topicfold.client import kafka_consumer

@@ -122,7 +122,8 @@ class KafkaLook:
         """
         # What is for consumers only it passes over, with a warning that is not printed.
         own = {name: value for name, value in conf.items() if name == "oauth_cb" or not callable(value)}
-        own.pop("logger", None)
+        for of_logs in ("logger", "debug"):
+            own.pop(of_logs, None)
         self._conf = {**own, "log_level": 0, "enable.metrics.push": False, "allow.auto.create.topics": False}
         self._admin = self._open_admin()
         self._probe: Consumer | None = None
