@@ -22,14 +22,17 @@ _documents: dict[int, dict[str, Any]] = {}
 
 
 def undocumented(app: Application, method: str, answer: httpx2.Response) -> list[str]:
-    """Return what of `answer` the document of `app` does not say; nothing where there is no such route."""
+    """Return what of `answer` the document of `app` does not say; nothing where there is no such route.
+
+    HEAD is answered as the document says of GET.
+    """
     path = answer.request.url.raw_path.decode().partition("?")[0]
     try:
         operation = app.table.find({"path": path, "method": method}).operation
     except HTTPException:
         return []
     document = _document(app)
-    said = document["paths"][operation.path.replace(DOMAIN, "{domain}")][method.lower()]["responses"]
+    said = document["paths"][operation.path.replace(DOMAIN, "{domain}")][operation.method.lower()]["responses"]
     status = str(answer.status_code)
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     response = said.get(status) or (said["default"] if media_type == names.PROBLEM_TYPE else None)

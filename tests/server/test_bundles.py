@@ -22,7 +22,8 @@ async def test_a_part_of_a_namespace_cannot_be_ended(rest: RestNode, part: str) 
 
 
 @pytest.mark.parametrize(
-    ("part", "allow"), [("topics", "GET"), ("schemaCompatibilityStrategy", "GET, PUT"), ("topic-custom-labels", "GET")]
+    ("part", "allow"),
+    [("topics", "GET, HEAD"), ("schemaCompatibilityStrategy", "GET, HEAD, PUT"), ("topic-custom-labels", "GET, HEAD")],
 )
 async def test_what_is_no_bundle_and_cannot_be_deleted_is_405(rest: RestNode, part: str, allow: str) -> None:
     answer = await rest.send("DELETE", f"{DEFAULT}/{part}")
@@ -48,4 +49,4 @@ async def test_what_pulsar_removes_from_a_namespace_and_is_not_served_is_not_tak
 
 async def test_a_wrong_method_is_told_of_those_alone_that_do_something(rest: RestNode) -> None:
     answer = await rest.send("POST", f"{DEFAULT}/topics")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")

@@ -83,8 +83,8 @@ def test_anything_else_is_404(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "allowed"),
-    [("/livez", "GET"), ("/admin/v2/topics/a/b/c/custom-labels", "GET, POST"),
-     ("/admin/v2/persistent/a/b/partitioned", "GET, PUT"), ("/admin/v2/persistent/a/b/c", "PUT")],
+    [("/livez", "GET, HEAD"), ("/admin/v2/topics/a/b/c/custom-labels", "GET, HEAD, POST"),
+     ("/admin/v2/persistent/a/b/partitioned", "GET, HEAD, PUT"), ("/admin/v2/persistent/a/b/c", "PUT")],
 )  # fmt: skip
 def test_a_method_that_is_not_taken_is_405_and_names_all_that_are(path: str, allowed: str) -> None:
     with pytest.raises(HTTPException) as caught:

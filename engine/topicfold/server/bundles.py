@@ -68,7 +68,7 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
     for operation in described:
         for path in (operation.path, *operation.aliases):
             if path.startswith(f"{_NAMESPACE}/"):
-                methods.setdefault(path.removeprefix(f"{_NAMESPACE}/"), set()).add(operation.method)
+                methods.setdefault(path.removeprefix(f"{_NAMESPACE}/"), set()).update(operation.methods)
     bundles = Bundles(node, methods)
     return (
         Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's bundles: one",

@@ -14,6 +14,7 @@ REQUEST_ID = headers.REQUEST_ID.lower().encode()
 
 _GARBLED = "topicfold.garbled"
 _DRY_RUN = "topicfold.dry_run"
+_ASKED = "topicfold.method"
 
 
 class Exchange:
@@ -65,6 +66,17 @@ class Exchange:
                     await self.receive()
         except TimeoutError:
             return
+
+
+def as_read(scope: Scope) -> Scope:
+    """Return `scope`, that of a GET where HEAD is asked: answered the same, and the server leaves the body out."""
+    return {**scope, "method": "GET", _ASKED: "HEAD"} if scope["method"] == "HEAD" else scope
+
+
+def method_asked(scope: Scope) -> str:
+    """Return the method that the client sent."""
+    method: str = scope.get(_ASKED, scope["method"])
+    return method
 
 
 def note_garbled(scope: Scope) -> None:

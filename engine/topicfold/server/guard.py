@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from topicfold.errors import Forbidden, InvalidRequest, Overloaded, TooLarge, TopicfoldError, Unauthenticated
 from topicfold.loopback import host_of, is_loopback
 from topicfold.server.auth.audit import write_audit
-from topicfold.server.exchange import REQUEST_ID, Exchange, is_dry_run
+from topicfold.server.exchange import REQUEST_ID, Exchange, as_read, is_dry_run
 from topicfold.server.problems import problem_answer
 from topicfold.shortage import shortage_in
 from topicfold.telemetry import Metrics
@@ -76,6 +76,7 @@ class Guard:
         started = asyncio.get_running_loop().time()
         exchange = Exchange(receive, send)
         failure: Exception | None = None
+        scope = as_read(scope)
         try:
             headers = take_headers(scope, exchange)
             scope[HEADERS_KEY] = headers

@@ -63,7 +63,7 @@ class Operation:
     `empty` says by status when an answer has no body; `status` may be among them. `unwell` is the status of an error
     under which `answer` may come, too. `headers` are those that few other answers have. `policy` is Pulsar's name, for
     a refusal, of the policy that a path under `/admin/v2` is about. What `is_never_done` is refused whatever the path
-    names, so it is no method to recommend.
+    names, so it is no method to recommend. An answer that `is_endless` goes on until somebody has enough.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -87,6 +87,7 @@ class Operation:
     needs: Need = field(kw_only=True)
     policy: str = field(default="", kw_only=True)
     is_never_done: bool = field(default=False, kw_only=True)
+    is_endless: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """See that every request names what the right is needed on."""
@@ -96,6 +97,14 @@ class Operation:
         missing = [each.name.lower() for each in Scope if each <= self.needs.scope and each.name.lower() not in named]
         if missing:
             raise ValueError(f"{self.id} needs {self.needs}, and {self.path} names no {missing[0]}")
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that ask for it: HEAD does where GET does, and there is an end to the answer that it leaves out.
+
+        Source: RFC 9110, 9.1: every server takes both.
+        """
+        return ("GET", "HEAD") if self.method == "GET" and not self.is_endless else (self.method,)
 
 
 def parameters_of(path: str) -> list[str]:

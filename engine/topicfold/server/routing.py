@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from topicfold.model.names import DOMAINS
+from topicfold.server.exchange import method_asked
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameter_in
 
 
@@ -53,7 +54,7 @@ class RouteTable:
         Cost: O(depth of the path); a way back to each parameter that a literal was preferred to.
         """
         segments: list[str] = scope["path"].split("/")
-        method: str = scope["method"]
+        method = method_asked(scope)
         depth = len(segments)
         allowed: set[str] = set()
         untried = [(self._root, 1)]
@@ -95,8 +96,9 @@ class RouteTable:
         for segment in segments[1:]:
             ends = [after for step in ends for after in _after(step, segment)]
         for step in ends:
-            if step.routes.setdefault(operation.method, route) is not route:
-                raise ValueError(f"{operation.method} {path} is {step.routes[operation.method].operation.id} already")
+            for method in operation.methods:
+                if step.routes.setdefault(method, route) is not route:
+                    raise ValueError(f"{method} {path} is {step.routes[method].operation.id} already")
         self.routes.append(route)
 
 

@@ -286,7 +286,8 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are watched."""
     return (
         Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
-                  needs=Right(Permission.WATCH, RightScope.NAMESPACE), media_types=(SSE_TYPE, names.NDJSON_TYPE),
+                  needs=Right(Permission.WATCH, RightScope.NAMESPACE), is_endless=True,
+                  media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
                   query=PARAMETERS | {
                       "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",

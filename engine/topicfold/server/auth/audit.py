@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
 from topicfold.server.auth.principal import actor_of
-from topicfold.server.exchange import Exchange, is_dry_run
+from topicfold.server.exchange import Exchange, is_dry_run, method_asked
 
 _log = structlog.get_logger("topicfold.audit")
 
@@ -31,7 +31,7 @@ def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> 
     route, client = scope.get("route"), scope.get("client")
     said: dict[str, Any] = {
         "actor": actor_of(scope),
-        "method": scope["method"],
+        "method": method_asked(scope),
         "operation": "" if route is None else route.operation.id,
         "target": scope["raw_path"].decode("ascii", "backslashreplace"),
         "request_id": exchange.request_id,
