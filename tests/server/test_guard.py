@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from tests.server.rest import LABELS, ORDERS, RestNode, problem_in, raw, rest_node
 from topicfold.log.memory import MemoryStore
@@ -32,6 +34,31 @@ async def test_a_configured_host_is_served(store: MemoryStore) -> None:
             assert (await rest.send("GET", "/livez", host=host)).status_code == 200
         for host in ("other.example", "[fd00::2]:443"):
             assert (await rest.send("GET", "/livez", host=host)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("here", "host"),
+    [("10.2.3.4", "10.2.3.4:8080"), ("10.2.3.4", "10.2.3.4"), ("::ffff:10.2.3.4", "10.2.3.4:8080"),
+     ("fd00::7", "[FD00::7]:8080")],
+)  # fmt: skip
+async def test_the_address_that_the_client_has_connected_to_is_served(rest: RestNode, here: str, host: str) -> None:
+    """Probes of Kubernetes, targets of Prometheus and checks of load balancers say it in Host."""
+    assert await status_at(rest, here, host) == 200
+
+
+@pytest.mark.parametrize("host", ["10.2.3.5:8080", "evil.example:8080", "10.2.3.4.evil.example", "10.2.3.4:x", ""])
+async def test_another_host_is_403_whatever_the_client_has_connected_to(rest: RestNode, host: str) -> None:
+    assert await status_at(rest, "10.2.3.4", host) == 403
+
+
+async def status_at(rest: RestNode, here: str, host: str) -> int:
+    """Return the status of `/livez` to a client of the address `here` that says `host`."""
+
+    async def entry(scope: Scope, receive: Receive, send: Send) -> None:
+        await rest.app({**scope, "server": (here, 8080)}, receive, send)
+
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(entry)) as client:
+        return (await client.get("http://127.0.0.1/livez", headers={"host": host})).status_code
 
 
 async def test_a_request_without_a_host_is_403(port: int) -> None:

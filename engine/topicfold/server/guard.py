@@ -116,7 +116,7 @@ class Guard:
             HTTPException: its body is encoded.
         """
         host = headers.get(b"host", b"").decode("latin-1")
-        if not self._is_ours(host):
+        if not (self._is_ours(host) or _is_connected_to(scope, host)):
             raise Forbidden(
                 f"Host {host[:80]!r} is not served here",
                 hint="Use localhost, or name the host in TOPICFOLD_ALLOWED_HOSTS.",
@@ -168,6 +168,17 @@ def _told(failure: Exception, method: str) -> TopicfoldError:
     if method == "GET" and (shortage := shortage_in(failure)):
         return Overloaded(f"this node cannot answer now: {shortage}", hint="Ask again in a few seconds.")
     return TopicfoldError(f"the server failed: {type(failure).__name__}")
+
+
+def _is_connected_to(scope: Scope, netloc: str) -> bool:
+    """Return whether `netloc` is the address that the client has connected to.
+
+    A page whose name was made to lead here still has that name; one with this address came from here. Probes of
+    Kubernetes and targets of Prometheus say no other.
+    """
+    server = scope.get("server")
+    address = "" if server is None else server[0].lower().removeprefix("::ffff:")
+    return address != "" and host_of(netloc).lower() == address
 
 
 def _check_origin(headers: Headers, host: str) -> None:
