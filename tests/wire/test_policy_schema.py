@@ -36,6 +36,12 @@ def test_both_names_of_a_member_are_described_and_its_default_is_named() -> None
     assert "default" not in members["policy"]
 
 
+def test_neither_name_of_a_member_that_has_two_has_a_default_that_clients_send_beside_the_other() -> None:
+    members = schema_of(BACKLOG_QUOTA)["properties"]
+    assert not {"default"} & {*members["limit"], *members["limitSize"]}
+    assert (members["limit"]["deprecated"], "deprecated" in members["limitSize"]) == (True, False)
+
+
 WITH_MEMBERS = [policy for policy in POLICIES if isinstance(policy.default, Mapping)]
 
 

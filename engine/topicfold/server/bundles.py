@@ -16,7 +16,7 @@ from topicfold.server.answers import read_answer
 from topicfold.server.asking import settled
 from topicfold.server.node import Node
 from topicfold.server.paths import decoded, namespace_in
-from topicfold.server.routes import READ_ERRORS, WRITE_ERRORS, Operation
+from topicfold.server.routes import READ_ERRORS, TEXTS, WRITE_ERRORS, Operation
 from topicfold.server.routing import no_route
 from topicfold.wire.namespace_document import ONE_BUNDLE
 
@@ -26,7 +26,11 @@ _NOT_KEPT = frozenset({
     "offloadDeletionLagMs", "resourcegroup", "scalableTopicAutoScalePolicy",
 })  # fmt: skip
 """What Pulsar's tools remove from a namespace, and is not kept here; nobody who does that means a bundle."""
-_BUNDLES = {"type": "object", "properties": {"boundaries": {"type": "array"}, "numBundles": {"type": "integer"}}}
+_BUNDLES = {
+    "type": "object",
+    "title": "BundlesData",
+    "properties": {"boundaries": TEXTS, "numBundles": {"type": "integer"}},
+}
 
 
 @dataclass(frozen=True, slots=True)

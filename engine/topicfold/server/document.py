@@ -22,6 +22,7 @@ from topicfold.server.ownership import may_redirect
 from topicfold.server.queries import AUTHORITATIVE
 from topicfold.server.refused_at import BY_STATE, PLACED
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
+from topicfold.server.shapes import REF, tidied
 from topicfold.wire import diagnosis, headers, history, resources
 from topicfold.wire.problems import status_of
 from topicfold.wire.resources import Problem, Resource
@@ -30,12 +31,25 @@ TITLE = "Topicfold"
 SUMMARY = "Labels and policies for Kafka topics."
 PERMISSION = "x-topicfold-permission"
 
+_ABOUT = (
+    "Errors are problem documents (RFC 9457). HEAD is answered as GET is, but for a watch. "
+    "A 200 without a body says that a policy is not set."
+)
+_GROUPS = {
+    "node": "How a node is.",
+    "native": "Finding, changing and watching topics.",
+    "tenants": "Tenants, as Pulsar has them.",
+    "namespaces": "Namespaces, as Pulsar has them.",
+    "topics": "Topics, as Pulsar has them.",
+    "clusters": "Clusters, as Pulsar has them.",
+    "brokers": "Settings, as Pulsar's broker tells them.",
+}
+"""Of operations, with what each is about."""
 _SHAPES = [
     shape
     for shape in (vars(resources) | vars(history) | vars(diagnosis)).values()
     if isinstance(shape, type) and issubclass(shape, Resource) and shape not in (Resource, resources.PulsarResource)
 ]
-_REF = "#/components/schemas/{model}"
 _UNDER_ROOT = ("/admin/", "/api/")
 _OF_BODIES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 _ALLOW = "Allow"
@@ -95,13 +109,16 @@ def document_of(operations: Iterable[Operation]) -> dict[str, Any]:
     for operation in operations:
         path = operation.path.replace(DOMAIN, "{domain}")
         paths.setdefault(path, {})[operation.method.lower()] = _description(operation)
-    _, shapes = models_json_schema([(shape, "validation") for shape in _SHAPES], ref_template=_REF)
+    _, shapes = models_json_schema([(shape, "validation") for shape in _SHAPES], ref_template=REF)
+    named, paths = tidied(shapes["$defs"], paths)
     return {
         "openapi": "3.1.0",
-        "info": {"title": TITLE, "summary": SUMMARY, "version": __version__},
+        "info": {"title": TITLE, "summary": SUMMARY, "description": _ABOUT, "version": __version__},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in _GROUPS.items()],
         "paths": paths,
         "components": {
-            "schemas": shapes["$defs"],
+            "schemas": named,
             "headers": {name: _described(text) for name, text in _SAID.items()},
             "parameters": {name: {"name": name, "in": "header"} | _described(text) for name, text in _ASKED.items()},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
@@ -118,6 +135,7 @@ def _description(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": operation.id,
+        "tags": [_group(operation.path)],
         PERMISSION: _permission(operation.needs),
     }
     parameters = _parameters(operation)
@@ -129,6 +147,17 @@ def _description(operation: Operation) -> dict[str, Any]:
     if operation.needs is Access.PUBLIC:
         described["security"] = []
     return described | {"responses": _responses(operation)}
+
+
+def _group(path: str) -> str:
+    """Return which of `_GROUPS` a path is in: generators make one class of each."""
+    match path.split("/"):
+        case ["", "admin", "v2", kind, *_]:
+            return "topics" if kind == DOMAIN else kind
+        case ["", "api", *_]:
+            return "native"
+        case _:
+            return "node"
 
 
 def _permission(needs: Need) -> dict[str, str]:
@@ -239,4 +268,4 @@ def _request_headers(operation: Operation) -> Sequence[str]:
 
 
 def _schema(shape: type[Resource] | Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"$ref": _REF.format(model=shape.__name__)} if isinstance(shape, type) else shape
+    return {"$ref": REF.format(model=shape.__name__)} if isinstance(shape, type) else shape

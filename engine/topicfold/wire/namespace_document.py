@@ -79,7 +79,7 @@ def document_schema() -> dict[str, Any]:
     for policy, route in policies_of_namespaces():
         schema = schema_of(policy.kind) | {"description": policy.doc}
         members[route.member] = {"type": "object", "additionalProperties": schema} if route.by_cluster else schema
-    return {"type": "object", "properties": members | {"properties": texts}}
+    return {"type": "object", "title": "NamespacePolicies", "properties": members | {"properties": texts}}
 
 
 def checked_value(policy: Policy, route: NamespaceRoute, given: Any, limits: Limits) -> Value:

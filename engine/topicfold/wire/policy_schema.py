@@ -24,7 +24,7 @@ from topicfold.model.policy.values import (
 
 
 def schema_of(kind: Kind) -> dict[str, Any]:
-    """Return the JSON schema of the values of a kind."""
+    """Return the JSON schema of the values of a kind; an object's title is what Pulsar calls it."""
     match kind:
         case Number():
             return {"type": "integer", "format": f"int{kind.bits}"}
@@ -41,10 +41,13 @@ def schema_of(kind: Kind) -> dict[str, Any]:
         case MapOf():
             value = schema_of(kind.value)
             if kind.keys:
-                return {"type": "object", "properties": dict.fromkeys(kind.keys, value), "additionalProperties": False}
+                properties = dict.fromkeys(kind.keys, value)
+                name = {"title": f"{kind.value.name}Map"} if isinstance(kind.value, Shape) else {}
+                return {"type": "object", **name, "properties": properties, "additionalProperties": False}
             return {"type": "object", "additionalProperties": value, "maxProperties": MAX_ITEMS}
         case Shape():
-            return {"type": "object", "properties": dict(pair for each in kind.members for pair in _properties(each))}
+            properties = dict(pair for each in kind.members for pair in _properties(each))
+            return {"type": "object", "title": kind.name, "properties": properties}
         case _:
             assert_never(kind)
 
@@ -52,16 +55,19 @@ def schema_of(kind: Kind) -> dict[str, Any]:
 def schema_of_all() -> dict[str, Any]:
     """Return the JSON schema of the policies of one scope, by name; those that are not set are left out."""
     properties = {policy.name: schema_of(policy.kind) | {"description": policy.doc} for policy in POLICIES}
-    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+    types = ["object", "null"]
+    return {"type": types, "title": "ScopePolicies", "properties": properties, "additionalProperties": False}
 
 
 def patch_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON schema of merge patches of what `schema` describes: null removes a member, none has a default.
 
-    >>> patch_schema({"type": "object", "properties": {"a": {"type": "integer", "default": 0}}})
-    {'type': 'object', 'properties': {'a': {'type': ['integer', 'null']}}}
+    >>> patch_schema({"type": "object", "title": "Nap", "properties": {"a": {"type": "integer", "default": 0}}})
+    {'type': 'object', 'title': 'NapPatch', 'properties': {'a': {'type': ['integer', 'null']}}}
     """
     patch = {name: each for name, each in schema.items() if name not in ("default", "maxProperties")}
+    if "title" in schema:
+        patch["title"] = f"{schema['title']}Patch"
     if "properties" in schema:
         patch["properties"] = {name: _or_null(each) for name, each in schema["properties"].items()}
     if schema.get("additionalProperties"):
@@ -75,8 +81,11 @@ def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _properties(member: Member) -> list[tuple[str, dict[str, Any]]]:
+    """Return a member as a schema has it; one with two names has no default, or who gives the older sends both."""
     schema = schema_of(member.kind) | {"description": member.doc}
+    if member.alias:
+        older = schema | {"description": f"The same as {member.name}, which counts where both are given."}
+        return [(member.name, schema), (member.alias, older | {"deprecated": True})]
     if member.missing is not None:
         schema["default"] = plain_value(member.missing)
-    alias = [(member.alias, schema | {"description": f"The same as {member.name}."})] if member.alias else []
-    return [(member.name, schema), *alias]
+    return [(member.name, schema)]

@@ -1,0 +1,78 @@
+"""What generators of clients read: every shape once under its name, and nothing that they stumble over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.server.document import DOCUMENT
+from topicfold.server.shapes import tidied
+
+SAID: dict[str, Any] = json.loads(DOCUMENT.read_text())
+NAMED = SAID["components"]["schemas"]
+NAP = {"type": "object", "title": "Nap", "properties": {"minutes": {"type": "integer", "title": "Minutes"}}}
+
+
+def parts(of: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield all objects in a document, each with where it is."""
+    if isinstance(of, dict):
+        yield path, of
+        for name, each in of.items():
+            yield from parts(each, f"{path}/{name}")
+    if isinstance(of, list):
+        for number, each in enumerate(of):
+            yield from parts(each, f"{path}/{number}")
+
+
+def test_a_named_shape_is_referred_to_wherever_it_stands() -> None:
+    once = {"description": "Short.", **NAP}
+    named, paths = tidied({"Day": {"type": "object", "properties": {"nap": once}}}, {"/nap": {"schema": NAP}})
+    ref = {"$ref": "#/components/schemas/Nap"}
+    assert named["Nap"] == {"type": "object", "properties": {"minutes": {"type": "integer"}}}
+    assert named["Day"]["properties"]["nap"] == ref | {"description": "Short."}
+    assert paths == {"/nap": {"schema": ref}}
+
+
+def test_two_shapes_of_one_name_are_refused() -> None:
+    other = NAP | {"properties": {}}
+    with pytest.raises(ValueError, match="two shapes are called Nap"):
+        tidied({}, {"/nap": NAP, "/other": other})
+
+
+def test_what_may_be_null_is_so_by_its_type() -> None:
+    either = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "default": None, "description": "A."}
+    assert tidied({"A": either}, {})[0]["A"] == {"type": ["string", "null"], "enum": ["a", None], "description": "A."}
+
+
+def test_policies_have_pulsars_names_for_their_shapes() -> None:
+    answer = SAID["paths"]["/admin/v2/{domain}/{tenant}/{namespace}/{topic}/retention"]["get"]["responses"]["200"]
+    assert answer["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/RetentionPolicies"}
+    assert {"DispatchRate", "BacklogQuota", "PersistencePolicies", "OffloadPolicies"} <= {*NAMED}
+
+
+def test_no_object_with_members_stands_anywhere_without_a_name() -> None:
+    found = [
+        path
+        for path, part in parts(SAID)
+        if isinstance(part.get("properties"), dict) and "type" in part and path.count("/") != 3
+    ]
+    assert found == []
+
+
+def test_every_list_says_of_what() -> None:
+    assert [path for path, part in parts(SAID) if part.get("type") == "array" and "items" not in part] == []
+
+
+def test_nothing_is_null_by_default_and_no_member_has_a_title() -> None:
+    assert [path for path, part in parts(SAID) if part.get("default", ...) is None] == []
+    assert [path for path, part in parts(SAID["components"]) if isinstance(part.get("title"), str)] == []
+
+
+def test_every_operation_is_in_one_group_that_is_described() -> None:
+    described = {each["name"] for each in SAID["tags"]}
+    groups = [operation["tags"] for path in SAID["paths"].values() for operation in path.values()]
+    assert {len(each) for each in groups} == {1}
+    assert {each[0] for each in groups} == described
