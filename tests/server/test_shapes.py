@@ -36,6 +36,24 @@ def test_a_named_shape_is_referred_to_wherever_it_stands() -> None:
     assert paths == {"/nap": {"schema": ref}}
 
 
+def test_a_named_shape_that_may_be_null_in_one_place_is_the_same_shape_in_another() -> None:
+    named, paths = tidied({}, {"/nap": NAP, "/may": NAP | {"type": ["object", "null"], "description": "Or none."}})
+    ref = {"$ref": "#/components/schemas/Nap"}
+    assert paths == {"/nap": ref, "/may": {"anyOf": [ref, {"type": "null"}], "description": "Or none."}}
+    assert named["Nap"]["type"] == "object"
+
+
+def test_a_body_is_of_one_shape_by_its_media_type() -> None:
+    path = SAID["paths"]["/admin/v2/{domain}/{tenant}/{namespace}/{topic}/partitions"]
+    for method in ("put", "post"):
+        assert path[method]["requestBody"]["content"] == {
+            "application/json": {"schema": {"type": "integer", "minimum": 1}},
+            "application/vnd.partitioned-topic-metadata+json": {
+                "schema": {"$ref": "#/components/schemas/PartitionMetadata"}
+            },
+        }
+
+
 def test_two_shapes_of_one_name_are_refused() -> None:
     other = NAP | {"properties": {}}
     with pytest.raises(ValueError, match="two shapes are called Nap"):

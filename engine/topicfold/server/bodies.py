@@ -17,9 +17,11 @@ from topicfold.server.node import Node
 
 MAX_DEPTH = 32
 MERGE_PATCH_TYPE = "application/merge-patch+json"
+METADATA_TYPE = "application/vnd.partitioned-topic-metadata+json"
+"""What Pulsar's clients say of partitions with properties."""
 _NO_MEMORY = "Not enough memory"
 """How orjson says so, as of a body that is wrong."""
-_TAKEN_TYPES = ("", "application/json", "text/plain", "application/vnd.partitioned-topic-metadata+json")
+_TAKEN_TYPES = ("", "application/json", "text/plain", METADATA_TYPE)
 
 
 class _Duplicate(ValueError):

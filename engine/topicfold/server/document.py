@@ -143,7 +143,8 @@ def _description(operation: Operation) -> dict[str, Any]:
         described["parameters"] = parameters
     if operation.body is not None:
         media_types = (MERGE_PATCH_TYPE, JSON_TYPE) if operation.method == "PATCH" else (JSON_TYPE,)
-        described["requestBody"] = {"content": {each: {"schema": _schema(operation.body)} for each in media_types}}
+        bodies = {**dict.fromkeys(media_types, operation.body), **operation.other_bodies}
+        described["requestBody"] = {"content": {name: {"schema": _schema(each)} for name, each in bodies.items()}}
     if operation.needs is Access.PUBLIC:
         described["security"] = []
     return described | {"responses": _responses(operation)}

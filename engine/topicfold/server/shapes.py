@@ -47,11 +47,18 @@ class _Tidying:
             return schema
         title = schema.get("title")
         if isinstance(title, str) and isinstance(schema.get("properties"), Mapping):
-            self.name(title, {key: each for key, each in schema.items() if key not in ("description", "default")})
-            beside = {"description": schema["description"]} if "description" in schema else {}
-            return {"$ref": REF.format(model=title)} | beside
+            return self._reference(title, schema)
         tidy = {key: self.tidy(each) for key, each in schema.items() if not _is_idle(key, each)}
         return _with_null(tidy)
+
+    def _reference(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what stands for a shape once it is kept under its name, which itself is never null."""
+        may_be_null = schema["type"] == ["object", "null"]
+        kept = {key: each for key, each in schema.items() if key not in ("description", "default")}
+        self.name(name, kept | {"type": "object"})
+        beside = {"description": schema["description"]} if "description" in schema else {}
+        reference = {"$ref": REF.format(model=name)}
+        return ({"anyOf": [reference, _NULL]} if may_be_null else reference) | beside
 
 
 def _is_idle(key: str, value: Any) -> bool:

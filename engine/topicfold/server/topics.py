@@ -27,7 +27,7 @@ from topicfold.runtime.topic_listing import ListingMode
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
-from topicfold.server.bodies import json_body
+from topicfold.server.bodies import METADATA_TYPE, json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, PROPERTIES, answer_listing, listing_properties
 from topicfold.server.node import Node
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
@@ -48,7 +48,8 @@ from topicfold.wire.resources import PartitionMetadata
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
-_COUNT = {"oneOf": [{"type": "integer", "minimum": 1}, {"$ref": "#/components/schemas/PartitionMetadata"}]}
+_COUNT = {"type": "integer", "minimum": 1}
+_OR_METADATA = {METADATA_TYPE: PartitionMetadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,13 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=Right(Permission.LIST_TOPICS, Scope.TOPIC),
                   answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
-                  "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, errors=creating),
+                  "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, other_bodies=_OR_METADATA,
+                  errors=creating),
         Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,
                   needs=_MANAGING,
-                  body=_COUNT, errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
-                                      FewerPartitions)),
+                  body=_COUNT, other_bodies=_OR_METADATA,
+                  errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
+                          FewerPartitions)),
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
                   "End a partitioned topic", 204, needs=_MANAGING, query=force, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
