@@ -54,6 +54,12 @@ async def test_an_if_match_that_is_not_one_strong_etag_is_400(orders: RestNode, 
     assert await orders.problem("POST", LABELS, say("a"), if_match=value) == expected
 
 
+async def test_whoever_sends_an_etag_that_a_proxy_made_weak_is_told_how_to_send_it(orders: RestNode) -> None:
+    weak = f"W/{await etag_of(orders)}"
+    hint = (await orders.send("POST", LABELS, say("a"), if_match=weak)).json()["hint"]
+    assert "without the W/" in hint
+
+
 @pytest.mark.parametrize("writers", [2, 5, 8])
 async def test_of_many_who_name_one_version_exactly_one_wins(nodes: list[RestNode], writers: int) -> None:
     await nodes[0].done("PUT", ORDERS)

@@ -180,8 +180,8 @@ def written_if_any(answer: Answer) -> Written:
 
 
 def etag_of(answer: Answer) -> str:
-    """Return the ETag as JSON has it: without the quotes that belong to the header."""
-    return answer.headers.get(headers.ETAG.lower(), "").strip('"')
+    """Return the ETag as JSON has it: without the quotes that belong to the header, and a compressing proxy's W/."""
+    return answer.headers.get(headers.ETAG.lower(), "").removeprefix("W/").strip('"')
 
 
 def names_in(answer: Answer) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def _if_match(headers: Headers) -> str:
     if match is None:
         raise InvalidRequest(
             f"{names.IF_MATCH} {text[:80]!r} is not one strong ETag",
-            hint="Send the ETag as it was received, in double quotes. Weak ones and lists are not taken.",
+            hint="Send one ETag, in double quotes, and without the W/ that a proxy which compresses puts before it.",
         )
     return match[1]
 
