@@ -118,7 +118,7 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
             hint="Leave it out to have one made up.",
         )
     if (etag := options.get("if_match")) is not None:
-        sent[headers.IF_MATCH] = etag if etag == "*" else '"' + etag.strip('"') + '"'
+        sent[headers.IF_MATCH] = etag if etag == "*" else f'"{_unquoted(etag)}"'
     for name, value in sent.items():
         if not (value.isascii() and value.isprintable()):
             raise InvalidRequest(f"{name}: {value!a} holds characters that no header can carry")
@@ -181,7 +181,7 @@ def written_if_any(answer: Answer) -> Written:
 
 def etag_of(answer: Answer) -> str:
     """Return the ETag as JSON has it: without the quotes that belong to the header, and a compressing proxy's W/."""
-    return answer.headers.get(headers.ETAG.lower(), "").removeprefix("W/").strip('"')
+    return _unquoted(answer.headers.get(headers.ETAG.lower(), ""))
 
 
 def names_in(answer: Answer) -> tuple[str, ...]:
@@ -211,3 +211,7 @@ def _members(text: str) -> Any:
         return read_json(text)
     except ValueError:
         return None
+
+
+def _unquoted(etag: str) -> str:
+    return etag.removeprefix("W/").strip('"')
