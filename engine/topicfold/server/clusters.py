@@ -132,7 +132,8 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=TEXTS,
                   errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
         Operation("setPeerClusters", "POST", f"{one}/peers", clusters.set_peers, "Set a cluster's peers", 204,
-                  body=TEXTS, errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
+                  body=TEXTS, without_body="it has none any more", errors=(*missing, PolicyUnmet),
+                  needs=Access.SUPERUSER),
         Operation("getRuntimeConfiguration", "GET", "/admin/v2/brokers/configuration/runtime", clusters.configuration,
                   "Read which cluster is served here", answer=TEXT_BY_NAME, errors=READ_ERRORS, needs=Access.ANYONE),
     )  # fmt: skip

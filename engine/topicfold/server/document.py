@@ -144,7 +144,11 @@ def _description(operation: Operation) -> dict[str, Any]:
     if operation.body is not None:
         media_types = (MERGE_PATCH_TYPE, JSON_TYPE) if operation.method == "PATCH" else (JSON_TYPE,)
         bodies = {**dict.fromkeys(media_types, operation.body), **operation.other_bodies}
-        described["requestBody"] = {"content": {name: {"schema": _schema(each)} for name, each in bodies.items()}}
+        absent = operation.without_body
+        said = {"description": f"Without one {absent}."} if absent else {"required": True}
+        described["requestBody"] = said | {
+            "content": {name: {"schema": _schema(each)} for name, each in bodies.items()}
+        }
     if operation.needs is Access.PUBLIC:
         described["security"] = []
     return described | {"responses": _responses(operation)}

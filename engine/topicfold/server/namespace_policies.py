@@ -40,7 +40,7 @@ from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.paths import namespace_in
-from topicfold.server.policy_answers import empty_where_unset, policy_answer
+from topicfold.server.policy_answers import done_without_body, empty_where_unset, policy_answer
 from topicfold.server.policy_requests import QUOTA_TYPE, quota_type_in
 from topicfold.server.queries import flag, query_of
 from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
@@ -147,6 +147,7 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     yield Operation(
         f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
         body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
+        without_body=done_without_body(route.empty),
         errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster), needs=_CHANGING,
         policy=policy.topic.permission,
     )  # fmt: skip

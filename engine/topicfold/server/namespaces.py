@@ -137,7 +137,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
                   errors=(*missing, *UNREADABLE)),
         Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
-                  needs=_TENANT_ADMIN,
+                  without_body="it has no policies of its own", needs=_TENANT_ADMIN,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,
                           UnknownCluster)),
         Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,

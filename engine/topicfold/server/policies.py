@@ -27,7 +27,7 @@ from topicfold.server.answers import unwritten_answer, written_answer
 from topicfold.server.asking import asked_to_write
 from topicfold.server.node import Node
 from topicfold.server.paths import topic_in
-from topicfold.server.policy_answers import empty_where_unset
+from topicfold.server.policy_answers import done_without_body, empty_where_unset
 from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
 from topicfold.server.policy_requests import whole_topic
 from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
@@ -88,6 +88,7 @@ def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
     yield Operation(
         f"setTopic{name}", route.method, path, handlers.set, f"Set a topic's {policy.title}", 204,
         body=schema_of(handlers.stated_kind) if route.source is Source.BODY else None,
+        without_body=done_without_body(route.empty),
         query={**scope, **handlers.parameters()}, errors=_WRITE_ERRORS, needs=_UPDATING, policy=route.permission,
     )  # fmt: skip
     if route.can_remove:

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER
+from topicfold.model.policy.description import EMPTY_ANSWER, NO_ANSWER, Empty
 from topicfold.model.policy.values import Kind, Value, shown_value
 from topicfold.runtime.asking import Cut
 from topicfold.server.answers import read_answer, read_headers
@@ -17,6 +17,11 @@ def empty_where_unset(*unset: Any) -> Mapping[int, str]:
     """Return under which statuses `policy_answer` has no body, where `unset` are what it may be told."""
     statuses = {NO_ANSWER: 204, EMPTY_ANSWER: 200}
     return {status: "It is not set." for value, status in statuses.items() if any(each is value for each in unset)}
+
+
+def done_without_body(empty: Empty) -> str:
+    """Return what a request that sets a policy does where it has no body, "" where it is refused."""
+    return {Empty.REMOVES: "the policy is removed", Empty.IGNORED: "nothing is changed"}.get(empty, "")
 
 
 def policy_answer(kind: Kind, value: Value, unset: Any, cut: Cut, etag: str) -> Response:

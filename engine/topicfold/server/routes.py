@@ -64,7 +64,8 @@ class Operation:
     under which `answer` may come, too. `headers` are those that few other answers have. `policy` is Pulsar's name, for
     a refusal, of the policy that a path under `/admin/v2` is about. What `is_never_done` is refused whatever the path
     names, so it is no method to recommend. An answer that `is_endless` goes on until somebody has enough.
-    `other_bodies` are the shapes that a body of another media type has.
+    `other_bodies` are the shapes that a body of another media type has; `without_body` is what is done where there is
+    none, "" where it is refused.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -89,6 +90,7 @@ class Operation:
     policy: str = field(default="", kw_only=True)
     is_never_done: bool = field(default=False, kw_only=True)
     is_endless: bool = field(default=False, kw_only=True)
+    without_body: str = field(default="", kw_only=True)
     other_bodies: Mapping[str, type[Resource]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -196,6 +196,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   "List partitioned topics", answer=TEXTS, needs=_LISTING, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
         Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=TEXT_BY_NAME,
+                  without_body="it has no properties",
                   errors=creating),
         Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING, query=force,
                   errors=ending),
