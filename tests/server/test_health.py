@@ -60,6 +60,19 @@ async def test_the_report_has_every_partition_and_every_kind_of_record(orders: R
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [("application/json", "application/json"), ("application/json;q=0.9, application/problem+json", "application/json"),
+     ("application/json, text/plain, */*", "text/plain"), ("*/*", "text/plain"), ("", "text/plain")],
+)  # fmt: skip
+async def test_who_takes_nothing_but_json_is_answered_with_json_whether_the_node_is_ready(
+    orders: RestNode, accept: str, media_type: str
+) -> None:
+    answer = await orders.send("GET", "/readyz", accept=accept)
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, media_type)
+    assert media_type == "text/plain" or answer.json()["ready"] is True
+
+
 async def test_ages_are_told_in_milliseconds_as_those_of_reads(
     orders: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

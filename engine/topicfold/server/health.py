@@ -17,6 +17,7 @@ from topicfold.model.permissions import Access
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.runtime.topic_counts import TopicCounts, count_topics
 from topicfold.server.answers import JSON_TYPE
+from topicfold.server.guard import HEADERS_KEY, Headers
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
@@ -44,13 +45,15 @@ class Health:
     async def readyz(self, request: Request) -> Response:
         """Answer 200 where all partitions are folded up, go on, and are known to be fresh; with `verbose` why not.
 
+        Who takes nothing but JSON is told why not, too: clients made of the OpenAPI document read no text.
+
         Raises:
             NotReady: one is not, and nobody asked for more.
         """
         reasons = {partition: reason_not_ready(self.node, partition) for partition in self.node.engine.states}
         is_ready = not any(reasons.values())
         query = query_of(request)
-        if "verbose" in query:
+        if "verbose" in query or _takes_only_json(request):
             report = await self._report(reasons, with_digests="digests" in query)
             return Response(orjson.dumps(report), 200 if is_ready else 503, media_type=JSON_TYPE)
         if not is_ready:
@@ -143,6 +146,12 @@ def reason_not_ready(node: Node, partition: int) -> str:
     return ""
 
 
+def _takes_only_json(request: Request) -> bool:
+    headers: Headers = request.scope[HEADERS_KEY]
+    media_types = [each.partition(b";")[0].strip() for each in headers.get(b"accept", b"").lower().split(b",")]
+    return all(each.endswith(b"json") for each in media_types)
+
+
 def _problem(problem: SettingProblem) -> dict[str, Any]:
     return {
         "setting": problem.setting,
@@ -172,7 +181,7 @@ def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
                   media_types=(_TEXT,), needs=Access.PUBLIC),
         Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
                   media_types=(_TEXT,), unwell=503, needs=Access.PUBLIC,
-                  query={"verbose": "Answer with the state of every partition.",
+                  query={"verbose": "Answer with the state of every partition, as who accepts nothing but JSON is.",
                          "digests": "With `verbose`: add each partition's digest, equal wherever positions are."},
                   errors=(NotReady,)),
         Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version,
