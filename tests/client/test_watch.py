@@ -210,3 +210,25 @@ def test_a_process_that_was_forked_cuts_no_watch_of_its_parent() -> None:
     with scripted(stream(*START, stays_open=True)) as server:
         subprocess.run([sys.executable, "-c", _CLOSED_IN_A_CHILD, server.url], check=True)
     assert len(server.requests) == 1
+
+
+_GOES_ON_IN_A_CHILD = """
+import os, signal, sys
+from topicfold.client import Client
+with Client(sys.argv[1]) as client, client.watch() as frames:
+    next(frames), next(frames)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        name = next(frames).topic.name
+        frames.close()
+        os._exit(0 if name.endswith("/b") else 1)
+    sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_watch_goes_on_in_a_process_that_was_forked_by_a_stream_of_its_own() -> None:
+    with scripted(stream(*START, stays_open=True), stream(CHANGES[0], stays_open=True)) as server:
+        subprocess.run([sys.executable, "-c", _GOES_ON_IN_A_CHILD, server.url], check=True)
+    assert [each.query.get("since") for each in server.requests] == [None, ["c0"]]

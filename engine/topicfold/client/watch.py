@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -31,7 +32,8 @@ class Watch:
                     case Added(topic=topic): ...
 
     It never ends by itself: a stream that is cut is gone on with. What cannot be gone on with raises one of the errors
-    of `topicfold.errors` and closes it. `cursor` is for another watch to go on from, in another process too.
+    of `topicfold.errors` and closes it. `cursor` is for another watch to go on from, in another process too. In a
+    process that is forked it goes on where it was, by a stream of its own.
     """
 
     def __init__(self, watching: Watching, connected: Callable[[], httpx2.Client]) -> None:
@@ -41,7 +43,9 @@ class Watch:
         self._connected = connected
         self._event: Event = None
         self._response: httpx2.Response | None = None
-        self._chunks: Iterator[bytes]
+        self._chunks: Iterator[bytes] = iter(())
+        self._process = os.getpid()
+        self._of_parent: tuple[object, ...] = ()
         self._in_use = threading.Lock()
         self._is_closed = threading.Event()
 
@@ -60,6 +64,7 @@ class Watch:
         return self
 
     def __next__(self) -> Frame:
+        self._leave_to_parent()
         with self._in_use:
             try:
                 return self._next()
@@ -74,6 +79,7 @@ class Watch:
         """End it. A thread that waits for a frame is woken and its iteration ends; one that waits for a server's first
         word may have to hear it, or to time out.
         """
+        self._leave_to_parent()
         self._is_closed.set()
         if (response := self._response) and (stream := response.extensions.get("network_stream")):
             with suppress(OSError):
@@ -83,6 +89,17 @@ class Watch:
                 self._release()
             finally:
                 self._in_use.release()
+
+    def _leave_to_parent(self) -> None:
+        """Have the stream end where this process was forked: what is read of it here, the parent would miss.
+
+        It is kept, for to close it may take a lock of a thread that is not here.
+        """
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._in_use = threading.Lock()
+            self._of_parent = self._response, self._chunks
+            self._response, self._chunks = None, iter(())
 
     def _next(self) -> Frame:
         while not self._is_closed.is_set():
