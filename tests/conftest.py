@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.compaction.classes import jvm_options
 from tests.prerequisites import SHORT_LIVED_JVM, needed
 
 _SESSION = "TOPICFOLD_TEST_SESSION"
@@ -24,8 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ[_SESSION] = tempfile.mkdtemp(prefix="topicfold-tests-")
         # The first is for the JVM that says how Spark's own is started.
-        for name in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
-            os.environ.setdefault(name, SHORT_LIVED_JVM)
+        os.environ.setdefault("SPARK_LAUNCHER_OPTS", SHORT_LIVED_JVM)
+        os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
