@@ -114,7 +114,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def _dictionaries(table: str) -> list[str]:
     """Return the columns of `table` to keep as numbers into a list of their values."""
     if table in ("label_index", "label_index_diffs"):
-        return ["namespace", "key", "value", "change", "actor"]
+        return ["sequence", "namespace", "key", "value", "change", "actor"]
     return [
         name for name in _REPEATING if name.partition(".")[0] in SCHEMAS[table].names and name not in ("key", "value")
     ]
