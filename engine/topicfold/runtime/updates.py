@@ -15,7 +15,7 @@ Source: PIP-428; group commit after the analysis in Gray and Reuter 1992, 9.4.7.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
 from topicfold.errors import LogUnavailable, NotReady, OutcomeUnknown, Overloaded, TopicfoldError, Wait
@@ -68,7 +68,7 @@ class Updates:
         self._queues: dict[tuple[int, str], UpdateQueue] = {}
         self.pending = PendingUpdates()
         self._own: dict[bytes, None] = {}
-        self._written: dict[bytes, Record] = {}
+        self._written: OrderedDict[bytes, Record] = OrderedDict()
         self._due: dict[UpdateQueue, None] = {}
         self._loop = asyncio.get_running_loop()
         self._given_up: set[int] = set()
@@ -421,7 +421,7 @@ class Updates:
         if record is not None:
             self._written[event_id] = record
             if len(self._written) > REMEMBERED_RECORDS:
-                del self._written[next(iter(self._written))]
+                self._written.popitem(last=False)
 
     def _own_seen(self, event: Event, outcome: Outcome) -> None:
         """Note a rival's rejected event on an aggregate we write to; only they tell that somebody starves."""
