@@ -126,6 +126,8 @@ class Freshness:
             return LogUnavailable(
                 f"partition {partition} of the log cannot be reached; the change is not applied", partition=partition
             )
+        if not self.problems:
+            return None
         if unsafe := why_unsafe(self.problems):
             return LogUnavailable(unsafe.reason, hint=unsafe.repair)
         denying = _denying(self.problems)

@@ -280,8 +280,11 @@ class Writing:
         replaces_whole: bool = False,
     ) -> Written:
         engine = self._engine
-        await engine.readiness.wait([target.partition], engine.options.ready_timeout_seconds)
-        await engine.reach(asked.minimum, asked.deadline)
+        # To wait for nothing costs more than to ask whether there is anything to wait for.
+        if not engine.readiness.can_be_read(target.partition):
+            await engine.readiness.wait([target.partition], engine.options.ready_timeout_seconds)
+        if asked.minimum is not None:
+            await engine.reach(asked.minimum, asked.deadline)
         handle = self._handle(target, asked)
         update = Update(
             target,
