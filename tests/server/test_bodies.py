@@ -86,6 +86,10 @@ def test_a_depth_of_32_is_taken_and_one_more_is_not() -> None:
         parse_json(b"[" * 33 + b"]" * 33)
 
 
+def test_white_space_around_a_body_is_passed_over() -> None:
+    assert parse_json(b' \r\n\t{"labels": {}}\n ') == {"labels": {}}
+
+
 def test_the_place_of_a_mistake_is_said() -> None:
     with pytest.raises(InvalidRequest, match="line 1 column"):
         parse_json(b'{"labels": }')

@@ -74,7 +74,7 @@ def parse_json(raw: bytes) -> Any:
     if isinstance(value, (dict, list)):
         _check_depth(value, MAX_DEPTH)
         try:
-            _TWICE.decode(raw.decode())
+            _TWICE.raw_decode(raw.decode().lstrip())
         except _Duplicate as error:
             raise InvalidRequest(f"the body holds the key {str(error)[:80]!r} twice in one object") from None
         except ValueError:
