@@ -38,6 +38,7 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left.
     """
     stream = stream or sys.stderr
+    lines = _Lines(stream)
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
@@ -50,7 +51,7 @@ def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: _Lines(stream),
+        logger_factory=lambda *_: lines,
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
