@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topicfold.compaction.spans import Bytes, Flags, Numbers
+from topicfold.compaction.spans import Bytes, Flags, Numbers, rows_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def accepted(chains: Chains, ids: Bytes, bases: Bytes, versions: Bytes) -> Flags
 
     `ids` and `bases` are the events', in the order of the log; `versions` are those of each chain's topic before.
     """
-    ids, bases = _pairs(ids)[chains.order], _pairs(bases)[chains.order]
+    ids, bases = rows_at(_pairs(ids), chains.order), rows_at(_pairs(bases), chains.order)
     current = np.empty_like(ids)
     current[1:] = ids[:-1]
     current[chains.starts] = _pairs(versions)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from topicfold.compaction.owners import Life, OwnerFold
 from topicfold.compaction.records import Records
-from topicfold.compaction.spans import Flags, Numbers
+from topicfold.compaction.spans import Flags, Numbers, rows_at
 from topicfold.compaction.topic_names import split_topics
 from topicfold.model.events import AggregateKind, Kind
 
@@ -70,7 +70,7 @@ def candidates_of(records: Records, events: TopicEvents, folds: Sequence[OwnerFo
     owners = zip(events.partitions, events.namespaces, strict=True)
     lives = [folds[owner].lives[namespace] for owner, namespace in owners]
     life, incarnations = _life_at(lives, events.namespace, records.offsets[events.rows])
-    counts = (incarnations == records.namespace_ids[events.rows]).all(axis=1) & incarnations.any(axis=1)
+    counts = (incarnations == rows_at(records.namespace_ids, events.rows)).all(axis=1) & incarnations.any(axis=1)
     return Candidates(
         events.rows[counts], events.name[counts], events.namespace[counts], events.names, events.keys,
         events.namespaces, events.partitions, life[counts],
@@ -131,4 +131,4 @@ def _life_at(lives: Sequence[Sequence[Life]], namespace: Numbers, offsets: Numbe
     turns = np.array([number * _PLACES + each.offset + 1 for number, of in enumerate(lives) for each in of])
     ids = np.frombuffer(b"".join(each.incarnation for of in lives for each in of), np.uint8).reshape(-1, 16)
     found = np.searchsorted(turns, namespace * _PLACES + offsets, side="right") - 1
-    return found - starts[namespace], ids[found]
+    return found - starts[namespace], rows_at(ids, found)

@@ -17,7 +17,7 @@ from topicfold.compaction.lives import Candidates
 from topicfold.compaction.operations import Operations, operations_of
 from topicfold.compaction.prior import flags_at, ids_at, numbers_at, places_of
 from topicfold.compaction.records import Page, Records
-from topicfold.compaction.spans import Bytes, Flags, Numbers
+from topicfold.compaction.spans import Bytes, Flags, Numbers, rows_at
 from topicfold.model.events import Kind
 
 
@@ -92,7 +92,8 @@ def fold_topics(records: Records, candidates: Candidates, prior: pa.Table) -> To
     chains = chains_of(candidates.name * lives + candidates.life)
     prior_of_chain = _prior_of(candidates, chains.order[chains.starts], prior)
     versions = ids_at(prior, "version", prior_of_chain)
-    is_in = accepted(chains, records.event_ids[candidates.rows], records.bases[candidates.rows], versions)
+    event_ids, bases = rows_at(records.event_ids, candidates.rows), rows_at(records.bases, candidates.rows)
+    is_in = accepted(chains, event_ids, bases, versions)
     chosen = np.flatnonzero(is_in)
     return _effects(records, candidates, chains.at(chosen), prior, prior_of_chain[chains.group[chosen]])
 
@@ -124,7 +125,7 @@ def _effects(
     labels = joined_labels([*(each.topics.labels for each in pages), _labels(prior)])
     return TopicFold(
         row, candidates.name[chosen], candidates.namespace[chosen], candidates.life[chosen], before, prior_row, change,
-        is_put, was_live, is_last, records.event_ids[row], last_changes, prior, pages, labels,
+        is_put, was_live, is_last, rows_at(records.event_ids, row), last_changes, prior, pages, labels,
     )  # fmt: skip
 
 
