@@ -14,11 +14,11 @@ from topicfold.runtime.writing import Writing
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
-        ("PATCH", LABELS, "DELETE, GET, POST"),
-        ("POST", NATIVE, "DELETE, GET, PATCH, PUT"),
+        ("PATCH", LABELS, "DELETE, GET, HEAD, POST"),
+        ("POST", NATIVE, "DELETE, GET, HEAD, PATCH, PUT"),
         ("GET", ORDERS, "DELETE, PUT"),
-        ("POST", "/livez", "GET"),
-        ("OPTIONS", "/admin/v2/tenants/public", "DELETE, GET, POST, PUT"),
+        ("POST", "/livez", "GET, HEAD"),
+        ("OPTIONS", "/admin/v2/tenants/public", "DELETE, GET, HEAD, POST, PUT"),
     ],
 )
 async def test_a_wrong_method_is_405_and_says_which_are_right(
