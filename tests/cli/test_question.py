@@ -56,6 +56,9 @@ def test_nobody_is_asked_without_a_terminal_or_with_yes(
     done = run("namespaces", "delete", "acme/pay", "--force", *said)
     assert (done.code, done.err) == (0, "deleted acme/pay\n")
     assert client.list_namespaces("acme") == ("acme/web",)
+    if stdin is None:
+        # What the command has opened in its place, as long as the process lasts.
+        sys.stdin.close()
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
