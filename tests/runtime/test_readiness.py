@@ -39,6 +39,14 @@ async def test_while_folding_it_is_said_how_far_it_is(readiness: Readiness) -> N
         await readiness.wait([1, 0], 0.0)
 
 
+def test_what_came_behind_the_end_at_the_start_is_part_of_the_log() -> None:
+    state = empty_state()
+    readiness = Readiness({0: state}, {})
+    readiness.expect({0: 7})
+    state.position = 9
+    assert readiness.reason(0) == "partition 0 is folded up to 9 of 9"
+
+
 async def test_those_who_wait_go_on_when_all_their_partitions_are_open(readiness: Readiness) -> None:
     wait = asyncio.create_task(readiness.wait([0, 1], 5.0))
     readiness.open(0)

@@ -64,4 +64,5 @@ class Readiness:
             return f"partition {partition} has stopped: {fault.reason}"
         if partition not in self._ends:
             return f"partition {partition} of the log has not said yet how long it is"
-        return f"partition {partition} is folded up to {self._states[partition].position} of {self._ends[partition]}"
+        position = self._states[partition].position
+        return f"partition {partition} is folded up to {position} of {max(position, self._ends[partition])}"
