@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
@@ -12,7 +11,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import settings
 
 from tests.compaction.classes import jvm_options
@@ -38,15 +36,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         directory = Path(os.environ.pop(_SESSION))
         end_shared(directory)
         shutil.rmtree(directory, ignore_errors=True)
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
-    """Leave nothing of how a test, or a server that it ran, would have things logged."""
-    handlers, level = logging.root.handlers[:], logging.root.level
-    yield
-    structlog.reset_defaults()
-    logging.root.handlers[:], logging.root.level = handlers, level
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import io
 import json
 import logging
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -30,6 +31,14 @@ class Full(io.StringIO):
     def flush(self) -> None:
         if self.is_full:
             raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_trace() -> Iterator[None]:
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:], logging.root.level = handlers, level
 
 
 def test_lines_are_json_where_nobody_looks() -> None:

@@ -69,6 +69,8 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
 def test_a_server_may_have_as_many_connections_as_the_system_lets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     monkeypatch.setattr(run, "_serve", lambda *_, **__: no_serving())
+    # Else whatever runs in this process afterwards says no more than warnings.
+    monkeypatch.setattr(run, "configure_logging", lambda **_: None)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
         assert run.serve(Settings(port=0), is_quiet=True) == 0
