@@ -110,8 +110,6 @@ class Archive:
         that once stood far back moves it nowhere. It is `below`, too, where fewest are if `behind` more of the events
         from there on are of the former than of the latter.
 
-        Raises:
-
         Cost: reads two columns; what is in memory grows with how often clocks step over `time_ms`.
         """
         wanted = (pc.field("partition") == partition) & (pc.field("offset") < below) & _says_time()
@@ -135,8 +133,6 @@ class Archive:
 
     def namespace_at(self, namespace: str, partition: int, position: int) -> ArchivedNamespace | None:
         """Return a namespace as it was when its partition was folded up to `position`; None where it was not live.
-
-        Raises:
 
         Cost: O(rows of the namespace up to there), its topics' records in memory.
         """
