@@ -22,10 +22,10 @@ from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime import slices
-from topicfold.runtime.in_flight import InFlight
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.tried_names import Outcome
 from topicfold.server.find import FIND_PATH, MAX_PAGE
+from topicfold.server.in_flight import InFlight
 from topicfold.wire.confirmation import query_text
 from topicfold.wire.resources import FoundTopics
 

@@ -14,7 +14,7 @@ from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.runtime import slices
 from topicfold.runtime.history import Entry
-from topicfold.runtime.in_flight import InFlight
+from topicfold.server.in_flight import InFlight
 from topicfold.wire.history import TopicHistory, history_entry
 from topicfold.wire.resources import TopicItem
 

@@ -28,10 +28,10 @@ from topicfold.log.payload import encode_record
 from topicfold.log.port import Entry
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
-from topicfold.runtime.in_flight import MADE_AT_ONCE, InFlight
 from topicfold.runtime.listings import Listings
 from topicfold.runtime.plug_in_threads import PlugInThreads
 from topicfold.runtime.topic_listing import ListingMode, TopicsByProperties, open_topic_listing
+from topicfold.server.in_flight import MADE_AT_ONCE, InFlight
 from topicfold.server.listing import CountedAnswer, listing_properties
 from topicfold.server.stream import Line, note_line
 

@@ -21,7 +21,6 @@ from starlette.types import Receive, Scope, Send
 from topicfold.errors import InvalidName, InvalidRequest, ListingFailed, NamespaceNotFound, Overloaded
 from topicfold.model.names import NON_PERSISTENT, PERSISTENT
 from topicfold.runtime.asking import Cut
-from topicfold.runtime.in_flight import InFlight
 from topicfold.runtime.listed_names import count_names, listed_names, listing_query
 from topicfold.runtime.listings import Chosen
 from topicfold.runtime.topic_listing import ListingMode
@@ -29,6 +28,7 @@ from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import JSON_TYPE, joined, read_headers
 from topicfold.server.asking import asked_to_read
 from topicfold.server.auth.principal import actor_of
+from topicfold.server.in_flight import InFlight
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in

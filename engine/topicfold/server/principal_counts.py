@@ -15,12 +15,12 @@ class PrincipalCounts(Counter[str]):
     0
     """
 
-    def take(self, principal: str) -> None:
-        """Count one more of `principal`."""
-        self[principal] += 1
+    def take(self, principal: str, many: int = 1) -> None:
+        """Count so many more of `principal`."""
+        self[principal] += many
 
-    def give_back(self, principal: str) -> None:
-        """Count one less of `principal`, who has one."""
-        self[principal] -= 1
+    def give_back(self, principal: str, many: int = 1) -> None:
+        """Count so many less of `principal`, who has them."""
+        self[principal] -= many
         if not self[principal]:
             del self[principal]

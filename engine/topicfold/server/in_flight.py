@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from topicfold.errors import Overloaded
-from topicfold.runtime.turns import Turns
+from topicfold.server.principal_counts import PrincipalCounts
+from topicfold.server.turns import Turns
 
 MADE_AT_ONCE = 4
 """Listings that are made at once, a slice of each in a turn of the loop; the others wait for theirs."""
@@ -24,7 +24,7 @@ class InFlight:
     def __init__(self, limit: int, limit_of_one: int) -> None:
         self._limit = limit
         self._limit_of_one = limit_of_one
-        self._bytes: Counter[str] = Counter()
+        self._bytes = PrincipalCounts()
         self._turns = Turns(MADE_AT_ONCE)
 
     @asynccontextmanager
@@ -62,7 +62,7 @@ class InFlight:
                 hint="Try again in a few seconds, or list less: by labels, or page by page with GET /api/v1/topics.",
                 limit=limit,
             )
-        self._bytes[asker] += size
+        self._bytes.take(asker, size)
 
     @contextmanager
     def making(self, asker: str, size: int) -> Iterator[None]:
@@ -79,6 +79,4 @@ class InFlight:
 
     def give_back(self, asker: str, size: int) -> None:
         """Count an answer no more: it is sent, or nobody is there to read it."""
-        self._bytes[asker] -= size
-        if not self._bytes[asker]:
-            del self._bytes[asker]
+        self._bytes.give_back(asker, size)
