@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 
+import pytest
+
+from topicfold.client import assignment_check
 from topicfold.client.assignment_check import LONGEST_PATIENCE_SECONDS, PATIENCE_SECONDS, AssignmentCheck
 
 LATE = PATIENCE_SECONDS + 0.1
+
+
+class AtOnce:
+    """Stands for a pool of one thread whose work is done before anybody looks."""
+
+    def __init__(self, _threads: int, *, thread_name_prefix: str) -> None:
+        """Take what a pool takes."""
+
+    def submit(self, work: Callable[[str], Collection[str] | None], member: str) -> Future[Collection[str] | None]:
+        done: Future[Collection[str] | None] = Future()
+        done.set_result(work(member))
+        return done
+
+    def shutdown(self, *, wait: bool, cancel_futures: bool) -> None:
+        """Have nothing left to do."""
+
+
+@pytest.fixture
+def _answered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment_check, "ThreadPoolExecutor", AtOnce)
 
 
 @contextmanager
@@ -22,36 +46,53 @@ def check(elsewhere: Collection[str] | None) -> Iterator[AssignmentCheck]:
 def verdict(check: AssignmentCheck, subscribed: str, assigned: str) -> bool:
     """Return what is said of topics with names of one letter, once it has been so for long and Kafka has answered."""
     check.is_stuck(subscribed, assigned, "me", 0.0)
-    for _ in range(200):
-        if check.is_stuck(subscribed, assigned, "me", LATE):
-            return True
-        time.sleep(0.001)
-    return False
+    return check.is_stuck(subscribed, assigned, "me", LATE)
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_consumer_that_is_assigned_what_it_is_subscribed_to_is_not_stuck() -> None:
     with check(()) as each:
         assert not verdict(each, "ab", "ab")
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_topic_that_nobody_reads_is_a_sign() -> None:
     with check("b") as each:
         assert verdict(each, "abc", "a")
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_topic_that_another_member_reads_is_none() -> None:
     with check("bc") as each:
         assert not verdict(each, "abc", "a")
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_topic_that_is_assigned_and_not_subscribed_to_is_a_sign_whoever_reads_the_others() -> None:
     with check("b") as each:
         assert verdict(each, "ab", "az")
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_where_kafka_does_not_say_who_reads_what_nobody_is_stuck() -> None:
     with check(None) as each:
         assert not verdict(each, "ab", "a")
+
+
+def test_nobody_waits_for_what_kafka_says() -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def elsewhere(_: str) -> Collection[str]:
+        asked.set()
+        assert answer.wait(60)
+        return ()
+
+    check = AssignmentCheck(elsewhere)
+    assert not verdict(check, "ab", "a")
+    assert asked.wait(60)
+    assert not check.is_stuck("ab", "a", "me", LATE)
+    answer.set()
+    check.close()
 
 
 def test_what_differs_for_a_moment_is_no_sign() -> None:
@@ -69,6 +110,7 @@ def test_patience_grows_as_long_as_joining_anew_does_not_help() -> None:
     assert LONGEST_PATIENCE_SECONDS == 24
 
 
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_member_whose_topics_others_read_asks_ever_more_seldom_until_something_changes() -> None:
     asking = Asking("bcd")
     assert asking.questions("ab", "a", 100) == [3, 9, 18, 33, 60, 87]
@@ -93,9 +135,7 @@ class Asking:
         self._asked = []
         end = self._now + seconds
         while self._now < end:
-            for _ in range(5):
-                self.check.is_stuck(subscribed, assigned, "me", float(self._now))
-                time.sleep(0.001)
+            self.check.is_stuck(subscribed, assigned, "me", float(self._now))
             self._now += 1
         return self._asked
 
