@@ -14,6 +14,7 @@ HEAVY = {
     "fastapi",
     "fastavro",
     "httpx2",
+    "opentelemetry",
     "pydantic",
     "pydantic_settings",
     "rich",

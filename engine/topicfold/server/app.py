@@ -1,12 +1,12 @@
 """The application: all operations of one node, behind the guard.
 
-FastAPI is the shell that a server runs, and what carries its telemetry; routes and answers are ours.
+FastAPI is the shell that a server runs, and what makes traces; routes and answers are ours.
 """
 
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from topicfold import __version__
 from topicfold.runtime.engine import Engine
@@ -44,6 +44,7 @@ from topicfold.server.guard import Guard
 from topicfold.server.node import Node
 from topicfold.server.ownership import Ownership
 from topicfold.server.routing import RouteTable
+from topicfold.server.tracing import TELEMETRY, TracedRoutes, is_traced
 from topicfold.settings import Settings
 from topicfold.telemetry import Metrics
 
@@ -52,15 +53,24 @@ class Application(FastAPI):
     """FastAPI around our own routes, which are in `table`. `authenticator` None: nobody has to say who asks."""
 
     def __init__(self, table: RouteTable, entry: ASGIApp, authenticator: Authenticator | None, node: Node) -> None:
-        super().__init__(title=TITLE, version=__version__, openapi_url=None)
+        super().__init__(title=TITLE, version=__version__, openapi_url=None, telemetry=TELEMETRY)
+        self.is_traced = isinstance(table, TracedRoutes)
         self.table = table
         self.authenticator = authenticator
         self.node = node
         self._entry = entry
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request: through FastAPI only where it has something to do, which it asks about at each."""
+        await (super().__call__ if self.is_traced else self._entry)(scope, receive, send)
+
     def build_middleware_stack(self) -> ASGIApp:
-        """Return what every request goes through."""
-        return self._entry
+        """Return what FastAPI hands requests to, and word of the server's start and stop."""
+
+        async def traced(scope: Scope, receive: Receive, send: Send) -> None:
+            await (self.router if scope["type"] == "lifespan" else self._entry)(scope, receive, send)
+
+        return traced
 
 
 def create_app(
@@ -91,7 +101,8 @@ def create_app(
         *watch.operations(node),
     )
     described = (*described, *bundles.operations(node, described))
-    table = RouteTable((*described, *document.operations(described)))
+    routes = TracedRoutes if is_traced() else RouteTable
+    table = routes((*described, *document.operations(described)))
     authenticator = authenticator_of(settings)
     door = Door(authenticator, node.authorizer) if authenticator and node.authorizer else None
     entry = Dispatch(table, node.engine, Ownership.of(settings), door)

@@ -223,7 +223,8 @@ def server_of(
             app,
             http=Connection,
             ws="none",
-            lifespan="off",
+            # Telemetry begins and ends with it; nothing of ours does.
+            lifespan="on" if app.is_traced else "off",
             log_config=None,
             access_log=False,
             server_header=False,

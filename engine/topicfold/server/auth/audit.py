@@ -16,6 +16,7 @@ from starlette.types import Scope
 from topicfold.errors import Forbidden, TopicfoldError, Unauthenticated
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import Exchange, is_dry_run, method_asked
+from topicfold.server.tracing import TRACE_ID
 
 _log = structlog.get_logger("topicfold.audit")
 
@@ -37,6 +38,8 @@ def write_audit(scope: Scope, exchange: Exchange, failure: Exception | None) -> 
         "request_id": exchange.request_id,
         "client": client[0] if client else "",
     }
+    if TRACE_ID in scope:
+        said["trace_id"] = scope[TRACE_ID]
     if isinstance(failure, (Forbidden, Unauthenticated)):
         _log.warning("audit", outcome=failure.code, reason=failure.reason, **said)
     elif route is not None and scope["method"] != "GET":
