@@ -17,8 +17,8 @@ import httpx2
 from tests import plain_http
 from tests.ports import free_ports
 
-START_SECONDS = 30.0
-AGREE_SECONDS = 10.0
+START_SECONDS = 120.0
+AGREE_SECONDS = 60.0
 
 
 class Node:
@@ -56,7 +56,7 @@ class Node:
             if self.process.poll() is not None:
                 break
             try:
-                if plain_http.get(f"{self.url}/readyz", timeout=1).status_code == 200:
+                if plain_http.get(f"{self.url}/readyz", timeout=10).status_code == 200:
                     return
             except httpx2.TransportError:
                 pass

@@ -44,7 +44,7 @@ async def compact(options: Sequence[str], root: Path) -> None:
 
 def topicfold(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "topicfold", *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "topicfold", *arguments], capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -64,7 +64,7 @@ def forget(options: Sequence[str], root: Path, node: Node) -> None:
 
 def wait_for(node: Node, text: str) -> str:
     """Return why a node is not ready, once it says `text`."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     said = ""
     while time.monotonic() < deadline:
         said = json.dumps(node.health())
@@ -186,10 +186,10 @@ def test_who_watches_from_below_the_log_is_told_so_by_a_node_that_started_since(
         with running([*log_options, "--snapshot", str(root)], root, 1) as (started,):
             query = {"namespace": "public/default", "since": before, "timeoutSeconds": "1"}
             gone = plain_http.get(
-                f"{started.url}/api/v1/watch", params=query, headers={"Accept": "application/x-ndjson"}, timeout=20
+                f"{started.url}/api/v1/watch", params=query, headers={"Accept": "application/x-ndjson"}, timeout=60
             )
             assert gone.status_code == 410
-            stream = plain_http.get(f"{started.url}/api/v1/watch", params=query, timeout=20).text
+            stream = plain_http.get(f"{started.url}/api/v1/watch", params=query, timeout=60).text
             assert stream.index("event: RESET") < stream.index("event: ADDED")
             create(node, "c")
             assert [each["type"] for each in watched(started, after)].count("RESET") == 0
@@ -198,7 +198,7 @@ def test_who_watches_from_below_the_log_is_told_so_by_a_node_that_started_since(
 async def written(nodes: Sequence[Node], random: Random) -> dict[str, str]:
     """Make changes on every node in turn; return the labels of one topic whose changes all were acknowledged."""
     kept: dict[str, str] = {}
-    async with plain_http.async_client(timeout=20) as client:
+    async with plain_http.async_client(timeout=60) as client:
         for namespace in NAMESPACES:
             await client.put(f"{nodes[0].url}/admin/v2/namespaces/{namespace}")
         (await client.put(nodes[0].url + LABELS.removesuffix("/custom-labels"))).raise_for_status()
@@ -231,7 +231,7 @@ async def test_with_a_trim_behind_every_commit_nothing_is_lost_and_no_watcher_no
         await asyncio.to_thread(nodes[1].kill)
         await asyncio.to_thread(nodes[1].start)
         assert await asyncio.to_thread(agree, nodes)
-        async with plain_http.async_client(timeout=20) as http:
+        async with plain_http.async_client(timeout=60) as http:
             assert [(await http.get(node.url + LABELS)).json() for node in nodes] == [kept, kept]
     assert trims.rounds > 3
     assert trims.deleted > CHANGES

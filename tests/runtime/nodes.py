@@ -177,7 +177,7 @@ async def running(store: MemoryStore, first_id: int = 0, **options: Any) -> Asyn
     told = {"new_id": lambda: next(ids).to_bytes(16, "big"), "digest_within_seconds": 0.0, **options}
     engine = await Engine.start(log, EngineOptions(**told))
     try:
-        await engine.readiness.wait(engine.states, 5.0)
+        await engine.readiness.wait(engine.states, 60.0)
         yield Node(engine, log, Writing(engine), Reading(engine))
         assert [check(state) for state in engine.states.values()] == [[]] * len(engine.states)
     finally:
@@ -186,11 +186,12 @@ async def running(store: MemoryStore, first_id: int = 0, **options: Any) -> Asyn
 
 @asynccontextmanager
 async def held_up(store: MemoryStore) -> AsyncIterator[Node]:
-    """Run a node that has folded nothing of `store`, which is not empty, until its log is resumed."""
+    """Run a node that knows where `store`, which is not empty, ends, and folds nothing until its log is resumed."""
     log = WilfulLog(store)
     log.pause()
     engine = await Engine.start(log, EngineOptions(ready_timeout_seconds=0.02))
     try:
+        await turns()
         yield Node(engine, log, Writing(engine), Reading(engine))
     finally:
         await engine.stop()

@@ -432,17 +432,15 @@ async def test_of_a_storm_of_watchers_all_come_up_to_date_while_writes_are_answe
     sinks = [Sink() for _ in range(1_000)]
     storm = [Watcher(node.engine.watches, model.watcher.subject, sink) for sink in sinks]
     tasks = [asyncio.create_task(each.run({0: start + number % 50})) for number, each in enumerate(storm)]
-    took = []
-    loop = asyncio.get_running_loop()
+    changes = 0
     group = node.engine.watches.groups.find(model.watcher.subject)
     while group is not None and len(group.members) <= len(storm):
-        begun = loop.time()
-        await node.writing.set_labels(names[0], {"k": str(len(took))}, node.asked())
-        took.append(loop.time() - begun)
+        await node.writing.set_labels(names[0], {"k": str(changes)}, node.asked())
+        changes += 1
     await quiet(node)
     written = [sink.written + number % 50 for number, sink in enumerate(sinks)]
-    assert set(written) == {len(names) + len(took)}
-    assert sorted(took)[len(took) // 2] < 0.1
+    assert set(written) == {len(names) + changes}
+    assert changes > 20  # some 600: had the storm been served first, 1 or 2
     for each in storm:
         each.abandon()
     await asyncio.gather(*tasks)

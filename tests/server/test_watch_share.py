@@ -36,8 +36,8 @@ def held(rest: RestNode) -> list[int]:
 
 async def values(stream: Opened) -> list[str]:
     """Return the values that a stream tells of, as many as there are changes."""
-    async with asyncio.timeout(6 * SECONDS):
-        told = [await stream.frame(6 * SECONDS) for _ in range(1 + CHANGES)]
+    async with asyncio.timeout(4 * SECONDS):
+        told = [await stream.frame(4 * SECONDS) for _ in range(1 + CHANGES)]
     return [frame.members["topic"]["labels"]["k"] for frame in told[1:]]
 
 

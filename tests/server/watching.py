@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.guarantees.watch_history import Frame, parsed
 
-SECONDS = 5.0
+SECONDS = 60.0
 LINES = {"accept": "application/x-ndjson"}
 
 
@@ -102,7 +102,7 @@ async def ask(port: int, query: str = "", **headers: str) -> Opened:
     head = "\r\n".join((f"GET /api/v1/watch?{query} HTTP/1.1", "host: localhost", *lines, "", ""))
     writer.write(head.encode())
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(SECONDS):
             status, *answered = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
     except BaseException:
         writer.transport.abort()

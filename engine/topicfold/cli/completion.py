@@ -21,7 +21,8 @@ from topicfold.model.names import DEFAULT_NAMESPACE, PERSISTENT, parse_topic
 if TYPE_CHECKING:
     from topicfold.client import Client
 
-_SECONDS = 1.0
+PATIENCE_SECONDS = 1.0
+"""So long a shell is kept waiting."""
 _MAX_NAMES = 200
 _MAX_QUESTIONS = 20
 _MAX_VERSIONS = 50
@@ -170,12 +171,12 @@ def _answered(ctx: typer.Context, ask: Callable[[Client], list[str]]) -> list[st
 
     def run() -> None:
         try:
-            with open_client(resolve_config(flags), _SECONDS, max_attempts=1) as client:
+            with open_client(resolve_config(flags), PATIENCE_SECONDS, max_attempts=1) as client:
                 found.extend(ask(client))
         except Exception:  # noqa: BLE001, S110 - a boundary: the shell shows nothing rather than an error
             pass
 
     worker = threading.Thread(target=run, daemon=True)
     worker.start()
-    worker.join(_SECONDS)
+    worker.join(PATIENCE_SECONDS)
     return list(found)
