@@ -89,10 +89,10 @@ def test_yaml_and_json_say_the_same_with_the_names_of_the_rest_api(run: Run, cli
 
 
 def test_labels_in_a_cell_can_be_typed_again(run: Run, client: Client) -> None:
-    labels = {"note": "a,b\\c", "team": "pay"}
+    labels = {"mark": " x ", "note": "a,b\\c", "team": "pay"}
     client.create_topic("orders", labels=labels)
-    cell = run("topics", "list").out.split()[-1]
-    assert cell == r"note=a\,b\\c,team=pay"
+    cell = run("topics", "list").out.partition(" 0 ")[2].strip("\n").lstrip()
+    assert cell == r"mark=\ x\ ,note=a\,b\\c,team=pay"
     client.create_topic("refunds")
     run("topics", "set-custom-labels", "refunds", "--labels", cell)
     assert client.get_labels("refunds") == labels

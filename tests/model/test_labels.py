@@ -94,6 +94,9 @@ def test_of_very_many_violations_the_first_are_told_and_that_there_are_too_many_
         (["team=pay"], {"team": "pay"}),
         (["team:pay,tier=gold"], {"team": "pay", "tier": "gold"}),
         (["team:pay, tier:gold"], {"team": "pay", "tier": "gold"}),
+        (["team = pay , tier : gold x "], {"team": "pay", "tier": "gold x"}),
+        ([r"note=\ a\ ,team=\\ "], {"note": " a ", "team": "\\"}),
+        (["note= a ", "team= pay"], {"note": " a ", "team": " pay"}),
         (["url:http://x=y"], {"url": "http://x=y"}),
         (["note:"], {"note": ""}),
         ([r"note:a\,b,team:pay"], {"note": "a,b", "team": "pay"}),
@@ -123,7 +126,7 @@ def test_a_key_with_two_values_is_refused(texts: list[str]) -> None:
 
 @given(st.dictionaries(keys, values, min_size=1, max_size=4), st.sampled_from(":="))
 def test_escaped_pairs_in_one_text_come_back(labels: dict[str, str], sign: str) -> None:
-    text = ",".join(key + sign + re.sub(r"([\\,:=])", r"\\\1", value) for key, value in labels.items())
+    text = ",".join(key + sign + re.sub(r"([\\,:= ])", r"\\\1", value) for key, value in labels.items())
     assert parse_pairs([text], "labels") == labels
 
 

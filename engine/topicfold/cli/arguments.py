@@ -62,11 +62,11 @@ def read_keys(texts: Sequence[str] | None, option: str) -> list[str]:
     """Return the keys of labels that an option names.
 
     Raises:
-        InvalidRequest: a word is a key with a value.
+        InvalidRequest: a word is a key with a value, or ends as `kubectl label` has keys that it removes.
     """
     keys = read_words(texts)
     for word in keys:
-        key = re.split("[:=]", word, maxsplit=1)[0]
+        key = re.split("[:=]", word, maxsplit=1)[0].rstrip("-")
         if key != word:
             raise InvalidRequest(f"{option}: {word!r} is not the key of a label", hint=f"Write the key alone: {key}")
     return keys

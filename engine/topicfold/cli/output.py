@@ -170,7 +170,7 @@ def is_colored_on(stream: TextIO, color: ColorMode) -> bool:
 
 
 def labels_text(labels: Mapping[str, str]) -> str:
-    """Return labels for a cell of a table, in order of keys; commas inside values escaped, as `--labels` takes them."""
+    """Return labels for a cell of a table, in order of keys; what `--labels` would part or pass over is escaped."""
     return ",".join(f"{key}={_escaped(value)}" for key, value in sorted(labels.items()))
 
 
@@ -211,7 +211,7 @@ def _camel(name: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace(",", "\\,")
+    return re.sub(r"[\\,]|^ | \Z", r"\\\g<0>", value)
 
 
 def _styled(text: str, style: str, is_colored: bool) -> str:

@@ -76,7 +76,8 @@ def too_many_after(name: str, before: int, after: int, rules: LabelRules) -> str
 def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
     """Return the labels of a query parameter or option, given once or several times.
 
-    Given once: pairs `key:value` or `key=value` parted by commas; a backslash takes `,` `:` `=` `\\` literally.
+    Given once: pairs `key:value` or `key=value` parted by commas, blanks around keys and values passed over; a
+    backslash takes `,` `:` `=` `\\` and a blank literally.
     Given several times: each text is one pair, its value taken as it stands, commas, colons and all.
 
     >>> parse_pairs(["team:pay,tier=gold"], "custom-labels")
@@ -114,7 +115,15 @@ def _split(text: str, what: str) -> Iterable[tuple[str, str]]:
         return
     for piece in re.findall(r",((?:\\.|[^,\\]|\\\Z)*)", "," + text, re.DOTALL):
         key, value = _pair(piece, what)
-        yield key, re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
+        yield key, _literal(value)
+
+
+def _literal(text: str) -> str:
+    """Return the value that a text means: without blanks around it, each character after a backslash as it stands."""
+    bare = text.strip()
+    is_last_escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
+    kept = text.lstrip()[: len(bare) + is_last_escaped]
+    return re.sub(r"\\(.)", r"\1", kept, flags=re.DOTALL)
 
 
 def broken_key_rule(key: str) -> str | None:
