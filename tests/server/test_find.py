@@ -24,6 +24,7 @@ from topicfold.model.records import TopicRecord, frozen
 from topicfold.runtime import slices
 from topicfold.runtime.revision import decode_revision
 from topicfold.runtime.tried_names import Outcome
+from topicfold.server import found_items
 from topicfold.server.find import FIND_PATH, MAX_PAGE
 from topicfold.server.in_flight import InFlight
 from topicfold.wire.confirmation import query_text
@@ -208,6 +209,22 @@ async def test_records_of_a_page_are_read_in_slices_and_are_of_one_cut(
     items = (await asking)["items"]
     assert [item["labels"] for item in items] in ([{"team": "pay"}] * 60, [{"team": "pay"}] * 59 + [{"team": "ops"}])
     assert [item["etag"] for item in items] == [item["version"] for item in items]
+
+
+async def test_topics_with_many_labels_are_written_in_slices_and_are_of_one_cut(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = {f"key-{number}": "pay" for number in range(8)}
+    await make(rest, *(f"t{number:02}" for number in range(60)), **labels)
+    monkeypatch.setattr(slices, "SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(found_items, "LABELS_AT_ONCE", 59 * len(labels))
+    asking = asyncio.create_task(rest.get(f"{FIND_PATH}?limit=100"))
+    await turns(40)
+    assert not asking.done()
+    await rest.node.writing.set_labels(parse_topic("t59"), {"key-0": "ops"}, rest.node.asked())
+    found = [item["labels"] for item in (await asking)["items"]]
+    assert found[:59] == [labels] * 59
+    assert found[59] in (labels, labels | {"key-0": "ops"})
 
 
 async def test_a_page_ends_behind_4_mib_of_records_and_the_next_goes_on(rest: RestNode) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import orjson
@@ -29,6 +30,8 @@ Row = tuple[str, TopicRow]
 
 RECORDS_AT_ONCE = MAX_PAGE_BYTES // MAX_PAYLOAD_BYTES
 """Records that are written at once whatever their length."""
+LABELS_AT_ONCE = 8_192
+"""Labels that are written at once: a thousand topics with eight each."""
 
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
@@ -54,7 +57,7 @@ class FoundItems:
         Raises:
             LogUnavailable, Resync: a record that has changed meanwhile cannot be had of the log.
         """
-        if not self.as_records:
+        if self._is_soon_written((table, numbers) for _, table, numbers in picked):
             return [written for each in picked for written in self._as_now(*each)]
         rows = [table.keyed(numbers, table.shown_all(numbers)) for _, table, numbers in picked]
         found = []
@@ -68,9 +71,13 @@ class FoundItems:
         Raises:
             LogUnavailable, Resync: a record that has changed meanwhile cannot be had of the log.
         """
-        if not self.as_records and cut.is_unchanged(numbers):
+        if cut.is_unchanged(numbers) and self._is_soon_written([(cut.table, numbers)]):
             return self._as_now(cut.namespace, cut.table, numbers)
         return await self._written(cut.namespace, cut.table, cut.rows(numbers))
+
+    def _is_soon_written(self, picked: Iterable[tuple[TopicTable, Sequence[int]]]) -> bool:
+        """Return whether topics are so little to write that all of them may be in one turn of the loop."""
+        return not self.as_records and sum(starmap(TopicTable.count_labels, picked)) <= LABELS_AT_ONCE
 
     def _as_now(self, namespace: str, table: TopicTable, numbers: Sequence[int]) -> list[bytes]:
         return TopicWriter(self.node.engine.identity, namespace).write_all(table.shown_columns(numbers))
@@ -78,20 +85,21 @@ class FoundItems:
     async def _written(self, namespace: str, table: TopicTable, rows: Sequence[Row]) -> list[bytes]:
         """Return topics of a namespace as JSON, each as it was when its row was read.
 
-        Records, which may be large, are read in slices, and those that have changed since then from the log.
+        In slices, for records and labels may be large; records that have changed since then are read from the log.
 
         Raises:
             LogUnavailable: the log does not answer.
             Resync: it no longer holds such a record.
         """
         write = TopicWriter(self.node.engine.identity, namespace).write
-        if not self.as_records:
-            return [write(key, row) for key, row in rows]
         work = Slice()
         written: list[bytes] = []
         for key, row in rows:
-            record = orjson.dumps(await self._record(namespace, table, key, row))
-            written.append(b"%b,%b" % (write(key, row)[:-1], record[1:]))
+            item = write(key, row)
+            if self.as_records:
+                record = orjson.dumps(await self._record(namespace, table, key, row))
+                item = b"%b,%b" % (item[:-1], record[1:])
+            written.append(item)
             await work.rest()
         return written
 

@@ -8,10 +8,10 @@ Source: PIP-451; Prometheus `tsdb/index` (postings algebra).
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring
 
 from pyroaring import BitMap
 
@@ -20,6 +20,8 @@ from topicfold.state.pieces import ByteColumn
 from topicfold.state.postings import Postings
 
 NO_LABELS = b""
+PAIR_BYTES = 4
+"""What a pair takes of a topic's labels, as they are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 """A topic's labels as pairs (key, value), in the order they were given."""
@@ -116,7 +118,7 @@ class LabelIndex:
         found = []
         start = 0
         for ids in labels:
-            end = start + len(ids) // 4
+            end = start + len(ids) // PAIR_BYTES
             found.append(b",".join(written[start:end]))
             start = end
         return found
@@ -299,6 +301,6 @@ class _Written(dict[int, bytes]):
     def __missing__(self, pair: int) -> bytes:
         if len(self) >= _MAX_WRITTEN:
             self.clear()
-        text = json.dumps(dict([self._pairs[pair]]), ensure_ascii=False, separators=(",", ":"))
-        written = self[pair] = text[1:-1].encode()
+        key, value = self._pairs[pair]
+        written = self[pair] = f"{encode_basestring(key)}:{encode_basestring(value)}".encode()
         return written

@@ -25,7 +25,7 @@ from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hash
 from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.grant_index import GrantIndex
-from topicfold.state.label_index import NO_LABELS, LabelIndex
+from topicfold.state.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
 from topicfold.state.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
@@ -166,6 +166,10 @@ class TopicTable:
             self._shown(number, ids, head) if number in live and number not in ending else None
             for number, ids, head in zip(numbers, labels, heads, strict=True)
         ]
+
+    def count_labels(self, numbers: Sequence[int]) -> int:
+        """Return how many labels the topics of these numbers bear, all together."""
+        return sum(map(len, self._labels.of_each(numbers))) // PAIR_BYTES
 
     def shown_columns(self, numbers: Sequence[int]) -> ShownColumns:
         """Return what `shown` shows of each of `numbers`, all of them of topics that are shown now.
