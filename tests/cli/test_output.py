@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +15,7 @@ import yaml
 from tests.cli.conftest import Run
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.main import main
-from topicfold.cli.output import Output, is_colored_on, to_json, to_yaml
+from topicfold.cli.output import Output, data_of, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
 from topicfold.client.desired_files import read_files, write_entries
 
@@ -101,6 +103,14 @@ def test_labels_in_a_cell_can_be_typed_again(run: Run, client: Client) -> None:
 def test_an_empty_table_prints_nothing_and_empty_json_is_a_list(run: Run) -> None:
     assert run("topics", "list").out == ""
     assert json.loads(run("topics", "list", "-o", "json").out) == []
+
+
+@pytest.mark.parametrize("data", [[], [1], ({"a": ["x\ny", {}]}, None, "é"), [[], [[]]]])
+def test_a_list_is_written_member_by_member_as_it_would_be_at_once(
+    data: Sequence[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Output(OutputFormat.JSON, ColorMode.NEVER, is_quiet=False).show_data(data)
+    assert capsys.readouterr().out == to_json(data_of(data))
 
 
 def test_notes_go_to_stderr_and_quiet_drops_them(run: Run) -> None:

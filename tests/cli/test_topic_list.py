@@ -12,6 +12,7 @@ from tests.cli.conftest import Run
 from tests.client.served import serving
 from topicfold.client import Client
 from topicfold.client.answers import Topic
+from topicfold.client.call import Call
 
 
 @pytest.fixture
@@ -82,6 +83,19 @@ def test_several_namespaces_are_listed_at_once(run: Run, words: list[str]) -> No
         "public/default/pay__eu",
         "public/default/pay__us",
     ]
+
+
+def test_to_list_many_namespaces_takes_no_request_for_each(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    perform = Client.perform
+
+    def noted(client: Client, call: Call[Any]) -> Any:
+        asked.append(call.path)
+        return perform(client, call)
+
+    monkeypatch.setattr(Client, "perform", noted)
+    assert run("topics", "list", "acme/pay", "-n", "public/default").code == 0
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(

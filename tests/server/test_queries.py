@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tests.server.rest import RestNode
+from topicfold.server.find import FIND_PATH
+from topicfold.server.queries import MAX_PARAMETERS
 
 NAMED = {
     "{tenant}": "public",
@@ -21,3 +23,10 @@ async def test_no_native_operation_takes_a_parameter_that_it_does_not_know(order
         answer = await orders.send(operation.method, f"{path}?nosuch=1", body)
         told = (answer.status_code, "query parameter 'nosuch' is not known here" in answer.text)
         assert told == (400, True), operation.id
+
+
+async def test_a_query_of_too_many_parameters_says_how_many_may_be_and_what_to_do(orders: RestNode) -> None:
+    query = "&".join(f"namespace=acme/n{number}" for number in range(MAX_PARAMETERS + 1))
+    problem = (await orders.send("GET", f"{FIND_PATH}?{query}")).json()
+    assert problem["detail"] == f"query: more than {MAX_PARAMETERS} parameters"
+    assert "fewer namespaces" in problem["hint"]

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any, TextIO
@@ -35,17 +35,18 @@ class Output:
         self._color = color
 
     def show(
-        self, data: Any, names: Sequence[str], header: Row, rows: Sequence[Row], *, spare: Collection[str] = ()
+        self, data: Any, names: Iterable[str], header: Row, rows: Iterable[Row], *, spare: Collection[str] = ()
     ) -> None:
         """Print `data` as JSON or YAML, or `names` one a line, or `rows` under `header`, whichever is wanted.
 
+        What is not is not gone through: of a million topics it need not be made.
         `spare` are columns that a narrow terminal is not shown, the first of them first; it is told of them.
         """
         match self.format:
             case OutputFormat.JSON | OutputFormat.YAML:
                 self.show_data(data)
             case OutputFormat.NAME:
-                self._write("".join(f"{_in_one_line(name)}\n" for name in names))
+                sys.stdout.writelines(f"{_in_one_line(name)}\n" for name in names)
             case OutputFormat.TABLE:
                 self._write(self._table(header, rows, spare))
 
@@ -73,9 +74,13 @@ class Output:
         sys.stdout.flush()
 
     def show_data(self, data: Any) -> None:
-        """Print `data` as one value: YAML if that is wanted, else JSON."""
-        told = data_of(data)
-        self._write(to_yaml(told) if self.format is OutputFormat.YAML else to_json(told))
+        """Print `data` as one value: YAML if that is wanted, else JSON, a list of it member by member."""
+        if self.format is OutputFormat.YAML:
+            self._write(to_yaml(data_of(data)))
+        elif isinstance(data, list | tuple) and data:
+            sys.stdout.writelines(_json_of_members(data))
+        else:
+            self._write(to_json(data_of(data)))
 
     @property
     def is_for_machines(self) -> bool:
@@ -107,10 +112,10 @@ class Output:
         if hint:
             _say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(hint)}")
 
-    def _table(self, header: Row, rows: Sequence[Row], spare: Collection[str]) -> str:
+    def _table(self, header: Row, found: Iterable[Row], spare: Collection[str]) -> str:
+        rows: Sequence[Row] = [[printable(cell) for cell in row] for row in found]
         if not rows:
             return ""
-        rows = [[printable(cell) for cell in row] for row in rows]
         if missing := left_out(header, rows, spare):
             header, rows = without(missing, header, rows)
             names = f"{'column' if len(missing) == 1 else 'columns'} {', '.join(missing)}"
@@ -151,6 +156,15 @@ def to_yaml(data: Any) -> str:
 def to_json(data: Any) -> str:
     """Return `data` as indented JSON, in ASCII where stdout cannot take more."""
     return _json(data, 2)
+
+
+def _json_of_members(members: Sequence[Any]) -> Iterator[str]:
+    """Yield a list that is not empty as `to_json` writes it, without a copy of all of it."""
+    before = "[\n  "
+    for each in members:
+        yield before + to_json(data_of(each)).removesuffix("\n").replace("\n", "\n  ")
+        before = ",\n  "
+    yield "\n]\n"
 
 
 def _json(data: Any, indent: int | None = None) -> str:

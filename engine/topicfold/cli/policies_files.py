@@ -85,9 +85,13 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> N
     """
     from topicfold.client.desired_files import entries_of, write_entries
 
-    entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
+    with activity(session.is_progress_shown) as begin, no_collection():
+        begin(f"asking the server for the topics of {', '.join(namespaces)}")
+        entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
     if file != STDOUT:
-        write_whole(file, write_entries(entries).encode())
+        with activity(session.is_progress_shown) as begin:
+            begin(f"writing {counted(len(entries), 'topic')} to {file}")
+            write_whole(file, write_entries(entries).encode())
         session.output.note(f"wrote {counted(len(entries), 'topic')} to {file}")
     elif session.output.format is OutputFormat.TABLE:
         sys.stdout.write(write_entries(entries, is_ascii=not is_unicode()))

@@ -15,6 +15,7 @@ from topicfold.cli.command import command, new_app
 from topicfold.cli.completion import complete_namespaces
 from topicfold.cli.config import OutputFormat, require_none_asked
 from topicfold.cli.output import counted, is_unicode, value_text
+from topicfold.cli.progress import activity
 from topicfold.cli.session import Session
 from topicfold.client.errors import ExtraMissing
 from topicfold.client.extras import import_failure
@@ -84,7 +85,9 @@ def labels(
     if snapshot is not None:
         require_none_asked(session.config, "Leave it out, or --snapshot, which is read instead.")
     places = None if namespaces is None else sorted(set(map(parse_namespace, namespaces)))
-    counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
+    with activity(session.is_progress_shown) as begin:
+        begin("counting labels")
+        counts, source = _from_snapshot(session, snapshot, places) if snapshot else _from_server(session.client, places)
     report = label_report(counts, by)
     _show(session, report, top)
     if by is not None and by not in {each.key for each in report.keys}:

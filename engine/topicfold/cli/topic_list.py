@@ -117,9 +117,9 @@ def list_topics(
     topics = topics[:limit]
     session.output.show(
         topics,
-        [topic.name for topic in topics],
+        (topic.name for topic in topics),
         ("TOPIC", "PARTITIONS", "LABELS"),
-        [(topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics],
+        ((topic.name, str(topic.partitions), labels_text(topic.labels)) for topic in topics),
     )
     if not topics:
         when = "" if at is None else f" at {at}"
@@ -177,22 +177,21 @@ def _found(
 
     Of those beyond `limit` one at least. A listing that takes no notice of properties is told of, and so are topics
     that the server cannot read, as they look like those without labels.
-    They are as fresh as the log: under `/admin/v2` a read waits for a barrier, and the client carries its position on.
+    They are as fresh as the log: under `/admin/v2` a read waits for a barrier, one of the tenants for that of all
+    partitions, and the client carries its position on.
     """
     from topicfold.client.bulk import topics_in
     from topicfold.client.listed_topics import listing_by
 
     client = session.client
+    client.list_tenants()
     listed: set[str] = set()
     is_heeded = True
-    for namespace in namespaces:
-        if properties:
-            asked = listing_by(namespace, properties, with_system_topics=wanted["with_system_topics"])
-            names, confirmed = client.perform(asked)
-            is_heeded = is_heeded and confirmed is not None
-            listed |= {each for name in names for each in (name, partition_base(name) or name)}
-        else:
-            client.list_partitioned_topics(namespace)
+    for namespace in namespaces if properties else ():
+        asked = listing_by(namespace, properties, with_system_topics=wanted["with_system_topics"])
+        names, confirmed = client.perform(asked)
+        is_heeded = is_heeded and confirmed is not None
+        listed |= {each for name in names for each in (name, partition_base(name) or name)}
     topics = topics_in(client, namespaces, **wanted, limit=None if properties else _page_beyond(limit))
     found = [each for each in topics if not properties or each.name in listed]
     if not is_heeded:

@@ -36,8 +36,12 @@ def query_of(request: Request, known: Collection[str] | None = None) -> Query:
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
     except ValueError as error:
-        reason = "not valid UTF-8" if isinstance(error, UnicodeError) else "too many parameters"
-        raise InvalidRequest(f"query: {reason}") from None
+        if isinstance(error, UnicodeError):
+            raise InvalidRequest("query: not valid UTF-8") from None
+        raise InvalidRequest(
+            f"query: more than {MAX_PARAMETERS} parameters",
+            hint="Ask several times, each for fewer namespaces or labels.",
+        ) from None
     query: Query = {}
     for name, value in pairs:
         if known is not None and name not in known and name != AUTHORITATIVE:
