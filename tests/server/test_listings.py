@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
+from pyroaring import BitMap
 
 from tests.server.rest import RestNode, listening
 from tests.server.watching import opened
 from topicfold.model.names import parse_topic
 from topicfold.model.records import TopicRecord
 from topicfold.model.topic_hash import topic_list_hash
+from topicfold.runtime.listings import Chosen
 from topicfold.runtime.writing import Writing
+from topicfold.server import listing
 
 DEFAULT = "persistent://public/default"
 SYSTEM = ("__change_events", "__transaction_buffer_snapshot", "__transaction_buffer_snapshot_indexes")
@@ -88,3 +92,10 @@ async def test_hashes_of_watches_and_findings_are_of_the_same_names(topics: Rest
     assert names_hash == topic_list_hash(full(*USERS))
     async with listening(topics) as port, opened(port, f"topics_hash={names_hash}") as stream:
         assert (await stream.frame()).members["hash"] == names_hash
+
+
+async def test_the_names_of_a_listing_are_let_go_as_they_are_written() -> None:
+    names = [f"t{number}" for number in range(2_500)]
+    listed = orjson.dumps(names)
+    assert await listing._body(Chosen(None, BitMap()), names) == listed
+    assert not any(names)

@@ -9,7 +9,7 @@ Source: PIP-452; `maxTopicListInFlightHeapMemSizeMB` of PIP-442.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote_plus
 
 import orjson
@@ -124,10 +124,19 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
     return CountedAnswer(Response(body, 200, said, JSON_TYPE), request, node.in_flight)
 
 
-async def _body(chosen: Chosen, names: Sequence[str]) -> bytes:
-    """Return those of `names` that were chosen as JSON."""
-    chunks = (chosen.of(names[start : start + _CHUNK]) for start in range(0, len(names), _CHUNK))
-    return await joined((orjson.dumps(chunk)[1:-1] for chunk in chunks), b"[]")
+async def _body(chosen: Chosen, names: list[str]) -> bytes:
+    """Return those of `names` that were chosen as JSON.
+
+    They are let go as they are written: to free a million at once would hold the loop.
+    """
+
+    def written() -> Iterator[bytes]:
+        for start in range(0, len(names), _CHUNK):
+            some = names[start : start + _CHUNK]
+            names[start : start + _CHUNK] = [""] * len(some)
+            yield orjson.dumps(chosen.of(some))[1:-1]
+
+    return await joined(written(), b"[]")
 
 
 class CountedAnswer(Response):
