@@ -147,7 +147,9 @@ def test_serve_says_where_all_settings_are_listed(bare_run: Run) -> None:
     assert "topicfold config server" in " ".join(bare_run("serve", "--help").out.split())
 
 
-@pytest.mark.parametrize("words", [("config", "server"), ("serve",), ("compact",), ("trim",), ("renew",), ("enforce",)])
+@pytest.mark.parametrize(
+    "words", [("config", "server"), ("serve",), ("compact",), ("trim",), ("copy",), ("renew",), ("enforce",)]
+)
 def test_help_of_a_command_that_asks_no_server_shows_no_option_that_is_about_one(
     bare_run: Run, words: tuple[str, ...]
 ) -> None:

@@ -12,7 +12,9 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, WrongLog
 from topicfold.log import kafka_appender
 from topicfold.log.codec import MAX_EVENT_BYTES
+from topicfold.log.copying import copy_log
 from topicfold.log.identity import establish_identity, header_value, restate_identity
+from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, Log, LogIdentity
 from topicfold.model.events import HASH_NAME
 
@@ -379,3 +381,20 @@ async def begins_with(log: Log, *values: bytes) -> None:
     for value in values:
         log.append(0, value, never)
     await following.seen(len(values))
+
+
+async def test_a_log_takes_the_copy_of_another_that_was_trimmed(open_log: OpenLog) -> None:
+    store, identity = MemoryStore(partitions=3), LogIdentity(b"i" * 16, 3, HASH_NAME)
+    for partition in range(3):
+        for value in [b"gone", b"gone", header_value(identity), b"", b"last"]:
+            store.append(partition, value)
+        store.delete_before(partition, partition)
+    log = await open_log()
+    for copied in (5, 0):
+        spans = await copy_log(MemoryLog(store), identity, log, str)
+        assert [(each.start, each.end, each.copied) for each in spans] == [
+            (partition, 5, max(0, copied - partition)) for partition in range(3)
+        ]
+    assert await log.start_offsets() == {0: 0, 1: 1, 2: 2}
+    for partition in range(3):
+        assert await log.read(partition, 0, 10) == store.page(partition, 0, 10)

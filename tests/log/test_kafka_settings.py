@@ -184,7 +184,7 @@ async def test_more_partitions_than_the_log_was_opened_with_refuse_writes(
     [problem] = await eventually(log, "topic")
     assert problem.refuses_writes
     assert (problem.found, problem.wanted) == ("one with 5 partitions", "one with 3 partitions")
-    assert problem.repair.startswith(f"Kafka takes no partitions away: copy those of {topic} up to partition 2, ")
+    assert f"have 'topicfold copy' put the first 3 of {topic} into a topic of another name" in problem.repair
 
 
 async def test_a_topic_made_anew_is_another_topic(

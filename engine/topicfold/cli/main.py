@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from topicfold import __version__
-from topicfold.cli import compact, consume, doctor, enforce, explain, history, renew, serve, trim, version, watch
+from topicfold.cli import compact, consume, copy, doctor, enforce, explain, history, renew, serve, trim, version, watch
 from topicfold.cli.bash_words import whole_words
 from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_app
 from topicfold.cli.config import ColorMode, OutputFormat
@@ -135,6 +135,7 @@ def _new_app() -> typer.Typer:
     command(root, "enforce", instead=_NAME_THE_LOG)(enforce.enforce)
     command(root, "compact", instead=_NAME_THE_LOG)(compact.compact)
     command(root, "trim", instead=_NAME_THE_LOG)(trim.trim)
+    command(root, "copy", instead=_NAME_THE_LOG)(copy.copy)
     command(root, "renew", instead="Leave it out; name the log with --log FILE.")(renew.renew)
     command(root, "version")(version.version)
     command(root, "history")(history.history)

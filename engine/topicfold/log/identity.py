@@ -73,11 +73,11 @@ async def is_empty(log: Log) -> bool:
     return not any((await log.known_end_offsets()).values()) and not any((await log.end_offsets()).values())
 
 
-async def recognise_identity(log: Log) -> LogIdentity:
-    """Return who `log` is. Appends nothing.
+async def stated_identity(log: Log) -> LogIdentity:
+    """Return who `log` says it is, whether it has the partitions for that or not. Appends nothing.
 
     Raises:
-        WrongLog: there is no header, or it speaks of another number of partitions or hash.
+        WrongLog: there is no header.
         LogUnavailable: the log did not answer in time.
     """
     identity = await _first_header(log)
@@ -91,10 +91,22 @@ async def recognise_identity(log: Log) -> LogIdentity:
             "partition 0 of the log states no header",
             hint="This is not a log of Topicfold, or its beginning was deleted: name another log.",
         )
+    return identity
+
+
+async def recognise_identity(log: Log) -> LogIdentity:
+    """Return who `log` is. Appends nothing.
+
+    Raises:
+        WrongLog: there is no header, or it speaks of another number of partitions or hash.
+        LogUnavailable: the log did not answer in time.
+    """
+    identity = await stated_identity(log)
     if identity.partitions != log.partitions:
         raise WrongLog(
             f"the log was made with {identity.partitions} partitions and now has {log.partitions}",
-            hint="The number of partitions is fixed for ever. Restore the log, or name another one.",
+            hint=f"That number is fixed for ever. Have the {identity.partitions} copied to a place of their own, with "
+            "'topicfold copy', and name that.",
         )
     if identity.hash_name != HASH_NAME:
         raise WrongLog(f"the log spreads namespaces by {identity.hash_name!r}, this version knows {HASH_NAME!r}")

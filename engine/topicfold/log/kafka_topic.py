@@ -204,7 +204,7 @@ def _grown(topic: KafkaTopic, partitions: int) -> SettingProblem:
         f"one with {partitions} partitions",
         f"one with {topic.partitions} partitions",
         refuses_writes=True,
-        repair=f"Kafka takes no partitions away: copy those of {topic.name} up to partition {topic.partitions - 1}, "
-        f"record by record, into a topic made with {topic.partitions}, and start all nodes with --kafka-topic and its "
-        "name.",
+        repair="Kafka takes no partitions away: stop all nodes, have 'topicfold copy' put the first "
+        f"{topic.partitions} of {topic.name} into a topic of another name, and start them with --kafka-topic and "
+        "that name.",
     )
