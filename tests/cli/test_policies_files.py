@@ -63,6 +63,26 @@ def test_what_was_exported_does_not_differ(run: Run, exported: Path) -> None:
     assert run("policies", "export", "public/default").out == exported.read_text()
 
 
+def test_applying_an_export_of_then_undoes_what_was_done_since(
+    run: Run, client: Client, exported: Path, tmp_path: Path
+) -> None:
+    then = client.find_topics().position
+    before = {topic.name: topic for topic in client.find_topics().topics}
+    client.set_labels("old", {"team": "oops", "stage": "x"})
+    client.set_policy("old", "messageTTLInSeconds", 5)
+    client.set_policy("orders", "retentionPolicies", {"retentionTimeInMinutes": 1, "retentionSizeInMB": 1})
+    client.patch_topic("old", {"properties": {"new": "x"}})
+    client.delete_topic("orders")
+    file = tmp_path / "then.yaml"
+    assert run("policies", "export", "public/default", "--at", then, "-f", str(file)).code == 0
+    assert run("policies", "apply", "-f", str(file), "--reason", "undone").code == 0
+    for topic in client.find_topics().topics:
+        same = before.pop(topic.name)
+        assert (topic.labels, topic.properties, topic.partitions) == (same.labels, same.properties, same.partitions)
+    assert before == {}
+    assert [run("policies", "diff", "-f", str(each)).code for each in (file, exported)] == [0, 0]
+
+
 def test_an_export_has_pulsars_own_topics_too(run: Run, client: Client) -> None:
     client.create_topic("__change_events", labels={"team": "pay"})
     assert "__change_events" in run("policies", "export", "public/default").out

@@ -198,8 +198,12 @@ async def test_positions_of_other_logs_partitions_or_times_to_come_are_told_apar
     )  # fmt: skip
 
 
-async def test_whole_records_are_not_told_of_the_past(past: RestNode) -> None:
-    assert await past.problem("GET", f"{FIND_PATH}?at=1m&fields=record") == (400, "invalid_request")
+async def test_whole_records_are_told_as_they_were_then(past: RestNode) -> None:
+    await past.done("POST", f"{ORDERS}/messageTTL?messageTTL=60")
+    [item] = (await past.get(f"{FIND_PATH}?at=2026-03-01T12:20:00Z&fields=record"))["items"]
+    assert (item["labels"], item["policies"]["local"]) == ({"team": "pay"}, None)
+    now = await past.get(f"{FIND_PATH}?fields=record")
+    assert (await past.get(f"{FIND_PATH}?at=0s&fields=record"))["items"] == now["items"]
 
 
 async def test_a_position_below_a_trimmed_log_is_told_as_it_was_asked_for(past: RestNode) -> None:

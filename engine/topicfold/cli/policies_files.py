@@ -19,6 +19,7 @@ from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import counted, is_unicode
 from topicfold.cli.progress import activity, progress
+from topicfold.cli.query_options import PastTime
 from topicfold.cli.question import ask, is_somebody_there
 from topicfold.cli.same_server import server_flags
 from topicfold.cli.session import Session
@@ -73,21 +74,25 @@ ConfirmCount = Annotated[
 
 
 @command(app, "export")
-def export(session: Session, namespaces: Namespaces, file: Target = STDOUT) -> None:
+def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: PastTime = None) -> None:
     """Write topics to a file. Labels, properties and policies of all topics of some namespaces, as YAML.
 
     With -o json on stdout it is JSON, which 'diff' and 'apply' take as well.
+
+    With --at it is what they were then, each said in full, so that applying it undoes what was done to them since.
 
     \b
     Examples:
       topicfold policies export public/default > policies.yaml
       topicfold policies export acme/pay acme/ship -f policies.yaml
+      topicfold policies export acme/pay --at 2h -f before.yaml
     """
     from topicfold.client.desired_files import entries_of, write_entries
 
     with activity(session.is_progress_shown) as begin, no_collection():
         begin(f"asking the server for the topics of {', '.join(namespaces)}")
-        entries = entries_of(session.client.find_topics(namespaces, with_system_topics=True).topics)
+        found = session.client.find_topics(namespaces, with_system_topics=True, at=at)
+        entries = entries_of(found.topics, is_whole=at is not None)
     if file != STDOUT:
         with activity(session.is_progress_shown) as begin:
             begin(f"writing {counted(len(entries), 'topic')} to {file}")

@@ -87,14 +87,16 @@ def read_files(paths: Iterable[Path]) -> list[Desired]:
     return [found[name] for name in sorted(found)]
 
 
-def entries_of(topics: Iterable[Topic]) -> list[dict[str, Any]]:
-    """Return what files say of these topics, in JSON's values. What is empty is left out.
+def entries_of(topics: Iterable[Topic], *, is_whole: bool = False) -> list[dict[str, Any]]:
+    """Return what files say of these topics, in JSON's values. What is empty is left out, so that it stays as it is.
+
+    With `is_whole` it is named: to apply that takes away what has come since.
 
     Raises:
         Forbidden, Undecodable: the server did not show the policies of one, or cannot read its record; a file without
             them would not say so.
     """
-    return [_entry(topic.readable()) for topic in topics]
+    return [_entry(topic.readable(), is_whole) for topic in topics]
 
 
 def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = False) -> str:
@@ -102,13 +104,13 @@ def write_entries(entries: Iterable[Mapping[str, Any]], *, is_ascii: bool = Fals
     return write_yaml({"topics": list(entries)}, _DUMPER, is_ascii=is_ascii, default_flow_style=None)
 
 
-def _entry(topic: Topic) -> dict[str, Any]:
+def _entry(topic: Topic, is_whole: bool) -> dict[str, Any]:
     return {
         "name": topic.name,
         **({"partitions": topic.partitions} if topic.partitions else {}),
         **({"kafkaName": topic.kafka_name} if topic.kafka_name else {}),
-        **{name: plain_value(part) for name in ("labels", "properties") if (part := part_of(topic, name))},
-        **_policies(topic),
+        **{name: plain_value(part) for name in ("labels", "properties") if (part := part_of(topic, name)) or is_whole},
+        **_policies(topic, is_whole),
     }
 
 
@@ -272,6 +274,6 @@ def _kind(value: Any) -> str:
     return "an infinite number" if isinstance(value, float) and not math.isfinite(value) else kind_of(value)
 
 
-def _policies(topic: Topic) -> dict[str, Any]:
-    found = {scope: plain_value(part) for scope in SCOPES if (part := part_of(topic, scope))}
+def _policies(topic: Topic, is_whole: bool) -> dict[str, Any]:
+    found = {scope: plain_value(part) for scope in SCOPES if (part := part_of(topic, scope)) or is_whole}
     return {"policies": found} if found else {}

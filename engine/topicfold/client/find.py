@@ -59,13 +59,15 @@ class FindCalls:
         match: Texts | None = None,
         regex: str | None = None,
         with_system_topics: bool = False,
+        at: str | int | None = None,
         limit: int | None = None,
     ) -> Call[Found]:
         """Return the whole records of topics that match, from one cut, each partitioned topic once.
 
-        With `limit`, 1000 at most, the first of them by name.
+        With `limit`, 1000 at most, the first of them by name. With `at` those that matched then, as they were: at a
+        time of RFC 3339, so long ago (`2h`, `7d`), or at a position that an answer or a history told.
         """
-        asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
+        asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics, at)
 
         def read(answer: Answer) -> Found:
             topics = tuple(sorted(map(Topic.of, answer.body["items"]), key=lambda topic: topic.name))

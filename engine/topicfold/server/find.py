@@ -76,7 +76,7 @@ class Finder:
         query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
         wanted = wanted_in(request, query, node)
         limit = number_up_to(MAX_PAGE, query, "limit", hint="Leave it out for all topics at once.")
-        items = FoundItems(node, request, _as_records(query))
+        items = FoundItems(node, request, _as_records(query), of_past="at" in query)
         place = _place(query, wanted, node)
         asked = asked_to_find(request, node)
         if (at := one(query, "at")) is not None:
@@ -120,11 +120,9 @@ def _as_records(query: Query) -> bool:
     """Return whether items are to have their whole records.
 
     Raises:
-        InvalidRequest: something else is wanted of them, or records of the past.
+        InvalidRequest: something else is wanted of them.
     """
     text = one(query, "fields")
-    if text is not None and "at" in query:
-        raise InvalidRequest("fields and at are both given", hint="Read each topic by itself as it was: its own at.")
     if text not in (None, "record"):
         raise InvalidRequest(f"fields must be record, not {text[:80]!r}", hint="Leave it out for labels and versions.")
     return text is not None

@@ -40,11 +40,15 @@ _READERS_ONLY = ("policies", "properties")
 
 @dataclass(frozen=True, slots=True)
 class FoundItems:
-    """Writes items for who sent `request`; `as_records` with what records hold."""
+    """Writes items for who sent `request`; `as_records` with what records hold.
+
+    What was is for those who may read the namespace: a grant on a topic is one on what that is now.
+    """
 
     node: Node
     request: Request
     as_records: bool
+    of_past: bool = False
 
     @property
     def at_once(self) -> int:
@@ -125,7 +129,7 @@ class FoundItems:
         node, request = self.node, self.request
         if node.has(request, _READING_ALL, namespace):
             return True
-        return node.has(request, _READING, recorded_topic(topic_of_key(namespace, key)))
+        return not self.of_past and node.has(request, _READING, recorded_topic(topic_of_key(namespace, key)))
 
     async def _payload_at(self, namespace: str, offset: int) -> tuple[int, bytes]:
         engine = self.node.engine

@@ -34,6 +34,15 @@ async def test_a_grant_on_a_topic_says_nothing_of_the_past(acme: RestNode) -> No
     assert await seen(acme, PAST, "stranger") == 403
 
 
+async def test_policies_of_the_past_are_for_who_may_read_those_of_the_namespace(acme: RestNode) -> None:
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics")
+    await grant(acme, "persistent/acme/pay/orders", "app", "read-policies")
+    told = (await seen(acme, f"{PAST}&fields=record", "app"))["items"]
+    assert [("policies" in item, "labels" in item) for item in told] == [(False, True)] * 3
+    await grant(acme, "namespaces/acme/pay", "app", "list-topics", "read-policies")
+    assert all("policies" in item for item in (await seen(acme, f"{PAST}&fields=record", "app"))["items"])
+
+
 async def test_a_former_life_of_a_namespace_is_for_superusers(acme: RestNode) -> None:
     before = (await seen(acme, FIND, "boss"))["position"]
     await done(acme, "DELETE", f"{ADMIN}/namespaces/acme/pay?force=true")
