@@ -33,6 +33,14 @@ def deleted(path: Path) -> None:
     path.unlink()
 
 
+def moved(path: Path) -> None:
+    path.replace(path.with_name("found.db"))
+
+
+def moved_back(path: Path) -> None:
+    path.with_name("found.db").replace(path)
+
+
 def replaced(path: Path) -> None:
     successor = path.with_name("successor.db")
     successor.write_bytes(path.read_bytes())
@@ -74,10 +82,28 @@ async def test_a_lost_file_is_one_fault_of_all_partitions(
     lose(path)
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
-    assert error.hint.startswith("Restore the file" if lose in (deleted, replaced) else "Stop this node by SIGTERM")
+    told = "Let this node run until you have saved" if lose in (deleted, replaced) else "Stop this node by SIGTERM"
+    assert error.hint.startswith(told)
     assert partition is None
     await log.close()
     assert len(following.faults) == 1
+
+
+async def test_no_empty_log_takes_the_place_of_a_lost_file_and_its_newest_commits_stay(
+    log: SqliteLog, path: Path
+) -> None:
+    following = Following(log)
+    log.append(0, b"one", never)
+    await following.seen(1)
+    moved(path)
+    await following.faulted()
+    await log.close()
+    with pytest.raises(WrongLog, match=r"log.db is gone, and log.db-wal, which has its newest changes, is there"):
+        await SqliteLog.open(path, partitions=3)
+    moved_back(path)
+    again = await SqliteLog.open(path)
+    assert [entry.value for entry in await again.read(0, 0, 10)] == [b"one"]
+    await again.close()
 
 
 @lost

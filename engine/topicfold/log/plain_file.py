@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from topicfold.errors import BadSetting
+from topicfold.errors import BadSetting, WrongLog
+
+NEWEST = "-wal"
+"""The end of the name of what SQLite keeps beside a file, with the newest commits in it, while anybody has it open."""
 
 
 def file_identity(path: Path) -> tuple[int, int]:
@@ -26,6 +29,7 @@ def file_made(path: Path) -> Path:
     Raises:
         BadSetting: it is not a plain file, has several names, cannot be made, or may not be read and written; or its
             directory may not.
+        WrongLog: it is gone, and its newest commits are there: an empty file would have SQLite delete them.
     """
     try:
         target = path.parent.resolve(strict=True) / path.name
@@ -38,6 +42,7 @@ def file_made(path: Path) -> Path:
                 hint="Each name has a write-ahead log of its own, and changes would be lost: remove one of them.",
             )
         if not target.exists():
+            _require_new(target, path)
             flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_WRONLY
             descriptor = os.open(target, flags, 0o600)
             try:
@@ -56,3 +61,18 @@ def file_made(path: Path) -> Path:
         # SQLite makes its write-ahead log beside the file.
         raise BadSetting(f"the directory of {path} may not be written", hint="Change its owner or its mode.")
     return target
+
+
+def _require_new(target: Path, path: Path) -> None:
+    """Return if nothing is left of a file at `target` that was there.
+
+    Raises:
+        WrongLog: its newest commits are.
+    """
+    newest = target.with_name(target.name + NEWEST)
+    # Whoever makes the file at this moment has such commits soon, too, and the file before.
+    if newest.exists() and newest.stat().st_size and not target.exists():
+        raise WrongLog(
+            f"{path} is gone, and {newest.name}, which has its newest changes, is there",
+            hint=f"Put the file back beside it. To begin a new log, which knows nothing, remove {newest.name}.",
+        )

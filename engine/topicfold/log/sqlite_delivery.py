@@ -120,7 +120,8 @@ class SqliteDelivery:
         found = batch[whole].offset if batch else end
         gap = LogGap(
             f"partition {partition} goes on at {found} where record {position + whole} was expected",
-            hint="The file was trimmed or changed by somebody else, or is an older copy. Restore it.",
+            hint="The file was trimmed or changed by somebody else, or is a copy that the -wal of another lay beside. "
+            "Restore it, without that.",
             partition=partition,
             expected=position + whole,
             found=found,

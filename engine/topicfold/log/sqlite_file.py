@@ -17,7 +17,7 @@ from typing import NamedTuple
 import apsw
 
 from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
-from topicfold.log.plain_file import file_identity, file_made
+from topicfold.log.plain_file import NEWEST, file_identity, file_made
 from topicfold.log.port import Entry, LogFull
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
@@ -28,8 +28,13 @@ OLDEST_SQLITE = (3, 51, 3)
 Source: SQLite's release notes of 3.51.3, "WAL-reset bug".
 """
 
-_BESIDE = ("-wal", "-shm")
+_BESIDE = (NEWEST, "-shm")
 """What SQLite keeps beside a file as long as anybody has it open: the newest commits, and an index of them."""
+_LOST = (
+    "Let this node run until you have saved what it has open, which may be all that is left of the log: "
+    "docs/recovery.md says how. Then stop all nodes, put the right file there, without the -wal and -shm of another, "
+    "and start them."
+)
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _SEEMS_DAMAGED = (
     "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
@@ -253,7 +258,7 @@ class SqliteFile:
             except OSError as error:
                 raise LogUnavailable(f"{path}: {error.strerror}") from error
             if found != identity:
-                hint = _RESTART if path.name.endswith(_BESIDE) else "Restore the file and restart this node."
+                hint = _RESTART if path.name.endswith(_BESIDE) else _LOST
                 raise WrongLog(f"{path} was deleted or replaced while in use", hint=hint)
 
     def _select_bounds(self) -> list[Bounds]:
