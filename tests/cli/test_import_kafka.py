@@ -56,7 +56,7 @@ def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluste
 
 
 def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, client: Client, cluster: Cluster) -> None:
-    for name, partitions in (("more", 2), ("fewer", 4), ("plain", 0)):
+    for name, partitions in (("more", 2), ("fewer", 4), ("plain", 0), ("lost", 5)):
         client.create_topic(name, partitions=partitions)
     cluster.topics = [KafkaTopic(name, 3) for name in ("more", "fewer", "plain")]
     told = {line.split()[2]: line for line in run(*IMPORT).out.splitlines()[1:]}
@@ -64,6 +64,9 @@ def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, clien
     assert grow in told["more"]
     assert "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic fewer --partitions 4" in told["fewer"]
     assert "--follow-cluster" in told["plain"]
+    assert (
+        "kafka-topics.sh --bootstrap-server broker:9092 --create --topic lost --partitions 5 makes it" in told["lost"]
+    )
     assert not any("delete" in line for line in told.values())
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from topicfold.model.adoption import Failed, KafkaTopic, New, implied_topic, plan_adoption, stands_for
+from topicfold.model.adoption import Failed, Gone, KafkaTopic, New, implied_topic, plan_adoption, stands_for
 from topicfold.model.names import kafka_name, parse_topic
 
 
@@ -60,7 +60,9 @@ def test_a_second_run_finds_everything_there() -> None:
 
 def test_records_without_a_kafka_topic_are_gone_unless_they_need_none() -> None:
     records = [record("orders"), record("non-persistent://public/default/calls"), record("x", kafka_name="y")]
-    assert plan_adoption([], records).gone == ("persistent://public/default/orders", "persistent://public/default/x")
+    assert plan_adoption([], records).gone == (
+        Gone("persistent://public/default/orders", "orders", 1), Gone("persistent://public/default/x", "y", 1)
+    )  # fmt: skip
 
 
 def test_a_record_is_found_by_the_kafka_topic_it_names() -> None:

@@ -18,7 +18,7 @@ from topicfold.cli.session import Session
 from topicfold.errors import TopicfoldError
 
 if TYPE_CHECKING:
-    from topicfold.model.adoption import Adoption, Failed, New, Present
+    from topicfold.model.adoption import Adoption, Failed, Gone, New, Present
 
 app = new_app()
 
@@ -109,6 +109,13 @@ def _difference(topic: Present, bootstrap: str, config: Config) -> str:
     return f"{recorded} recorded, {topic.kafka_partitions} in Kafka: {step}"
 
 
+def _lost(topic: Gone, bootstrap: str) -> str:
+    """Return what to type where the Kafka topic of a record is not there: what makes it anew, without its messages."""
+    name, count = shlex.quote(topic.kafka_name), topic.partitions
+    step = f"kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name} --partitions {count}"
+    return f"no such topic in Kafka; its record stays: {step} makes it, empty"
+
+
 def _show(
     session: Session,
     plan: Adoption,
@@ -124,7 +131,7 @@ def _show(
             ("differs", topic.name, topic.kafka_name, _difference(topic, bootstrap, session.config))
             for topic in differing
         ),
-        *(("gone", name, "", "no such topic in Kafka; its record stays") for name in plan.gone),
+        *(("gone", topic.name, topic.kafka_name, _lost(topic, bootstrap)) for topic in plan.gone),
         *(("failed", "", failure.kafka_name, failure.reason) for failure in failed),
     ]
     data = {
@@ -132,7 +139,7 @@ def _show(
         "namespaces": list(namespaces),
         "present": [topic.name for topic in plan.present],
         "differing": differing,
-        "gone": list(plan.gone),
+        "gone": [topic.name for topic in plan.gone],
         "failed": failed,
         "leftOut": [topic.kafka_name for topic in plan.left_out],
     }

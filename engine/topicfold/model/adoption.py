@@ -88,6 +88,15 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True)
+class Gone:
+    """A persistent record without a Kafka topic, and which that would be."""
+
+    name: str
+    kafka_name: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A Kafka topic that gets no record, and why."""
 
@@ -107,13 +116,13 @@ Finding = New | Present | Failed | LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What an adoption would do, and what it only reports. `gone` are persistent records without a Kafka topic."""
+    """What an adoption would do, and what it only reports."""
 
     new: tuple[New, ...]
     present: tuple[Present, ...]
     failed: tuple[Failed, ...]
     left_out: tuple[LeftOut, ...]
-    gone: tuple[str, ...]
+    gone: tuple[Gone, ...]
 
 
 def plan_adoption(kafka_topics: Collection[KafkaTopic], records: Iterable[Recorded]) -> Adoption:
@@ -124,19 +133,22 @@ def plan_adoption(kafka_topics: Collection[KafkaTopic], records: Iterable[Record
     """
     by_kafka_name: dict[str, Recorded] = {}
     taken: dict[str, str] = {}
+    existing = {topic.name for topic in kafka_topics}
+    gone = list[Gone]()
     for record in records:
         standing = stands_for(record.name, record.kafka_name)
         if standing is not None:
             by_kafka_name[standing] = record
             taken[record.name] = standing
+            if standing not in existing:
+                gone.append(Gone(record.name, standing, max(record.partitions, 1)))
     findings = [_judge(topic, by_kafka_name.get(topic.name), taken) for topic in kafka_topics]
-    existing = {topic.name for topic in kafka_topics}
     return Adoption(
         new=tuple(finding for finding in findings if isinstance(finding, New)),
         present=tuple(finding for finding in findings if isinstance(finding, Present)),
         failed=tuple(finding for finding in findings if isinstance(finding, Failed)),
         left_out=tuple(finding for finding in findings if isinstance(finding, LeftOut)),
-        gone=tuple(sorted(name for name, standing in taken.items() if standing not in existing)),
+        gone=tuple(sorted(gone, key=lambda record: record.name)),
     )
 
 

@@ -119,12 +119,13 @@ class ClusterFollower:
         records, waiting, unreadable = await self._records()
         plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
         grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))
+        gone = {each.name for each in plan.gone}
         return _Look(
             plan,
             frozenset(each for each in plan.new if not self._is_protected(each.kafka_name)),
             frozenset(each for each in grown if each.name not in waiting | unreadable),
-            frozenset(plan.gone) - waiting - unreadable,
-            unreadable.intersection(plan.gone),
+            frozenset(gone) - waiting - unreadable,
+            unreadable.intersection(gone),
         )
 
     async def _records(self) -> tuple[list[_Recorded], frozenset[str], frozenset[str]]:
