@@ -397,8 +397,9 @@ def test_vacuum_removes_the_files_that_a_dead_process_had_begun(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("unread", [NOTE, f"{MANIFESTS}/000000000001.json"])
+@pytest.mark.parametrize("why", [errno.EMFILE, errno.EIO, errno.EACCES, errno.ESTALE])
 def test_vacuum_removes_nothing_where_it_cannot_open_what_says_what_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str, why: int
 ) -> None:
     run(tmp_path, cuts=1)
     make_old(tmp_path)
@@ -406,7 +407,7 @@ def test_vacuum_removes_nothing_where_it_cannot_open_what_says_what_stays(
 
     def read_or_run_short(path: Path) -> bytes:
         if path == tmp_path / unread:
-            raise OSError(errno.EMFILE, "Too many open files")
+            raise OSError(why, os.strerror(why))
         return read(path)
 
     monkeypatch.setattr(Path, "read_bytes", read_or_run_short)
