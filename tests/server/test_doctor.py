@@ -175,6 +175,20 @@ async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again
     (warning,) = (await orders.get(DOCTOR))["warnings"]
     assert "no snapshot is named: this node cannot start again" in warning["what"]
     assert "--snapshot DIR" in warning["next"]
+    assert warning["next"].endswith("have this node say what it knows before it ends (docs/recovery.md)")
+
+
+async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        await rest.node.engine.log.delete_before(PARTITION, 1)
+        for put in ([], [MANIFESTS]):
+            for name in put:
+                (tmp_path / name).mkdir()
+                commit_path(tmp_path, 1).write_bytes(b"damaged")
+            (told,) = problems(await rest.get(DOCTOR))
+            assert " -> restore its directory: the log was trimmed, and nobody can start without it" in told
 
 
 async def test_a_log_that_may_not_be_asked_is_told_with_what_allows_it(orders: RestNode) -> None:

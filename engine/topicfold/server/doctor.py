@@ -43,6 +43,7 @@ PROBLEM_FOR_MS = 24 * 3_600_000
 """A difference with a node from which nothing better was heard is a problem for a day."""
 OLD_SNAPSHOT_SECONDS = 2 * 86_400
 """Twice as long as a job of compaction may rest."""
+_SAVE = "have this node say what it knows before it ends (docs/recovery.md)"
 _PARTITION = "{partition}"
 """Stands for the name of a partition in a reason that others may have, too."""
 
@@ -63,11 +64,11 @@ class Doctor:
         engine, settings = self.node.engine, self.node.settings
         partitions = [await self._partition(state) for state in engine.states.values()]
         problems = [*self._problems({each.partition for each in partitions if each.undecodable_topics})]
-        snapshot = None
+        snapshot, is_trimmed = None, await self._is_trimmed()
         if settings.snapshot is not None:
             try:
                 snapshot, wrong = await asyncio.to_thread(self._snapshot, settings.snapshot)
-                problems += self._snapshot_problems(snapshot, wrong)
+                problems += self._snapshot_problems(snapshot, wrong, is_trimmed=is_trimmed)
             except SnapshotUnreadable as error:
                 problems.append(_problem(error.reason, error.hint))
         scrub = engine.scrubber.report
@@ -86,7 +87,9 @@ class Doctor:
             ),
             snapshot=snapshot,
             problems=problems,
-            warnings=[*self._settings(is_advice=True), *await self._trimmed(), *self._old_snapshot(), *self._apart()],
+            warnings=[
+                *self._settings(is_advice=True), *self._beginning(is_trimmed), *self._old_snapshot(), *self._apart()
+            ],
         )  # fmt: skip
         return Response(diagnosis.model_dump_json(by_alias=True), media_type=JSON_TYPE)
 
@@ -174,18 +177,21 @@ class Doctor:
         for (unnamed, next_step), partitions in sharing.items():
             yield _problem(unnamed.replace(_PARTITION, _named(partitions), 1), next_step)
 
-    async def _trimmed(self) -> list[DiagnosedProblem]:
-        """Return that this node could not start again, where the log lost its beginning and no snapshot is named."""
-        if self.node.settings.snapshot is not None:
-            return []
+    async def _is_trimmed(self) -> bool:
+        """Return whether the log has lost its beginning, as far as it answers."""
         try:
-            starts = await self.node.engine.log.start_offsets()
+            return any((await self.node.engine.log.start_offsets()).values())
         except LogUnavailable:
-            return []
-        if not any(starts.values()):
-            return []
-        what = "the log was trimmed, and no snapshot is named: this node cannot start again"
-        return [_problem(what, "start it with --snapshot DIR, the directory that 'topicfold trim' was told")]
+            return False
+
+    def _beginning(self, is_trimmed: bool) -> Iterator[DiagnosedProblem]:
+        """Yield that this node could not start again, where the log lost its beginning and no snapshot is named."""
+        if is_trimmed and self.node.settings.snapshot is None:
+            what = "the log was trimmed, and no snapshot is named: this node cannot start again"
+            yield _problem(
+                what,
+                f"start it with --snapshot DIR, the directory that 'topicfold trim' was told; if none was, {_SAVE}",
+            )
 
     def _apart(self) -> Iterator[DiagnosedProblem]:
         """Yield what topics wait for in Kafka, and, where it is followed, which are otherwise there than recorded."""
@@ -225,18 +231,23 @@ class Doctor:
             yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
 
     def _snapshot_problems(
-        self, snapshot: SnapshotDiagnosis, wrong: TopicfoldError | None
+        self, snapshot: SnapshotDiagnosis, wrong: TopicfoldError | None, *, is_trimmed: bool
     ) -> Iterator[DiagnosedProblem]:
+        restore = (
+            f"restore its directory: the log was trimmed, and nobody can start without it; if there is no copy, {_SAVE}"
+        )
         if wrong is not None and snapshot.sequence is None:
             what = f"no commit of the snapshot can be read: {wrong.reason}"
             anew = "restore its directory, or compact into a new one: no job goes on from this one"
+            if is_trimmed:
+                anew = restore
             yield _problem(what, anew if isinstance(wrong, SnapshotDamaged) else wrong.hint)
         elif wrong is not None:
             what = f"a commit of the snapshot cannot be read, the newest that can be is {snapshot.sequence}"
             yield _problem(f"{what}: {wrong.reason}", wrong.hint)
         elif snapshot.sequence is None:
             what = f"there is no commit in the snapshot {snapshot.path}"
-            yield _problem(what, self.node.settings.compact_command(Path(snapshot.path)))
+            yield _problem(what, restore if is_trimmed else self.node.settings.compact_command(Path(snapshot.path)))
 
     def _old_snapshot(self) -> Iterator[DiagnosedProblem]:
         """Yield that the snapshot has lacked something for longer than its job may rest. The node itself is well."""
