@@ -19,7 +19,7 @@ from topicfold.errors import LogUnavailable, OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import LogDenied, SettingProblem
 from topicfold.runtime import agreement
-from topicfold.snapshot.commits import MANIFESTS, commit_path, put_commit
+from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit
 
 DOCTOR = "/api/v1/doctor"
 PARTITION = 3
@@ -279,6 +279,24 @@ async def test_a_newest_commit_that_is_damaged_is_a_problem_though_one_before_is
         assert found["snapshot"]["sequence"] == 7
         (problem,) = problems(found)
         assert problem.startswith(f"a commit of the snapshot cannot be read, the newest that can be is 7: {path} is")
+
+
+async def test_a_newest_commit_of_which_a_file_was_lost_is_a_problem_before_a_node_is_to_start_from_it(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        put_commit(tmp_path, replace(COMMIT, sequence=7))
+        lost = DataFile("topics/000000000008-a.parquet", 5, 1, "")
+        put_commit(tmp_path, replace(COMMIT, sequence=8, files=(lost,)))
+        (tmp_path / "topics").mkdir()
+        for content, why in ((None, "cannot be read: No such file or directory"), (b"four", "its length is another")):
+            if content:
+                (tmp_path / lost.path).write_bytes(content)
+            (problem,) = problems(await rest.get(DOCTOR))
+            assert "the newest that can be is 7: " in problem
+            assert why in problem
+        (tmp_path / lost.path).write_bytes(b"whole")
+        assert problems(await rest.get(DOCTOR)) == []
 
 
 async def test_a_snapshot_of_which_no_commit_can_be_read_is_not_said_to_have_none(

@@ -122,11 +122,13 @@ class Doctor:
             SnapshotUnreadable: its commits cannot be listed.
         """
         from topicfold.snapshot.commits import read_commit, sequences
+        from topicfold.snapshot.intact import require_there
 
         wrong: TopicfoldError | None = None
         for sequence in sequences(root):
             try:
                 commit = read_commit(root, sequence)
+                require_there(root, commit)
             except TopicfoldError as error:
                 wrong = wrong or error
                 continue

@@ -26,6 +26,26 @@ def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = 
             require_file(root, commit.sequence, each)
 
 
+def require_there(root: Path, commit: Commit) -> None:
+    """Return if every data file of the state after `commit` is there, as long as it was; none is read.
+
+    Raises:
+        SnapshotDamaged: names the first that is not.
+
+    Cost: a question to the file system for each.
+    """
+    for each in commit.files:
+        path = root / each.path
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            reason = f"{path}, which commit {commit.sequence} names, cannot be read: {error.strerror}"
+            raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(path)) from error
+        if size != each.size:
+            reason = f"{path} is not what commit {commit.sequence} says: its length is another"
+            raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(path))
+
+
 def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
     """Return the bytes of one data file, once they are known to be what was written.
 
