@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,50 @@ async def test_a_log_that_a_node_has_open_is_not_renewed(path: Path) -> None:
     assert "Stop all nodes" in refused.value.hint
     assert (await recognise_identity(log)).incarnation == OLD
     await log.close()
+    renew(path, NEW)
+
+
+def taken_back(path: Path, values: list[bytes]) -> Path:
+    """Put a copy that SQLite made into the place of a file that a killed process went on with; return what it left."""
+    copy, newest = path.with_name("copy.db"), path.with_name("log.db-wal")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    file = SqliteFile(path, 3)
+    for value in values:
+        file.append([(1, value)])
+    left = newest.read_bytes()
+    file.close()
+    copy.replace(path)
+    newest.write_bytes(left)
+    return newest
+
+
+def test_a_copy_is_not_mixed_with_the_newest_changes_of_the_file_that_was_there_before(path: Path) -> None:
+    before = records(path)
+    newest = taken_back(path, [bytes([number]) * 4_000 for number in range(9)])
+    content = path.read_bytes()
+    with pytest.raises(WrongLog, match=r"log.db-wal lies beside .*log.db, and would be taken for newest changes of it"):
+        renew(path, NEW)
+    with pytest.raises(WrongLog, match=r"log.db is a copy, and log.db-wal beside it is of the file that was there"):
+        SqliteFile(path, 3)
+    assert path.read_bytes() == content
+    newest.unlink()
+    renew(path, NEW)
+    assert [values[1:] for values in records(path)] == [values[1:] for values in before]
+
+
+def test_a_copy_with_newest_changes_beside_it_is_left_as_it_is(path: Path) -> None:
+    file = SqliteFile(path, 3)
+    file.append([(1, b"third")])
+    kept = {each: each.read_bytes() for each in (path, path.with_name("log.db-wal"))}
+    file.close()
+    for each, content in kept.items():
+        each.write_bytes(content)
+    with pytest.raises(WrongLog, match="lies beside") as refused:
+        renew(path, NEW)
+    assert refused.value.hint.startswith("Remove it if it is of the file that was there before")
+    assert {each: each.read_bytes() for each in kept} == kept
+    assert records(path)[1][1:] == [b"first", b"second", b"third"]
     renew(path, NEW)
 
 

@@ -21,6 +21,16 @@ def file_identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+def newest_beside(target: Path) -> Path | None:
+    """Return what lies beside a file and is taken for its newest commits, None where nothing is.
+
+    Raises:
+        OSError: it cannot be asked.
+    """
+    newest = target.with_name(target.name + NEWEST)
+    return newest if newest.exists() and newest.stat().st_size else None
+
+
 def file_made(path: Path) -> Path:
     """Return the real path of the file, made empty and private where it did not exist.
 
@@ -69,9 +79,9 @@ def _require_new(target: Path, path: Path) -> None:
     Raises:
         WrongLog: its newest commits are.
     """
-    newest = target.with_name(target.name + NEWEST)
+    newest = newest_beside(target)
     # Whoever makes the file at this moment has such commits soon, too, and the file before.
-    if newest.exists() and newest.stat().st_size and not target.exists():
+    if newest is not None and not target.exists():
         raise WrongLog(
             f"{path} is gone, and {newest.name}, which has its newest changes, is there",
             hint=f"Put the file back beside it. To begin a new log, which knows nothing, remove {newest.name}.",

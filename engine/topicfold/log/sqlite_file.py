@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import apsw
 
 from topicfold.errors import BadSetting, LogUnavailable, TopicfoldError, WrongLog
-from topicfold.log.plain_file import NEWEST, file_identity, file_made
+from topicfold.log.plain_file import NEWEST, file_identity, file_made, newest_beside
 from topicfold.log.port import Entry, LogFull
 
 APPLICATION_ID = int.from_bytes(b"TFLG", "big")
@@ -41,6 +42,8 @@ _SEEMS_DAMAGED = (
     "If it is damaged still, restore it from a copy."
 )
 """SQLite itself makes no difference: a read that fails with EIO is `SQLITE_CORRUPT`."""
+_VERSIONS_AT, _NO_NEWEST = 18, b"\x01\x01"
+"""Where a file's header says how it is written and read, and what it says where that is without a write-ahead log."""
 _BUSY_SECONDS = 2.0
 _BUSY_STEP_SECONDS = 0.0005
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -94,6 +97,7 @@ class SqliteFile:
         """
         require_safe_sqlite(apsw.sqlite_lib_version())
         target = file_made(path)
+        _require_own_newest(target, path)
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
             self._connection = apsw.Connection(str(target), flags=flags)
@@ -310,6 +314,36 @@ class SqliteFile:
                 f"{path} has format {version}, this version knows {FORMAT}", hint="Install a newer Topicfold here."
             )
         return True
+
+
+def _require_own_newest(target: Path, path: Path) -> None:
+    """Return if what lies beside a file may be its newest commits.
+
+    A copy that SQLite made says in its header that it has none. SQLite would take them for its own all the same, and
+    what came of both would be neither log.
+
+    Raises:
+        WrongLog: they are those of the file that was there before.
+
+    Source: SQLite's file format, "file format version numbers"; `pagerOpenWalIfPresent` in its pager.
+    """
+    newest = newest_beside(target)
+    if newest is None:
+        return
+    # Read as SQLite does: a file that this process closes otherwise loses the locks of its other handles.
+    file = apsw.VFSFile("", str(target), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        versions = file.xRead(2, _VERSIONS_AT)
+    except apsw.IOError:
+        return
+    finally:
+        file.xClose()
+    if versions == _NO_NEWEST:
+        beside = " and ".join(target.name + suffix for suffix in _BESIDE)
+        raise WrongLog(
+            f"{path} is a copy, and {newest.name} beside it is of the file that was there before",
+            hint=f"Remove {beside}, then: topicfold renew --log {quote(str(path))}",
+        )
 
 
 def require_safe_sqlite(version: str) -> None:

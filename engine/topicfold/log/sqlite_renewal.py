@@ -13,7 +13,7 @@ import apsw
 
 from topicfold.errors import LogUnavailable, WrongLog
 from topicfold.log.identity import header_value, identity_in
-from topicfold.log.plain_file import file_made
+from topicfold.log.plain_file import file_made, newest_beside
 from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite_file import APPLICATION_ID, FORMAT, require_safe_sqlite, translated
 
@@ -29,6 +29,7 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     Raises:
         BadSetting: the SQLite library is too old, or the file is a link, or may not be written.
         WrongLog: there is no log of this format, or one that was trimmed: the snapshot that it needs names the old one.
+            Or newest changes lie beside it, which may be those of the file that the copy took the place of.
         LogUnavailable: a node has the file open, its disk is full or failing.
 
     Cost: one look at the length of each record.
@@ -37,12 +38,21 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     if not path.is_file():
         raise WrongLog(f"{path} is no file", hint="Name the file of a log.")
     target = file_made(path)
+    newest = newest_beside(target)
     try:
         connection = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
         try:
+            # Else closing it would write into the file what lies beside it.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, newest is not None)
             # Of a file that others have open, too, this lock cannot be had.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
+            if newest is not None:
+                raise WrongLog(
+                    f"{newest.name} lies beside {path}, and would be taken for newest changes of it",
+                    hint="Remove it if it is of the file that was there before, or else start and stop a node first, "
+                    "which puts it into the file.",
+                )
             with connection:
                 new = _renewed(connection, path, incarnation)
             connection.execute("COMMIT")
