@@ -193,6 +193,7 @@ async def test_a_topic_made_anew_is_another_topic(
     admin.delete_topics([topic])[topic].result()
     [gone] = await eventually(log, "topic")
     assert gone.found == "no topic"
+    assert "have this node say what it knows before it ends" in gone.repair
     successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
     [other] = await log.check_settings()
     assert other.refuses_writes
@@ -209,6 +210,7 @@ async def test_a_deleted_topic_is_a_fault(kafka_bootstrap: str, topic: str, admi
     admin.delete_topics([topic])[topic].result()
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
+    assert "have this node say what it knows before it ends" in error.hint
     assert partition is None
     await log.close()
 

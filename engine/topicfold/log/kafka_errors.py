@@ -48,6 +48,14 @@ class Right(NamedTuple):
         )
 
 
+def restoring(what: str) -> str:
+    """Return what to do about a topic that is gone, or another one now, while a node that followed it runs."""
+    return (
+        f"Restore {what} from a copy: another one of that name is another log. If there is no copy, have this node say "
+        "what it knows before it ends, for one that starts then begins an empty log (docs/recovery.md)."
+    )
+
+
 def translated(error: KafkaError, right: Right) -> TopicfoldError:
     """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`.
 
@@ -57,7 +65,7 @@ def translated(error: KafkaError, right: Right) -> TopicfoldError:
     if code in LOST:
         return LogGap(f"Kafka no longer has the records to go on with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:
-        return WrongLog(f"the log's topic is gone: {text}", hint="Restore it; a new one of that name is another log.")
+        return WrongLog(f"the log's topic is gone: {text}", hint=restoring("it"))
     if code in _DENIED:
         is_old_way = code == KafkaError.CLUSTER_AUTHORIZATION_FAILED and right.operation == "Write"
         return LogDenied(

@@ -18,7 +18,7 @@ from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
-from topicfold.log.kafka_errors import Right, error_in, unanswered
+from topicfold.log.kafka_errors import Right, error_in, restoring, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
     denied,
@@ -194,7 +194,7 @@ def _replaced(topic: KafkaTopic, found: TopicDescription | None) -> SettingProbl
         f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
         f"topic {topic.id} with {topic.partitions} partitions",
         refuses_writes=True,
-        repair=f"Restore the topic {topic.name}: another one of that name is another log.",
+        repair=restoring(f"the topic {topic.name}"),
     )
 
 
