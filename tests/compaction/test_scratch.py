@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from topicfold.compaction.scratch import own_scratch
+from topicfold.errors import BadSetting
 
 PROGRAM = """
 import sys
@@ -79,3 +80,13 @@ def test_where_there_are_no_locks_a_job_runs_all_the_same(monkeypatch: pytest.Mo
     monkeypatch.setattr("fcntl.flock", no_locks)
     assert own_scratch().is_dir()
     assert own_scratch().is_dir()
+
+
+def test_where_no_directory_can_be_written_to_it_is_said_how_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.raises(BadSetting, match=r"nowhere to keep files of its own: No usable temporary directory") as refused:
+        own_scratch()
+    assert "TMPDIR" in refused.value.hint

@@ -46,7 +46,8 @@ def test_an_interrupt_stays_whose_it_was(monkeypatch: pytest.MonkeyPatch) -> Non
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def chosen_for(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]) -> dict[str, str]:
+    """Return the settings that Spark is started with."""
     chosen: dict[str, str] = {}
 
     class Noting(Builder):
@@ -55,9 +56,23 @@ def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch
             return self
 
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=Noting()))
+    session.open_session(settings, needs_kafka=True)
+    return chosen
+
+
+def test_jars_are_found_from_wherever_spark_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    session.open_session({"spark.jars": "a.jar,/b.jar,hdfs://c/d.jar"}, needs_kafka=True)
+    chosen = chosen_for(monkeypatch, {"spark.jars": "a.jar,/b.jar,hdfs://c/d.jar"})
     assert chosen["spark.jars"] == f"{tmp_path}/a.jar,/b.jar,hdfs://c/d.jar"
+
+
+def test_all_files_of_sparks_own_are_where_the_next_job_removes_what_a_killed_one_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    options = chosen_for(monkeypatch, {})["spark.driver.extraJavaOptions"]
+    (scratch,) = tmp_path.glob("topicfold-spark-*")
+    assert {f'"-Duser.dir={scratch}"', f'"-Djava.io.tmpdir={scratch}"'} <= {*options.split()}
 
 
 def test_of_what_the_connector_needs_only_that_is_fetched_which_pyspark_does_not_bring() -> None:

@@ -1,4 +1,4 @@
-"""The directory that Spark runs in on this machine: it makes files there, which must not be in ours.
+"""The directory that Spark runs in on this machine, and keeps all files of its own in: they must not be in ours.
 
 It goes with its job. A job that is killed leaves it, and the next one removes it. Each holds a lock of the operating
 system in its own, which goes with the process however that ends; so what bears a lock that nobody holds is a dead
@@ -16,14 +16,26 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from topicfold.errors import BadSetting
+
 _PREFIX = "topicfold-spark-"
 _LOCK = "lock"
 
 
 def own_scratch() -> Path:
-    """Return a new directory, gone with this process; remove those that dead ones left."""
-    _remove_dead()
-    path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    """Return a new directory, gone with this process; remove those that dead ones left.
+
+    Raises:
+        BadSetting: there is no directory for temporary files.
+    """
+    try:
+        _remove_dead()
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    except OSError as error:
+        raise BadSetting(
+            f"Spark has nowhere to keep files of its own: {error.strerror}",
+            hint="Name a directory that can be written to in TMPDIR.",
+        ) from None
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     unfinished = path / f"{_LOCK}.new"
     with suppress(OSError):

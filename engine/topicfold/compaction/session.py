@@ -84,14 +84,16 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     `spark.jars.packages`.
 
     Raises:
-        BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched.
+        BadSetting: Java does not start, or not with these settings; or the connector cannot be fetched; or there is no
+            directory for temporary files.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
     is_alone = settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ
     if is_alone:
         chosen |= {"spark.master": "local[*]", **_ALONE}
-        chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={own_scratch()}"'
+        scratch = own_scratch()
+        chosen["spark.driver.extraJavaOptions"] += f' "-Duser.dir={scratch}" "-Djava.io.tmpdir={scratch}"'
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     fetches = needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys()
     if fetches:
