@@ -52,7 +52,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.parser = RequestParser(self)
         certificate = transport.get_extra_info("peercert")
-        self._peer = Peer(credential_of_certificate(certificate) if certificate else None)
+        certified = credential_of_certificate(certificate) if certificate else None
+        self._peer = Peer(certified, is_nameless=bool(certificate) and certified is None)
         self._line = Line(transport, self.flow)
         self._await_head()
 

@@ -99,9 +99,11 @@ async def test_a_certificate_that_ends_while_the_connection_lasts_is_401(
     assert (answer.status_code, answer.json()["reason"]) == (401, "the certificate has expired")
 
 
-async def test_a_certificate_that_names_nobody_is_401(authority: Authority) -> None:
+async def test_a_certificate_that_names_nobody_is_401_and_told_so(authority: Authority) -> None:
     async with served(authority) as url:
-        assert (await ask(url, authority.trusting(authority.sign("")))).status_code == 401
+        answer = await ask(url, authority.trusting(authority.sign("")))
+    assert (answer.status_code, answer.json()["reason"]) == (401, "the certificate that was shown names nobody")
+    assert "common name" in answer.json()["hint"]
 
 
 @pytest.mark.parametrize(

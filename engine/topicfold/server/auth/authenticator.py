@@ -23,6 +23,9 @@ _AUTHORIZATION = b"authorization"
 _NOBODY = "Need to authenticate to perform the request"
 """Pulsar's words."""
 _SAYING_WHO = "Send Authorization: Bearer TOKEN, with a token that this server takes."
+_NAMING_SOMEBODY = (
+    "Get one whose URI or DNS names, or else whose common name, are roles: 1 to 128 printable characters each."
+)
 _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 
 
@@ -81,8 +84,11 @@ class Authenticator:
             return known
         header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
         if header is None:
-            if peer_of(scope).certified is not None:
+            peer = peer_of(scope)
+            if peer.certified is not None:
                 raise Unauthenticated("the certificate has expired", hint="Get a new certificate.")
+            if peer.is_nameless:
+                raise Unauthenticated("the certificate that was shown names nobody", hint=_NAMING_SOMEBODY)
             raise Unauthenticated(_NOBODY, hint=_SAYING_WHO)
         token = _token_in(header)
         if self._verifier is None:

@@ -15,14 +15,15 @@ _KEY = "topicfold.peer"
 class Peer:
     """Who is at the other end.
 
-    `certified` is who its certificate says it is, None where it has shown none. `header` is the Authorization that it
-    sent last, `credential` what that proves: most clients send the same one each time, and to compare is cheaper
-    than to hash.
+    `certified` is who its certificate says it is, None where it has shown none or, as `is_nameless` says, one that
+    names nobody. `header` is the Authorization that it sent last, `credential` what that proves: most clients send the
+    same one each time, and to compare is cheaper than to hash.
     """
 
     certified: Credential | None = None
     header: bytes | None = None
     credential: Credential | None = None
+    is_nameless: bool = False
 
 
 def note_peer(scope: Scope, peer: Peer) -> None:
