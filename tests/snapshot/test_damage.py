@@ -228,21 +228,29 @@ def test_a_directory_without_a_snapshot_is_said_to_have_none(tmp_path: Path) -> 
     assert load(tmp_path / "nowhere", bytes(16), 1, new_state) is None
 
 
-@pytest.mark.parametrize(
-    "short",
-    [MemoryError(), pa.ArrowMemoryError("malloc"), OSError(errno.EMFILE, "Too many open files"),
-     RuntimeError("can't start new thread")],
+SHORT = (
+    MemoryError(), pa.ArrowMemoryError("malloc"), OSError(errno.EMFILE, "Too many open files"),
+    RuntimeError("can't start new thread"),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hindered", "said"),
+    [
+        *((each, "cannot be read now") for each in SHORT),
+        (PermissionError(errno.EACCES, "Permission denied"), "may not be"),
+    ],
+)
 @pytest.mark.parametrize(
     "reader",
     ["pathlib.Path.read_bytes", "topicfold.snapshot.intact._content", "topicfold.snapshot.loading.read_topics"],
 )
-def test_where_memory_or_open_files_do_not_suffice_no_commit_is_taken_for_damaged(
-    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, reader: str, short: Exception
+def test_where_memory_open_files_or_rights_do_not_suffice_no_commit_is_taken_for_damaged(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, reader: str, hindered: Exception, said: str
 ) -> None:
-    def run_short(*_: object) -> None:
-        raise short
+    def stop(*_: object) -> None:
+        raise hindered
 
-    monkeypatch.setattr(reader, run_short)
-    with pytest.raises(SnapshotUnreadable, match="cannot be read now"):
+    monkeypatch.setattr(reader, stop)
+    with pytest.raises(SnapshotUnreadable, match=said):
         snapshot.load()

@@ -131,7 +131,7 @@ def read_commit(root: Path, sequence: int) -> Commit:
 
     Raises:
         SnapshotDamaged: the text is not what was put, or was put under another number.
-        SnapshotUnreadable: memory or open files do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
         WrongSnapshot: a newer version wrote it.
     """
     path = commit_path(root, sequence)
@@ -158,7 +158,7 @@ def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] =
     """Yield the commits under `root` that can be read, the newest first; others are told to `on_damaged`.
 
     Raises:
-        SnapshotUnreadable: they cannot be listed, or memory or open files do not suffice to read them.
+        SnapshotUnreadable: they cannot be listed, or memory, open files or rights do not suffice to read them.
         WrongSnapshot: a newer version wrote one.
     """
     for sequence in sequences(root):

@@ -30,7 +30,7 @@ def active_paths(root: Path, table: str) -> list[str]:
 
     Raises:
         SnapshotDamaged: its log cannot be read.
-        SnapshotUnreadable: memory or open files do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
     """
     directory = root / table / _LOG
     active: dict[str, None] = {}

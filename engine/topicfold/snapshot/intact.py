@@ -17,7 +17,7 @@ def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = 
 
     Raises:
         SnapshotDamaged: names the first that is not.
-        SnapshotUnreadable: memory or open files do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
 
     Cost: reads all of them once; 1 to 2 GB/s.
     """
@@ -51,7 +51,7 @@ def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
 
     Raises:
         SnapshotDamaged: they are not.
-        SnapshotUnreadable: memory or open files do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
     """
     path = root / file.path
     try:

@@ -78,7 +78,7 @@ def load(
         WrongSnapshot: it is of another log than this, or of a newer version.
         LevelUnsupported: it is at a level that this version does not know.
         SnapshotDamaged: there are commits to choose from, and none is whole; says what is wrong with the newest.
-        SnapshotUnreadable: the commits cannot be listed, or memory or open files do not suffice.
+        SnapshotUnreadable: the commits cannot be listed, or memory, open files or rights do not suffice.
     """
     damaged: list[SnapshotDamaged] = []
     for sequence in sequences(root):
@@ -135,7 +135,7 @@ def restore(
 
     Raises:
         SnapshotDamaged: a file is not what the commit says, or what was built of them all is not.
-        SnapshotUnreadable: memory or open files do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice.
 
     Cost: 2 µs a topic with five labels, and 1 µs an operation in the rings.
     """
