@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import itertools
 import re
 import sys
@@ -201,6 +202,14 @@ def test_closing_ends_every_thread_and_leaves_a_client_that_was_given(client: Cl
     LabelConsumer(CONF, match="**", client=client).close()
     assert not threads()
     assert client.list_tenants()
+
+
+def test_one_that_is_dropped_unclosed_leaves_no_thread(client: Client) -> None:
+    consumer = LabelConsumer(CONF, match="**", client=client)
+    assert consumer.poll(0) is None
+    del consumer
+    gc.collect()
+    assert not threads()
 
 
 @pytest.mark.kafka

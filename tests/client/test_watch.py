@@ -232,3 +232,29 @@ def test_a_watch_goes_on_in_a_process_that_was_forked_by_a_stream_of_its_own() -
     with scripted(stream(*START, stays_open=True), stream(CHANGES[0], stays_open=True)) as server:
         subprocess.run([sys.executable, "-c", _GOES_ON_IN_A_CHILD, server.url], check=True)
     assert [each.query.get("since") for each in server.requests] == [None, ["c0"]]
+
+
+_GOES_ON_IN_A_CHILDS_LOOP = """
+import asyncio, os, signal, sys
+from topicfold.client import AsyncClient
+async def rest(frames):
+    name = (await anext(frames)).topic.name
+    await frames.close()
+    return name
+async def watch():
+    async with AsyncClient(sys.argv[1]) as client, client.watch() as frames:
+        await anext(frames), await anext(frames)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if asyncio.run(rest(frames)).endswith("/b") else 1)
+        sys.exit(os.waitpid(child, 0)[1])
+asyncio.run(watch())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_an_asynchronous_watch_goes_on_in_a_process_that_was_forked_by_a_stream_of_its_own() -> None:
+    with scripted(stream(*START, stays_open=True), stream(CHANGES[0], stays_open=True)) as server:
+        subprocess.run([sys.executable, "-c", _GOES_ON_IN_A_CHILDS_LOOP, server.url], check=True)
+    assert [each.query.get("since") for each in server.requests] == [None, ["c0"]]

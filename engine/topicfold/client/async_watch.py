@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Self
@@ -12,6 +13,7 @@ import httpx2
 from topicfold.client.call import Answer
 from topicfold.client.conversation import Pause
 from topicfold.client.frames import Frame
+from topicfold.client.loops import await_in, running_loop
 from topicfold.client.sending import FAILURES, answer_of, silence_of
 from topicfold.client.silence import NoAnswer
 from topicfold.client.streaming import OPENED, opening, opening_of
@@ -20,7 +22,8 @@ from topicfold.errors import TopicfoldError
 
 
 class AsyncWatch:
-    """`Watch` for `async for`, in one task. Cancelled while it waits for a frame, it goes on where it was.
+    """`Watch` for `async for`, in one task. Cancelled while it waits for a frame, it goes on where it was; so it does
+    in another event loop, or a process that was forked, by a stream of its own.
 
     async with client.watch("team=pay") as frames:
         async for frame in frames: ...
@@ -34,7 +37,11 @@ class AsyncWatch:
         self._event: Event = None
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes]
-        self._is_closed = asyncio.Event()
+        self._home: tuple[int, asyncio.AbstractEventLoop] | None = None
+        """The process and the loop in which it is iterated over."""
+        self._of_elsewhere: tuple[object, ...] = ()
+        self._is_closed = False
+        self._woken = asyncio.Event()
 
     @property
     def cursor(self) -> str:
@@ -51,6 +58,7 @@ class AsyncWatch:
         return self
 
     async def __anext__(self) -> Frame:
+        self._move_here()
         try:
             return await self._next()
         except (TopicfoldError, StopAsyncIteration):
@@ -61,11 +69,28 @@ class AsyncWatch:
         """End it. A task that waits for a frame ends its iteration; one that waits for a server's first word hears it
         or times out before.
         """
-        self._is_closed.set()
+        self._is_closed = True
+        if self._home is not None and self._home[0] == os.getpid():
+            await await_in(self._home[1], self._end)
+
+    async def _end(self) -> None:
+        self._woken.set()
         await self._release()
 
+    def _move_here(self) -> None:
+        """Have a stream end that another loop reads, or the process from which this one was forked.
+
+        It is kept, for only there it can be closed.
+        """
+        here = os.getpid(), running_loop()
+        if here != self._home:
+            if self._response is not None:
+                self._of_elsewhere = self._response, self._chunks
+                self._response = None
+            self._home = here
+
     async def _next(self) -> Frame:
-        while not self._is_closed.is_set():
+        while not self._is_closed:
             step = self._steps.send(self._event)
             self._event = Interrupted()
             match step:
@@ -75,13 +100,19 @@ class AsyncWatch:
                     self._event = await self._read()
                 case Pause(seconds):
                     await self._release()
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._is_closed.wait(), seconds)
+                    await self._pause(seconds)
                     self._event = None
                 case _:
                     self._event = None
                     return step
         raise StopAsyncIteration
+
+    async def _pause(self, seconds: float) -> None:
+        # An event belongs to the loop in which it was waited for.
+        self._woken = asyncio.Event()
+        if not self._is_closed:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), seconds)
 
     async def _open(self, step: Open) -> Answer | NoAnswer:
         http = self._connected()
@@ -95,7 +126,9 @@ class AsyncWatch:
             return silence_of(error, READ_SECONDS)
         return answer_of(response)
 
-    async def _read(self) -> bytes | NoAnswer:
+    async def _read(self) -> bytes | NoAnswer | Interrupted:
+        if self._response is None:
+            return Interrupted()
         try:
             async for chunk in self._chunks:
                 if chunk:

@@ -11,6 +11,7 @@ from topicfold.client.async_watch import AsyncWatch
 from topicfold.client.call import Answer, Call
 from topicfold.client.conversation import Attempt, Outcome, Pause
 from topicfold.client.find_calls import Listing
+from topicfold.client.loops import await_in, running_loop
 from topicfold.client.pages import AsyncPager
 from topicfold.client.sending import FAILURES, Sender, answer_of, redirected, silence_of
 from topicfold.client.silence import NoAnswer
@@ -29,14 +30,17 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
         await self.close()
 
     async def close(self) -> None:
-        """End all watches, and close all connections."""
+        """End all watches, and close all connections, those of loops in other threads too."""
         try:
             for each in self._to_be_ended():
                 await each.close()
         finally:
-            connected = self._connected()
             await self._http.aclose()
-            await connected.aclose()
+            with self._remembering:
+                of_loops = [*self._of_loops.items()]
+                self._of_loops.clear()
+            for loop, http in of_loops:
+                await await_in(loop, http.aclose)
 
     async def perform(self, call: Call[T]) -> T:
         """Return what `call` asks for, and remember the position of the answer.
@@ -76,8 +80,11 @@ class AwaitingSender(Sender[httpx2.AsyncClient, httpx2.AsyncBaseTransport]):
         """Return what sends in the running loop, which cannot use connections of another; where this is closed, none.
 
         Connections of loops that have ended are let go.
+
+        Raises:
+            BadSetting: no loop of asyncio runs here.
         """
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         if self._http.is_closed:
             return self._http
         with self._remembering:

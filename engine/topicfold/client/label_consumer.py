@@ -12,6 +12,7 @@ import logging
 import math
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -127,6 +128,9 @@ class LabelConsumer(PassedOn):
             self._following = Following()
             undoing.callback(self._following.close)
             self._following.follow(self._frames(self._query))
+            dropped = weakref.finalize(self, _end_aside, self._following, self._kafka_topics)
+            dropped.atexit = False
+            undoing.callback(dropped.detach)
             self._closing = undoing.pop_all()
         self._missing = MissingTopics()
         self._polling = threading.RLock()
@@ -338,6 +342,19 @@ class LabelConsumer(PassedOn):
         topics = self._following.topics.values()
         self._nameless = frozenset(each.name for each in topics if each.kafka_topic is None)
         self._kafka_topics.want({each.kafka_topic for each in topics if each.kafka_topic is not None})
+
+
+def _end_aside(following: Following, kafka_topics: KafkaTopics) -> None:
+    """Have the threads end of a consumer that was dropped unclosed.
+
+    In another thread: Python drops things in any, also in one that holds a lock which this takes.
+    """
+
+    def end() -> None:
+        following.close()
+        kafka_topics.close()
+
+    _thread.start_new_thread(end, ())
 
 
 def _slices(timeout: float) -> Iterator[float]:
