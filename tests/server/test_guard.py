@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.server.rest import LABELS, ORDERS, RestNode, problem_in, raw, rest_node
+from tests.server.rest import LABELS, ORDERS, RestNode, listening, problem_in, raw, rest_node
 from topicfold.log.memory import MemoryStore
 from topicfold.server.find import FIND_PATH
 from topicfold.server.guard import MAX_HEADER_BYTES, MAX_TOKEN_BYTES
@@ -26,6 +26,14 @@ async def test_a_request_for_this_machine_is_served(rest: RestNode, host: str) -
 )  # fmt: skip
 async def test_a_request_for_another_host_is_403(rest: RestNode, host: str) -> None:
     assert await rest.problem("GET", LABELS, host=host) == (403, "forbidden")
+
+
+@pytest.mark.parametrize(("version", "refusal"), [("1.1", (400, "invalid_request")), ("1.0", (403, "forbidden"))])
+async def test_a_request_without_a_host_breaks_the_rules_of_newer_http_alone(
+    rest: RestNode, version: str, refusal: tuple[int, str]
+) -> None:
+    async with listening(rest) as port:
+        assert problem_in(*await raw(port, f"GET /livez HTTP/{version}\r\n\r\n".encode())) == refusal
 
 
 async def test_a_configured_host_is_served(store: MemoryStore) -> None:

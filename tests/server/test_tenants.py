@@ -25,8 +25,17 @@ async def test_a_tenant_is_made_changed_and_deleted(rest: RestNode) -> None:
     assert await rest.get(ACME) == {"adminRoles": ["bob"], "allowedClusters": []}
     await rest.done("DELETE", ACME)
     assert await rest.problem("GET", ACME) == (404, "tenant_not_found")
-    assert await rest.problem("POST", ACME) == (404, "tenant_not_found")
+    assert await rest.problem("POST", ACME, {}) == (404, "tenant_not_found")
     assert await rest.problem("DELETE", ACME) == (404, "tenant_not_found")
+
+
+@pytest.mark.parametrize("body", [None, b"null"])
+async def test_a_change_without_a_record_empties_none(rest: RestNode, body: object) -> None:
+    await rest.done("PUT", "/admin/v2/tenants/acme", {"adminRoles": ["ann"]})
+    assert await rest.problem("POST", "/admin/v2/tenants/acme", body) == (400, "invalid_request")
+    assert (await rest.get("/admin/v2/tenants/acme"))["adminRoles"] == ["ann"]
+    await rest.done("POST", "/admin/v2/tenants/acme", {})
+    assert (await rest.get("/admin/v2/tenants/acme"))["adminRoles"] == []
 
 
 async def test_a_tenant_with_namespaces_ends_by_force_only(rest: RestNode) -> None:

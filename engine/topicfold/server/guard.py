@@ -115,6 +115,8 @@ class Guard:
             Forbidden, InvalidRequest, TooLarge: it may not.
             HTTPException: its body is encoded.
         """
+        if b"host" not in headers and scope.get("http_version") == "1.1":
+            raise InvalidRequest("a request of HTTP/1.1 must have a Host header")
         host = headers.get(b"host", b"").decode("latin-1")
         if not (self._is_ours(host) or _is_connected_to(scope, host)):
             raise Forbidden(

@@ -47,9 +47,16 @@ class Tenants:
         return written_answer(await self.node.writing.create_tenant(name, record, asked))
 
     async def update(self, request: Request) -> Response:
-        """Replace a tenant's record."""
+        """Replace a tenant's record.
+
+        Raises:
+            InvalidRequest: there is none in the request: that is no wish to have all roles gone.
+        """
         name = tenant_in(request)
-        record = tenant_in_body(await json_body(request, self.node))
+        body = await json_body(request, self.node)
+        if body is None:
+            raise InvalidRequest("the body must be the tenant's whole record", hint="An empty one is {}.")
+        record = tenant_in_body(body)
         asked = asked_to_write(request, self.node, "update", record.admin_roles, record.allowed_clusters)
         return written_answer(await self.node.writing.update_tenant(name, record, asked))
 
@@ -83,8 +90,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   without_body="its record is empty", needs=Access.SUPERUSER,
                   errors=(*WRITE_ERRORS, AlreadyExists, PolicyUnmet)),
         Operation("updateTenant", "POST", one, tenants.update, "Replace a tenant's record", 204, body=TenantInfo,
-                  without_body="it is empty", needs=Access.SUPERUSER,
-                  errors=(*missing, PolicyUnmet)),
+                  needs=Access.SUPERUSER, errors=(*missing, PolicyUnmet)),
         Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
                   needs=Access.SUPERUSER,
                   query={"force": "`true` ends its namespaces with it."}, errors=(*missing, *CLUSTER_ERRORS, NotEmpty)),
