@@ -53,7 +53,7 @@ LIMITS = (
     ("long answers that a node sends at once", find.MAX_LONG_ANSWERS),
     ("those to one role, with authentication", find.MAX_LONG_ANSWERS_OF_ONE),
     ("changes on a page of a history", history.MAX_LIMIT),
-    ("questions about the past that wait on a node", snapshots.MAX_WAITING),
+    ("questions of one role about the past that wait on a node", snapshots.MAX_WAITING),
     ("watches of a node", watch.MAX_WATCHES),
     ("watches of one role on a node, with authentication", watch.MAX_WATCHES_OF_ONE),
     ("seconds that a watch lasts", watch_start.MAX_SECONDS),

@@ -24,6 +24,7 @@ from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTra
 from topicfold.runtime.past import Past, PastNamespace, Place
 from topicfold.runtime.past_times import time_text
 from topicfold.runtime.snapshots import Snapshots
+from topicfold.runtime.turns import ASKER
 from topicfold.state.fold import PartitionState
 
 HERE = [each for each in NAMESPACES if partition_of(each, PARTITIONS) == PARTITION]
@@ -229,7 +230,7 @@ async def test_too_many_questions_to_the_table_of_history_are_refused(
     compacted(log, tmp_path)
     past = past_of(TrimmedLog(log, floor=len(log)), tmp_path)
     for asking in (past.position_at(PARTITION, 1), past.known_since(PARTITION), at(past, 5)):
-        with pytest.raises(Overloaded, match="others ask"):
+        with pytest.raises(Overloaded, match="other questions about the past wait"):
             await asking
 
 
@@ -259,14 +260,36 @@ async def test_the_same_question_at_the_same_time_is_made_once_and_others_must_w
     log = TrimmedLog(some_log())
     past = past_of(log)
     log.answers.clear()
-    asking = [asyncio.create_task(at(past, position)) for position in (5, 5, 6)]
+    asking = [asyncio.create_task(at(past, position)) for position in (5, 5, 6, 7, 7)]
     await asyncio.sleep(0)
-    with pytest.raises(Overloaded, match="for 2 other questions"):
-        await at(past, 7)
+    with pytest.raises(Overloaded, match="for other questions"):
+        await past.namespaces([(HERE[0], 8)], asyncio.get_running_loop().time() + 0.01)
     log.answers.set()
-    one, other, _ = await asyncio.gather(*asking)
+    one, other, _, late, later = await asyncio.gather(*asking)
     assert one == other
-    assert topics_in(await at(past, 7)) == folded(some_log(), 7)
+    assert late == later
+    assert topics_in(late) == folded(some_log(), 7)
+    await past.close()
+
+
+async def test_who_asks_for_one_past_waits_for_one_of_who_asks_for_many() -> None:
+    log = TrimmedLog(some_log())
+    past, told = past_of(log), list[int]()
+
+    async def ask(asker: str, position: int) -> None:
+        ASKER.set(asker)
+        await at(past, position)
+        told.append(position)
+
+    log.answers.clear()
+    asking = [asyncio.create_task(ask("zoe", position)) for position in range(3, 10)]
+    await asyncio.sleep(0)
+    asking.append(asyncio.create_task(ask("ann", 11)))
+    await asyncio.sleep(0)
+    log.answers.set()
+    await asyncio.gather(*asking)
+    assert 11 in told[:4]
+    await past.close()
 
 
 async def test_who_cannot_wait_is_told_to_ask_again_and_finds_it_made() -> None:

@@ -28,6 +28,7 @@ from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING, Snapshots, Tell
+from topicfold.runtime.turns import ASKER
 from topicfold.snapshot.commits import MANIFESTS, commit_path
 from topicfold.state.fold import PartitionState
 
@@ -262,6 +263,27 @@ async def test_a_base_that_may_not_be_read_is_none_and_the_node_goes_on(
         assert await node.engine.snapshots.base(0, at) is not None
         monkeypatch.setattr(os, "listdir", refused_at(root / MANIFESTS))
         assert await node.engine.snapshots.base(0, at) is None
+
+
+async def test_who_asks_the_archive_too_much_leaves_others_their_turn(store: MemoryStore, root: Path) -> None:
+    async with running(store, snapshot=root) as node:
+        snapshots, may_answer, order = node.engine.snapshots, Semaphore(0), list[str]()
+
+        def question(asker: str) -> None:
+            may_answer.acquire()
+            order.append(asker)
+
+        async def ask(asker: str) -> None:
+            ASKER.set(asker)
+            await snapshots.ask(question, asker)
+
+        asking = [asyncio.create_task(ask("zoe")) for _ in range(MAX_ASKED + MAX_WAITING)]
+        await asyncio.sleep(0)
+        asking.append(asyncio.create_task(ask("ann")))
+        await asyncio.sleep(0)
+        may_answer.release(len(asking))
+        await asyncio.gather(*asking)
+        assert "ann" in order[: 2 * MAX_ASKED]
 
 
 async def test_few_ask_the_archive_at_once_and_few_wait(store: MemoryStore, root: Path) -> None:

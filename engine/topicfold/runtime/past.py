@@ -23,6 +23,7 @@ from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.task_end import end_tasks
+from topicfold.runtime.turns import ASKER, Turns
 from topicfold.state.fold import PartitionState
 from topicfold.state.topic_table import TopicTable
 
@@ -75,6 +76,7 @@ class Past:
         self._kept: OrderedDict[Place, PastNamespace] = OrderedDict()
         self._forgetting: dict[Place, asyncio.TimerHandle] = {}
         self._building: dict[frozenset[Place], asyncio.Task[Mapping[Place, PastNamespace]]] = {}
+        self._turns = Turns(MAX_AT_ONCE)
 
     async def position_at(self, partition: int, time_ms: int) -> int:
         """Return the position in a partition that a time means: after the newest event that was written up to then.
@@ -131,7 +133,7 @@ class Past:
         Raises:
             Resync: it can no longer be told, or not with as many events as may be folded for one question; the reason
                 is why, and leaves it to the caller to say what was asked for.
-            Overloaded: it is not made by the deadline, and is gone on with; or too much is being made.
+            Overloaded: it is not made by the deadline, and is gone on with; or others had all turns until then.
             LogUnavailable: the log did not answer in time.
         """
         found = {place: self._kept[place] for place in places if place in self._kept}
@@ -148,26 +150,38 @@ class Past:
             self._forget(place)
 
     async def _made(self, places: frozenset[Place], deadline: float) -> Mapping[Place, PastNamespace]:
-        task = self._building.get(places)
-        if task is None:
-            if len(self._building) >= MAX_AT_ONCE:
-                raise Overloaded(
-                    f"the past is being made for {MAX_AT_ONCE} other questions", hint="Ask again in a few seconds."
-                )
-            task = self._building[places] = asyncio.create_task(self._build(places))
-            task.add_done_callback(lambda done: self._on_built(places, done))
         try:
             async with asyncio.timeout_at(deadline):
-                return await asyncio.shield(task)
+                if places not in self._building:
+                    await self._turns.take(ASKER.get())
+                    # Others may have asked for the same, and waited less.
+                    if places in self._building or places <= self._kept.keys():
+                        self._turns.give_back()
+                    else:
+                        self._begin(places)
+                task = self._building.get(places)
+                return {place: self._kept[place] for place in places} if task is None else await asyncio.shield(task)
         except TimeoutError:
+            if places not in self._building:
+                raise Overloaded(
+                    "the past is being made for other questions", hint="Ask again in a few seconds."
+                ) from None
             raise Overloaded(
                 "the topics of then are still being made", hint="Ask again in a few seconds: it goes on meanwhile."
             ) from None
 
+    def _begin(self, places: frozenset[Place]) -> None:
+        task = self._building[places] = asyncio.create_task(self._build(places))
+        task.add_done_callback(lambda done: self._on_built(places, done))
+
     def _on_built(self, places: frozenset[Place], task: asyncio.Task[Mapping[Place, PastNamespace]]) -> None:
         del self._building[places]
-        if not task.cancelled() and task.exception() is None:
+        if task.cancelled():
+            # All are, once this is closed: whoever waits shall begin none.
+            return
+        if task.exception() is None:
             self._keep(task.result())
+        self._turns.give_back()
 
     def _keep(self, found: Mapping[Place, PastNamespace]) -> None:
         """Keep what one question is about for a while from now on, and of the rest as much as there is room for."""

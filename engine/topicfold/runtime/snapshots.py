@@ -26,6 +26,7 @@ from topicfold.errors import (
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
 from topicfold.runtime.refold import NewState
+from topicfold.runtime.turns import ASKER, Turns
 from topicfold.snapshot.commits import sequences
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import PartitionState
@@ -39,7 +40,7 @@ _log = structlog.get_logger(__name__)
 MAX_ASKED = 2
 """Questions to the archive at the same time: each takes a processor, and this interpreter from all others."""
 MAX_WAITING = 32
-"""Those that wait for their turn."""
+"""Those of one asker that wait for their turn."""
 
 T = TypeVar("T")
 
@@ -54,8 +55,7 @@ class Snapshots:
         self._root = root
         self._identity = identity
         self._new_state = new_state
-        self._asking = asyncio.Semaphore(MAX_ASKED)
-        self._waiting = 0
+        self._turns = Turns(MAX_ASKED)
         self._unconfirmed: dict[int, tuple[int, bytes]] = {}
 
     @cached_property
@@ -71,23 +71,22 @@ class Snapshots:
         """Return what a method of the archive answers, in a thread and in turn: at most `MAX_ASKED` are being asked.
 
         Raises:
-            Overloaded: `MAX_WAITING` wait already.
+            Overloaded: `MAX_WAITING` of whoever asks wait already.
             OperatorNeeded: the question does.
         """
-        if self._waiting >= MAX_WAITING:
-            raise Overloaded(f"{MAX_WAITING} others ask about the past, too", hint="Ask again in a few seconds.")
-        self._waiting += 1
-        try:
-            await self._asking.acquire()
-        finally:
-            self._waiting -= 1
+        asker = ASKER.get()
+        if self._turns.waiting(asker) >= MAX_WAITING:
+            raise Overloaded(
+                f"{MAX_WAITING} other questions about the past wait already", hint="Ask again in a few seconds."
+            )
+        await self._turns.take(asker)
         answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
         # Whoever asked may be gone before; the thread goes on.
         answering.add_done_callback(self._on_answered)
         return await asyncio.shield(answering)
 
     def _on_answered(self, answering: asyncio.Future[T]) -> None:
-        self._asking.release()
+        self._turns.give_back()
         answering.exception()
 
     async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:

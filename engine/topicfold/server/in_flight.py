@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from topicfold.errors import Overloaded
+from topicfold.runtime.turns import Turns
 from topicfold.server.principal_counts import PrincipalCounts
-from topicfold.server.turns import Turns
 
 MADE_AT_ONCE = 4
 """Listings that are made at once, a slice of each in a turn of the loop; the others wait for theirs."""

@@ -112,7 +112,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
             return chosen.numbers if listable is None else chosen.numbers & listable
 
         query_for_all = listing_query(labels, with_system_topics=with_system_topics)
-        async with node.in_flight.turn(asked.actor, asked.deadline):
+        async with node.in_flight.turn(actor_of(request.scope), asked.deadline):
             found = await node.finding.find((namespace,), query_for_all, choosable)
             node.reading.require_namespace(namespace)
             cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)

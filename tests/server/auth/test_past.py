@@ -7,6 +7,7 @@ import pytest
 from tests.server.auth.conftest import bearer
 from tests.server.auth.test_authorizer import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
+from topicfold.runtime.turns import Turns
 
 PAST = f"{FIND}&at=0s"
 
@@ -68,3 +69,18 @@ async def test_whether_a_topic_lived_before_is_not_told_to_who_may_read_its_pres
         told.append((answer.status_code, answer.json()["detail"].removesuffix(at), answer.json()["hint"]))
     assert told[0] == told[1]
     assert told[0][2].startswith("What is known of it begins at 20")
+
+
+async def test_turns_at_what_takes_long_are_dealt_out_among_roles(
+    acme: RestNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    askers, taking = list[str](), Turns.take
+
+    async def take(turns: Turns, asker: str) -> None:
+        askers.append(asker)
+        await taking(turns, asker)
+
+    monkeypatch.setattr(Turns, "take", take)
+    await seen(acme, PAST, "root")
+    await seen(acme, f"{ADMIN}/persistent/acme/pay", "boss")
+    assert askers == ["root", "boss"]

@@ -9,6 +9,7 @@ from starlette.types import Scope
 
 from topicfold.errors import InvalidRequest, Unauthenticated
 from topicfold.model.grants import check_role
+from topicfold.runtime.turns import ASKER
 
 ANONYMOUS = "anonymous"
 """Stands in the history for whoever asked a node that authenticates nobody."""
@@ -54,6 +55,7 @@ def principal_with(roles: list[str], name: str = "") -> Principal:
 def note_principal(scope: Scope, principal: Principal) -> None:
     """Let all that follows in a request know who asks."""
     scope[_KEY] = principal
+    ASKER.set(principal.name)
 
 
 def principal_of(scope: Scope) -> Principal | None:

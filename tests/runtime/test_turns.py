@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from topicfold.server.turns import Turns
+from topicfold.runtime.turns import Turns
 
 
 async def granted(turns: Turns, asker: str, order: list[str], name: str) -> None:

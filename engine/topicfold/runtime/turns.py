@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextvars import ContextVar
+
+ASKER: ContextVar[str] = ContextVar("asker", default="")
+"""Who it is that a task works for, in whatever it calls and begins; "" where nobody is told from another."""
 
 
 class Turns:
@@ -31,6 +35,10 @@ class Turns:
             else:
                 self.give_back()
             raise
+
+    def waiting(self, asker: str) -> int:
+        """Return for how many turns `asker` waits."""
+        return len(self._waiting.get(asker, ()))
 
     def give_back(self) -> None:
         """Let the next one have a turn that is over."""
