@@ -111,15 +111,15 @@ def test_whoever_may_know_of_no_namespace_is_told_so(run: Run, words: tuple[str,
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (("topics", "list"), "namespaces grant-permission public/default --role somebody --actions list-topics"),
+        (("topics", "list"), "namespaces grant-permission --role somebody --actions list-topics public/default"),
         (
             ("topics", "create", "new"),
-            "namespaces grant-permission public/default --role somebody --actions manage-topics",
+            "namespaces grant-permission --role somebody --actions manage-topics public/default",
         ),
-        (("namespaces", "create", "public/new"), "tenants grant-permission public --role somebody --actions admin"),
+        (("namespaces", "create", "public/new"), "tenants grant-permission --role somebody --actions admin public"),
         (
             ("topics", "delete", "orders"),
-            "topics grant-permission persistent://public/default/orders --role somebody --actions manage-topics",
+            "topics grant-permission --role somebody --actions manage-topics persistent://public/default/orders",
         ),
     ],
 )

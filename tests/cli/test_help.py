@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.cli.conftest import Run
@@ -66,3 +69,9 @@ def test_every_command_has_a_help_with_an_example(bare_run: Run) -> None:
         shown = bare_run(*words, "--help")
         assert shown.code == 0
         assert f"topicfold {' '.join(words)}".replace("custome", "custom") in shown.out.partition("Example")[2]
+
+
+def test_a_help_that_python_leaves_out_says_so() -> None:
+    asked = [sys.executable, "-OO", "-m", "topicfold", "topics", "create", "--help"]
+    shown = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert "PYTHONOPTIMIZE=2" in shown.partition("Options:")[0]

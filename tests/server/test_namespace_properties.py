@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.server.rest import RestNode
 
 PAY = "/admin/v2/namespaces/public/pay"
@@ -44,6 +46,21 @@ async def test_a_removal_on_another_node_answers_what_was_set_a_moment_before(no
     other.node.log.resume()
     answer = await removing
     assert (answer.status_code, answer.text) == (200, "ann")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_removal_that_is_sent_again_tells_of_no_value_that_still_stands(rest: RestNode, is_there: bool) -> None:
+    await rest.done("PUT", PAY)
+    if is_there:
+        await rest.done("PUT", f"{PAY}/property/owner/ann")
+    first = await rest.send("DELETE", f"{PAY}/property/owner", idempotency_key="k")
+    await rest.done("PUT", f"{PAY}/property/owner/bob")
+    again = await rest.send("DELETE", f"{PAY}/property/owner", idempotency_key="k")
+    assert [(each.status_code, each.text) for each in (first, again)] == [
+        (200, "ann") if is_there else (204, ""),
+        (204, ""),
+    ]
+    assert await rest.get(f"{PAY}/properties") == {"owner": "bob"}
 
 
 async def test_a_namespace_that_is_not_there_has_no_properties(rest: RestNode) -> None:

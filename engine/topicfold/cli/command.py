@@ -38,6 +38,7 @@ from topicfold.model.brokers import wrong_with_brokers
 if TYPE_CHECKING:
     from topicfold.client.call import ChangeOptions
 
+_HELP_IS_GONE = "There is no help here: PYTHONOPTIMIZE=2, or -OO, has Python leave it out."
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _BROKER = "HOST:PORT"
@@ -180,6 +181,7 @@ def command(
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         run.__signature__ = inspect.Signature([context, *own, *added])  # type: ignore[attr-defined]  # Typer reads it
+        run.__doc__ = function.__doc__ or _HELP_IS_GONE
         app.command(name, cls=_Command, hidden=hidden, epilog=EXIT_CODES_HELP, context_settings=CONTEXT_SETTINGS)(run)
         return function
 

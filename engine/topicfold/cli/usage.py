@@ -23,6 +23,15 @@ def say_more(error: typer.TyperException, ctx: typer.Context) -> None:
         error.possibilities = _near(error.option_name, [name for each in shown for name in each.opts])  # type: ignore[attr-defined]
 
 
+def said_of_names(error: typer.TyperException) -> str:
+    """Return the end of a hint: how a name is written that was taken for an option, where the command takes names."""
+    option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    if not hasattr(error, "possibilities") or option.startswith("--") or context is None:
+        return ""
+    takes_names = any(each.param_type_name == "argument" for each in context.command.params)
+    return "; a name that begins with - goes behind a -- of its own" if takes_names else ""
+
+
 def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:
     """Return unless a value stands alone that belongs to an option which is required.
 

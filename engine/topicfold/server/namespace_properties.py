@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -69,15 +68,20 @@ class NamespaceProperties:
         return await self._change(request, lambda old: {**old, key: value}, {key: value})
 
     async def remove_one(self, request: Request) -> Response:
-        """Remove one property, and answer what it was a moment before; it is no error if there is none."""
-        name = namespace_in(request)
+        """Remove one property, and answer what it was; it is no error if there is none.
+
+        Sent again under its key it removes nothing, whatever is there by then, and says so.
+        """
         key = decoded(request.path_params["key"])
-        await settled(request, self.node, name)
-        value = None
-        with contextlib.suppress(NamespaceNotFound):
-            value = self.node.reading.namespace(name)[0].properties.get(key)
-        answer = await self._change(request, lambda old: {each: old[each] for each in old if each != key}, key)
-        return answer if value is None else Response(value, 200, answer.headers, _PLAIN)
+        removed: str | None = None
+
+        def change(old: Mapping[str, str]) -> Mapping[str, str]:
+            nonlocal removed
+            removed = old.get(key)
+            return {each: old[each] for each in old if each != key}
+
+        answer = await self._change(request, change, key)
+        return answer if removed is None else Response(removed, 200, answer.headers, _PLAIN)
 
     async def _change(self, request: Request, change: Change, meaning: Any) -> Response:
         name = namespace_in(request)
@@ -108,5 +112,5 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Set a property", 204, errors=changing, needs=_CHANGING),
         Operation("removeNamespaceProperty", "DELETE", f"{path}/property/{{key}}", properties.remove_one,
                   "Remove a property, and read what it was as plain text", media_types=(_PLAIN,),
-                  empty={204: "There was none of that name."}, errors=changing, needs=_CHANGING),
+                  empty={204: "It removed none, or did so when it was sent before."}, errors=changing, needs=_CHANGING),
     )  # fmt: skip

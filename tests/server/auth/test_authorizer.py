@@ -16,15 +16,18 @@ from tests.server.auth.conftest import bearer
 from tests.server.rest import RestNode, rest_node
 from topicfold.errors import StateDiverged
 from topicfold.log.memory import MemoryStore
+from topicfold.model.permissions import Permission
 from topicfold.runtime import slices
 from topicfold.runtime.engine import Engine, EngineOptions
 from topicfold.server.app import create_app
+from topicfold.server.auth.principal import Principal
+from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.auth.rights import Rights
 from topicfold.settings import Settings
 
 ADMIN = "/admin/v2"
 FIND = "/api/v1/topics?namespace=acme/pay"
-OF_TOPIC, APP = "grant-permission persistent://acme/pay/", "--role app --actions"
+OF_TOPIC, APP = "persistent://acme/pay/", "grant-permission --role app --actions"
 
 
 @pytest.fixture
@@ -104,7 +107,7 @@ async def test_whoever_has_no_rights_in_a_tenant_is_told_who_can_grant_some_and_
     acme: RestNode, tenant: str
 ) -> None:
     refused = await acme.send("GET", f"{ADMIN}/namespaces/{tenant}", authorization=bearer("stranger"))
-    command = f"topicfold tenants grant-permission {tenant} --role stranger --actions list-topics"
+    command = f"topicfold tenants grant-permission --role stranger --actions list-topics {tenant}"
     assert (refused.status_code, refused.json()["hint"].partition(": ")[2]) == (403, command)
 
 
@@ -354,22 +357,22 @@ async def test_what_a_refusal_tells_an_admin_to_type_keeps_what_the_role_has_the
         "namespaces": f"{ADMIN}/namespaces/acme/pay/retention",
     }[noun]
     refused = (await acme.send("GET", asked, authorization=bearer("app"))).json()
-    command = f"topicfold {noun} grant-permission {name} --role app --actions update-policies,read-policies"
+    command = f"topicfold {noun} grant-permission --role app --actions update-policies,read-policies {name}"
     assert (refused["code"], refused["hint"].partition(": ")[2]) == ("forbidden", command)
 
 
 @pytest.mark.parametrize(
     ("method", "asked", "place", "command"),
     [
-        ("PUT", "orders/properties", "persistent/acme/pay/orders", f"topics {OF_TOPIC}orders {APP} update-policies"),
-        ("PUT", "orders/shadowTopics", "persistent/acme/pay/orders", f"topics {OF_TOPIC}orders {APP} update-policies"),
+        ("PUT", "orders/properties", "persistent/acme/pay/orders", f"topics {APP} update-policies {OF_TOPIC}orders"),
+        ("PUT", "orders/shadowTopics", "persistent/acme/pay/orders", f"topics {APP} update-policies {OF_TOPIC}orders"),
         (
             "GET",
             "bills-partition-1/partitions",
             "persistent/acme/pay/bills",
-            f"topics {OF_TOPIC}bills {APP} list-topics",
+            f"topics {APP} list-topics {OF_TOPIC}bills",
         ),
-        ("PUT", "new", "namespaces/acme/pay", f"namespaces grant-permission acme/pay {APP} manage-topics"),
+        ("PUT", "new", "namespaces/acme/pay", f"namespaces {APP} manage-topics acme/pay"),
     ],
 )
 async def test_what_a_refusal_tells_an_admin_to_type_is_about_no_more_than_what_was_asked_for_and_helps(
@@ -378,5 +381,10 @@ async def test_what_a_refusal_tells_an_admin_to_type_is_about_no_more_than_what_
     path = f"{ADMIN}/persistent/acme/pay/{asked}"
     hint = (await acme.send(method, path, authorization=bearer("app"))).json()["hint"]
     assert hint.partition(": ")[2] == f"topicfold {command}"
-    await grant(acme, place, "app", command.rpartition(" ")[2])
+    await grant(acme, place, "app", command.split()[-2])
     assert (await acme.send(method, path, authorization=bearer("app"))).status_code != 403
+
+
+def test_a_name_that_begins_like_an_option_is_none_in_what_an_admin_is_told_to_type() -> None:
+    hint = remedy_on("tenant", "-acme", Principal("ann", frozenset({"ann"})), Permission.ADMIN, ())
+    assert hint.endswith("topicfold tenants grant-permission --role ann --actions admin -- -acme")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from topicfold.model.names import argument
 from topicfold.model.permissions import Permission
 from topicfold.server.auth.principal import Principal
 
@@ -17,11 +18,11 @@ def remedy_on(noun: str, name: str, principal: Principal, permission: Permission
 
     >>> ann = Principal("ann", frozenset({"ann"}))
     >>> remedy_on("namespace", "acme/pay", ann, Permission.WATCH, ["list-topics"]).partition(": ")[2]
-    'topicfold namespaces grant-permission acme/pay --role ann --actions list-topics,watch'
+    'topicfold namespaces grant-permission --role ann --actions list-topics,watch acme/pay'
     """
     is_named = principal.name in principal.roles
     role, kept = (shlex.quote(principal.name), granted) if is_named else ("ROLE", ())
     how = "" if is_named else " (it replaces what was granted there)"
     actions = ",".join([*kept, permission.value])
-    command = f"topicfold {noun}s grant-permission {shlex.quote(name)} --role {role} --actions {actions}"
+    command = f"topicfold {noun}s grant-permission --role {role} --actions {actions} {argument(name)}"
     return f"An admin of the {noun} can grant {permission.value}{how}: {command}"
