@@ -62,6 +62,7 @@ _ASKED = {
     "characters.",
     headers.CHANGE_REASON: f"Why, for the history; percent-encoded UTF-8, up to {headers.MAX_CHANGE_REASON_LENGTH} "
     "characters.",
+    headers.IF_NONE_MATCH: "Answer 304 where the version that there is has this ETag.",
     headers.IF_MATCH: "Change only the version that has this ETag; else 412.",
 }
 _SAID = {
@@ -268,7 +269,8 @@ def _path_parameter(name: str) -> dict[str, Any]:
 def _request_headers(operation: Operation) -> Sequence[str]:
     common = (headers.MIN_POSITION, headers.REQUEST_ID)
     if operation.method == "GET":
-        return (*common, headers.CONSISTENCY)
+        known = (headers.IF_NONE_MATCH,) if HTTPStatus.NOT_MODIFIED in operation.empty else ()
+        return (*common, headers.CONSISTENCY, *known)
     return (*common, headers.IDEMPOTENCY_KEY, headers.CHANGE_REASON, headers.IF_MATCH)
 
 

@@ -21,7 +21,7 @@ from topicfold.model.updates import Refuse, Updater, namespace_missing, tenant_m
 from topicfold.runtime.asking import Asked, Written
 from topicfold.runtime.policies import readable
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import UNCHANGED, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
@@ -44,7 +44,7 @@ class Permissions:
         name = tenant_in(request)
         cut = await settled(request, self.node)
         record, etag = self.node.reading.tenant(name)
-        return read_answer(dict(record.grants), cut, etag)
+        return record_answer(dict(record.grants), cut, etag)
 
     async def of_namespace(self, request: Request) -> Response:
         """Answer what roles may do in a namespace."""
@@ -52,7 +52,7 @@ class Permissions:
         cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
-        return read_answer(dict(record.grants), cut, etag)
+        return record_answer(dict(record.grants), cut, etag)
 
     async def of_topic(self, request: Request) -> Response:
         """Answer what roles may do with a topic, by its own grants or, to who may change those, its namespace's."""
@@ -124,7 +124,8 @@ def operations(node: Node) -> Sequence[Operation]:
     changing = (*WRITE_ERRORS, InvalidRequest, *UNREADABLE)
     return (
         Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
-                  "Read what roles may do in a tenant", answer=_BY_ROLE, errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
+                  "Read what roles may do in a tenant", answer=_BY_ROLE, empty=UNCHANGED,
+                  errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
                   needs=tenant),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
                   "Let a role do things in a tenant", 204, body=TEXTS, errors=(*changing, *no_tenant),
@@ -132,7 +133,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke_on_tenant,
                   "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
-                  "Read what roles may do in a namespace", answer=_BY_ROLE,
+                  "Read what roles may do in a namespace", answer=_BY_ROLE, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=namespace),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
                   "Let a role do things in a namespace", 204, body=TEXTS, errors=(*changing, *no_namespace),

@@ -20,7 +20,7 @@ from topicfold.model.labels import too_many_together
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.policies import readable
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import UNCHANGED, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
@@ -51,7 +51,7 @@ class TopicLabels:
         labels, etag = node.reading.labels(name)
         if not labels:
             readable(node.reading.topic(name))
-        return read_answer(labels, cut, etag)
+        return record_answer(labels, cut, etag)
 
     async def set(self, request: Request) -> Response:
         """Set or change some labels and keep the others.
@@ -107,6 +107,7 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (NamespaceNotFound, TopicNotFound)
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=TEXT_BY_NAME,
+                  empty=UNCHANGED,
                   needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
                   errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,

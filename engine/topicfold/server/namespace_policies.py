@@ -71,7 +71,7 @@ class NamespacePolicy:
         if is_applied and not value:
             value = broker_value(self.policy, self.node.limits)
         unset = unset_answer(self.route, self.node.limits.local_cluster)
-        return policy_answer(self.policy.kind, value, unset, cut, etag)
+        return policy_answer(self.policy.kind, value, unset, cut, etag, is_stored=not is_applied)
 
     async def set(self, request: Request) -> Response:
         """Give the namespace a value; no value removes it where Pulsar lets it.

@@ -14,7 +14,7 @@ from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.records import EMPTY, frozen
 from topicfold.model.updates import of_namespace
 from topicfold.server.absence import said_of_absent_namespace
-from topicfold.server.answers import read_answer, read_headers, written_answer
+from topicfold.server.answers import UNCHANGED, read_headers, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
@@ -41,7 +41,7 @@ class NamespaceProperties:
         cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
-        return read_answer(dict(record.properties), cut, etag)
+        return record_answer(dict(record.properties), cut, etag)
 
     async def set(self, request: Request) -> Response:
         """Set or change some properties and keep the others."""
@@ -99,7 +99,8 @@ def operations(node: Node) -> Sequence[Operation]:
     changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
     return (
         Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
-                  "Read a namespace's properties", answer=TEXT_BY_NAME, errors=reading, needs=_READING),
+                  "Read a namespace's properties", answer=TEXT_BY_NAME, empty=UNCHANGED, errors=reading,
+                  needs=_READING),
         Operation("setNamespaceProperties", "PUT", f"{path}/properties", properties.set,
                   "Set properties, keep the others", 204, body=TEXT_BY_NAME, without_body="none is set",
                   errors=changing, needs=_CHANGING),

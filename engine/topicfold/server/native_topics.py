@@ -24,7 +24,7 @@ from topicfold.model.records import TopicRecord
 from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
-from topicfold.server.answers import dry_answer, read_answer, written_answer
+from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
@@ -74,7 +74,9 @@ class NativeTopics:
         else:
             since = await readable_since(node, request, name, asked.deadline)
             view = await topic_at(node, name, at, asked.deadline, since)
-        return read_answer(topic_item(view), cut, view.etag)
+        # What cannot be read here, a newer version of the node reads.
+        answer = read_answer if view.record is None else record_answer
+        return answer(topic_item(view), cut, view.etag)
 
     async def create(self, request: Request) -> Response:
         """Make a topic, with its labels and policies."""
@@ -173,7 +175,7 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (NamespaceNotFound, TopicNotFound)
     return (
         Operation("getTopicRecord", "GET", path, topics.get, "Read a topic", answer=TopicItem,
-                  query=domain | AT_QUERY,
+                  query=domain | AT_QUERY, empty=UNCHANGED,
                   needs=_READING,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable)),
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,

@@ -14,7 +14,7 @@ from topicfold.model.names import PERSISTENT, TopicName, partition_base
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import UNCHANGED, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
@@ -40,7 +40,7 @@ class Properties:
         if node.reading.is_partition(name):
             name = name._replace(local=partition_base(name.local) or name.local)
         view = node.reading.topic(name)
-        return read_answer(dict(readable(view).properties), cut, view.etag)
+        return record_answer(dict(readable(view).properties), cut, view.etag)
 
     async def set(self, request: Request) -> Response:
         """Set or change some properties and keep the others; none given changes none."""
@@ -71,6 +71,7 @@ def operations(node: Node) -> Sequence[Operation]:
     missing = (NamespaceNotFound, TopicNotFound, *UNREADABLE)
     return (
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,
+                  empty=UNCHANGED,
                   errors=(*READ_ERRORS, *missing), needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
         Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, keep the others", 204,
                   body=TEXT_BY_NAME, without_body="none is set", errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),

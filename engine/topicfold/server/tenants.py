@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
 from topicfold.model.permissions import Access, Permission, Right, Scope
-from topicfold.server.answers import read_answer, written_answer
+from topicfold.server.answers import UNCHANGED, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
@@ -37,7 +37,7 @@ class Tenants:
         name = tenant_in(request)
         cut = await settled(request, self.node)
         record, etag = self.node.reading.tenant(name)
-        return read_answer({"adminRoles": record.admin_roles, "allowedClusters": record.allowed_clusters}, cut, etag)
+        return record_answer({"adminRoles": record.admin_roles, "allowedClusters": record.allowed_clusters}, cut, etag)
 
     async def create(self, request: Request) -> Response:
         """Make a tenant."""
@@ -84,6 +84,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=Access.ANYONE,
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
+                  empty=UNCHANGED,
                   needs=Right(Permission.ADMIN, Scope.TENANT),
                   errors=(*READ_ERRORS, TenantNotFound, *UNREADABLE)),
         Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,

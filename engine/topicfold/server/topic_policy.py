@@ -45,7 +45,7 @@ class TopicPolicy:
         own = said.own(is_global=asking.is_global)
         value = self.applied(said, own, entry) if asking.is_applied else self.stored(own, entry)
         unset = route.absent if own is None and route.absent is not None else route.unset
-        return policy_answer(self.shown_kind, value, unset, cut, said.etag)
+        return policy_answer(self.shown_kind, value, unset, cut, said.etag, is_stored=not asking.is_applied)
 
     async def set(self, request: Request) -> Response:
         """Set the policy. What an empty body does differs from policy to policy."""

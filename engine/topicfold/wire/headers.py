@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # Requests
 IF_MATCH = "If-Match"
+IF_NONE_MATCH = "If-None-Match"
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MIN_POSITION = "X-Min-Position"
 CHANGE_REASON = "X-Change-Reason"
