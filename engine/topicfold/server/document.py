@@ -18,8 +18,8 @@ from topicfold.model.names import DOMAINS
 from topicfold.model.permissions import Access, Need
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.bodies import MERGE_PATCH_TYPE
-from topicfold.server.ownership import may_redirect
-from topicfold.server.queries import AUTHORITATIVE
+from topicfold.server.ownership import ANSWERED_HERE, may_redirect
+from topicfold.server.parameters import Parameter
 from topicfold.server.refused_at import BY_STATE, PLACED
 from topicfold.server.routes import DOMAIN, TOPICS_DOMAIN, Operation, parameters_of
 from topicfold.server.shapes import REF, tidied
@@ -247,12 +247,13 @@ def _headers(*names: str) -> dict[str, Any]:
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
     parameters = [_path_parameter(name) for name in parameters_of(operation.path)]
-    query = dict(operation.query)
-    if may_redirect(operation):
-        query[AUTHORITATIVE] = "`true`: answer here, whichever node owns the namespace."
-    for name, description in query.items():
-        text = {"type": "string"}
-        schema = {"type": "array", "items": text} if name.endswith("*") else text
+    query = {**operation.query, **(ANSWERED_HERE.declared if may_redirect(operation) else {})}
+    for name, said in query.items():
+        if isinstance(said, Parameter):
+            description, schema = said.description, said.schema
+        else:
+            text = {"type": "string"}
+            description, schema = said, {"type": "array", "items": text} if name.endswith("*") else text
         parameters.append({"name": name.rstrip("*"), "in": "query", "description": description, "schema": schema})
     if operation.path.startswith(_UNDER_ROOT):
         parameters += [{"$ref": f"#/components/parameters/{name}"} for name in _request_headers(operation)]

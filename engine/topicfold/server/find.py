@@ -33,9 +33,10 @@ from topicfold.server.listing import counted_if_long
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace, page_place
+from topicfold.server.parameters import Choice, Count
 from topicfold.server.past import AT_QUERY, found_then
 from topicfold.server.principal_counts import PrincipalCounts
-from topicfold.server.queries import Query, number_up_to, one, query_of
+from topicfold.server.queries import Query, one, query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
 from topicfold.wire import headers as names
@@ -47,6 +48,18 @@ MAX_LONG_ANSWERS = 64
 """Answers of more than is written at once that are on their way."""
 MAX_LONG_ANSWERS_OF_ONE = 16
 """Those of one principal, with authentication: who does not read his leaves room for others."""
+LIMIT = Count(
+    "limit",
+    "Topics a page, fewer of long records; all from one cut without it.",
+    MAX_PAGE,
+    "Leave it out for all topics at once.",
+)
+FIELDS = Choice(
+    "fields",
+    "`record`: with policies, properties and whatever else a record holds.",
+    ("record",),
+    hint="Leave it out for labels and versions.",
+)
 
 LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
@@ -73,10 +86,10 @@ class Finder:
                 expression takes too long.
         """
         node = self.node
-        query = query_of(request, (*NAMES, *AT_QUERY, "limit", "continue", "fields"))
+        query = query_of(request, (*NAMES, *AT_QUERY, LIMIT.name, FIELDS.name, "continue"))
         wanted = wanted_in(request, query, node)
-        limit = number_up_to(MAX_PAGE, query, "limit", hint="Leave it out for all topics at once.")
-        items = FoundItems(node, request, _as_records(query), of_past="at" in query)
+        limit = LIMIT.of(query)
+        items = FoundItems(node, request, bool(FIELDS.of(query)), of_past="at" in query)
         place = _place(query, wanted, node)
         asked = asked_to_find(request, node)
         if (at := one(query, "at")) is not None:
@@ -116,18 +129,6 @@ class Finder:
             )
 
 
-def _as_records(query: Query) -> bool:
-    """Return whether items are to have their whole records.
-
-    Raises:
-        InvalidRequest: something else is wanted of them.
-    """
-    text = one(query, "fields")
-    if text not in (None, "record"):
-        raise InvalidRequest(f"fields must be record, not {text[:80]!r}", hint="Leave it out for labels and versions.")
-    return text is not None
-
-
 def _place(query: Query, wanted: Wanted, node: Node) -> PagePlace | None:
     """Return the place after which to go on, None for the first page.
 
@@ -142,10 +143,8 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are found."""
     return (
         Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
-                  query=PARAMETERS | AT_QUERY | {
-                      "limit": f"Topics a page, up to {MAX_PAGE}, fewer of long records; all from one cut without it.",
+                  query=PARAMETERS | AT_QUERY | LIMIT.declared | FIELDS.declared | {
                       "continue": "What the page before gave, to go on after it.",
-                      "fields": "`record`: with policies, properties and whatever else a record holds.",
                   },
                   headers=(names.QUERY,), errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

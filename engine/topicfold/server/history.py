@@ -28,8 +28,9 @@ from topicfold.server.bodies import json_body
 from topicfold.server.listing import counted_if_long
 from topicfold.server.native_topics import DOMAIN_QUERY, DRY_QUERY, NATIVE_TOPIC, is_dry, native_topic_in
 from topicfold.server.node import Node
+from topicfold.server.parameters import Count
 from topicfold.server.paths import refuse_partition
-from topicfold.server.queries import number_up_to, one, query_of
+from topicfold.server.queries import one, query_of
 from topicfold.server.records import checked
 from topicfold.server.routes import POLICIES_REFUSED, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.versions import readable_since, target_of
@@ -37,6 +38,7 @@ from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1_000
+LIMIT = Count("limit", f"How many changes at most, {DEFAULT_LIMIT} without it.", MAX_LIMIT)
 
 _ADMIN_OF_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
 _ADMIN_OF_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
@@ -55,7 +57,7 @@ class Histories:
         """
         name = refuse_partition(native_topic_in(request, "limit", "before"))
         query = query_of(request)
-        limit = number_up_to(MAX_LIMIT, query, "limit") or DEFAULT_LIMIT
+        limit = LIMIT.of(query) or DEFAULT_LIMIT
         before = one(query, "before") or ""
         node = self.node
         target = target_of(node, name)
@@ -102,8 +104,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getTopicHistory", "GET", f"{NATIVE_TOPIC}/history", histories.get,
                   "Read who changed what of a topic, when and why", answer=TopicHistory,
-                  query=DOMAIN_QUERY | {
-                      "limit": f"How many changes at most, {DEFAULT_LIMIT} without it, up to {MAX_LIMIT}.",
+                  query=DOMAIN_QUERY | LIMIT.declared | {
                       "before": "The `before` of the page that this one follows.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable, Overloaded),

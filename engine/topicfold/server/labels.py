@@ -24,12 +24,14 @@ from topicfold.server.answers import UNCHANGED, record_answer, written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
+from topicfold.server.parameters import Flag
 from topicfold.server.paths import whole_topic_in
-from topicfold.server.queries import flag, query_of
+from topicfold.server.queries import query_of
 from topicfold.server.records import labels_in
 from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import Labels
 
+_ALL = Flag("all", "`true` takes all labels off.")
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
@@ -89,7 +91,7 @@ class TopicLabels:
         name = whole_topic_in(request)
         query = query_of(request)
         keys = frozenset(key for text in query.get("keys", ()) for key in text.split(",") if key)
-        takes_all = flag(query, "all")
+        takes_all = _ALL.of(query)
         if takes_all == bool(keys):
             raise InvalidRequest(
                 "both keys and all are given" if takes_all else "no label is named",
@@ -114,6 +116,6 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=_UPDATING,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
         Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=_UPDATING,
-                  query={"keys*": "Keys of labels, parted by commas.", "all": "`true` takes all labels off."},
+                  query=_ALL.declared | {"keys*": "Keys of labels, parted by commas."},
                   errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),
     )  # fmt: skip

@@ -31,20 +31,20 @@ from topicfold.server.auth.principal import actor_of
 from topicfold.server.in_flight import InFlight
 from topicfold.server.long_answer import MAX_SECONDS
 from topicfold.server.node import Node
+from topicfold.server.parameters import SYSTEM_TOPICS, Declared
 from topicfold.server.paths import MALFORMED_ESCAPE, namespace_in
-from topicfold.server.queries import SYSTEM_TOPICS, Query, equalities, flag, label_filter, query_of
+from topicfold.server.queries import LABEL_FILTERS, Query, equalities, label_filter, query_of
 from topicfold.server.routes import READ_ERRORS
 from topicfold.server.stream import client_has_read, line_of
 from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 
-LISTED = {
-    "custom-labels": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
-    SYSTEM_TOPICS: "`true` lists Pulsar's own topics, too.",
+LISTED = SYSTEM_TOPICS.declared | {
+    f"{LABEL_FILTERS[0]}*": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
 }
-PROPERTIES = {
-    "properties": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them.",
-    "property": "`k=v`: one of them, literally; repeated.",
+PROPERTIES: Declared = {
+    "properties*": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them.",
+    "property*": "`k=v`: one of them, literally; repeated.",
 }
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 
@@ -97,7 +97,7 @@ async def answer_listing(node: Node, request: Request, mode: ListingMode, proper
     namespace = namespace_in(request)
     query = query_of(request)
     labels = label_filter(query)
-    with_system_topics = flag(query, SYSTEM_TOPICS)
+    with_system_topics = SYSTEM_TOPICS.of(query)
     asked = asked_to_read(request, node)
     partitions = [node.engine.partition(namespace)]
     settled = await node.reading.settle(partitions, asked)

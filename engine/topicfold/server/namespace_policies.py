@@ -39,14 +39,16 @@ from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
+from topicfold.server.parameters import Declared, Flag
 from topicfold.server.paths import namespace_in
 from topicfold.server.policy_answers import done_without_body, empty_where_unset, policy_answer
-from topicfold.server.policy_requests import QUOTA_TYPE, quota_type_in
-from topicfold.server.queries import flag, query_of
+from topicfold.server.policy_requests import QUOTA_TYPE
+from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
+_APPLIED = Flag("applied", "`true`: what the node says where the namespace does not.")
 _READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
 
@@ -62,7 +64,7 @@ class NamespacePolicy:
     async def get(self, request: Request) -> Response:
         """Answer what the namespace says; with `applied`, where Pulsar takes it, what the node says in its place."""
         name = namespace_in(request)
-        is_applied = self.route.has_applied and flag(query_of(request), "applied")
+        is_applied = self.route.has_applied and _APPLIED.of(query_of(request))
         engine = self.node.engine
         cut = await settled(request, self.node, name)
         with said_of_absent_namespace(name):
@@ -114,7 +116,7 @@ class NamespacePolicy:
         Raises:
             NotFound: there is no such entry; the status is Pulsar's.
         """
-        return quota_type_in(query_of(request)) if self.policy.name == QUOTAS else ""
+        return QUOTA_TYPE.of(query_of(request)) if self.policy.name == QUOTAS else ""
 
     def _removal(self, entry: str) -> Change:
         return remove_entry(self.policy.name, entry) if entry else remove_value(self.policy.name)
@@ -136,8 +138,8 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
     noun = f"Namespace{route.path[0].upper()}{route.path[1:]}"
     title = f"a namespace's {policy.title}"
     changing = (*WRITE_ERRORS, NamespaceNotFound, *UNREADABLE)
-    query = {QUOTA_TYPE: f"One of {', '.join(QUOTA_TYPES)}; the first without it."} if entry else {}
-    applied = {"applied": "`true`: what the node says where the namespace does not."} if route.has_applied else {}
+    query: Declared = QUOTA_TYPE.declared if entry else {}
+    applied: Declared = _APPLIED.declared if route.has_applied else {}
     yield Operation(
         f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
         answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),

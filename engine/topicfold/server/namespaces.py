@@ -33,14 +33,18 @@ from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, CountedAnswer, answer_listing
 from topicfold.server.node import Node
+from topicfold.server.parameters import Choice, Flag
 from topicfold.server.paths import namespace_in, tenant_in
-from topicfold.server.queries import flag, one, query_of
+from topicfold.server.queries import query_of
 from topicfold.server.records import namespace_in_body
 from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.namespace_document import document_schema, policies_document, shown_grants
 
 _DOCUMENT = document_schema()
 _VALUES_BY_KEY = {"type": "object", "additionalProperties": TEXTS}
+_FORCE = Flag("force", "`true` ends its topics with it.")
+_MODE = Choice("mode", "Which topics, by their domain.", tuple(ListingMode), ListingMode.PERSISTENT, refused=NotFound)
+"""A mode that there is not is a missing resource, as Pulsar has it of values that it does not know."""
 _TENANT_ADMIN = Right(Permission.ADMIN, Scope.TENANT)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 
@@ -82,7 +86,7 @@ class Namespaces:
     async def delete(self, request: Request) -> Response:
         """End a namespace; with `force` its topics end with it."""
         name = namespace_in(request)
-        force = flag(query_of(request), "force")
+        force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
         with said_of_absent_namespace(name):
             return written_answer(await self.node.writing.delete_namespace(name, asked, force=force))
@@ -93,11 +97,7 @@ class Namespaces:
         Raises:
             NotFound: the mode is none.
         """
-        mode = one(query_of(request), "mode") or ListingMode.PERSISTENT
-        if mode not in tuple(ListingMode):
-            # As Pulsar, which takes a value it does not know for a resource it does not have.
-            raise NotFound(f"mode {mode[:80]!r} is none of {', '.join(ListingMode)}")
-        return await answer_listing(self.node, request, ListingMode(mode), {})
+        return await answer_listing(self.node, request, ListingMode(_MODE.of(query_of(request))), {})
 
     async def labels(self, request: Request) -> Response:
         """Answer every label key in use with its values."""
@@ -142,11 +142,11 @@ def operations(node: Node) -> Sequence[Operation]:
                           UnknownCluster)),
         Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,
                   needs=_TENANT_ADMIN,
-                  query={"force": "`true` ends its topics with it."},
+                  query=_FORCE.declared,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
                   "List a namespace's topics by domain", answer=TEXTS, needs=_LISTING,
-                  query={"mode": "PERSISTENT (as without it), NON_PERSISTENT or ALL."} | LISTED,
+                  query=_MODE.declared | LISTED,
                   errors=(*LISTING_ERRORS, NotFound)),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
                   "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING,

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from topicfold.errors import (
     AlreadyExists,
     InvalidLabels,
-    InvalidRequest,
     LogUnavailable,
     NamespaceNotFound,
     TopicNotFound,
@@ -30,9 +29,10 @@ from topicfold.server.bodies import json_body
 from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
 from topicfold.server.exchange import note_dry_run
 from topicfold.server.node import Node
-from topicfold.server.paths import refuse_partition, topic_in
+from topicfold.server.parameters import Choice, Flag
+from topicfold.server.paths import DOMAIN_IN_QUERY, refuse_partition, topic_in
 from topicfold.server.policy_requests import must_have_policies
-from topicfold.server.queries import flag, one, query_of
+from topicfold.server.queries import one, query_of
 from topicfold.server.routes import (
     CLUSTER_ERRORS,
     DRY_RUN,
@@ -47,8 +47,12 @@ from topicfold.server.versions import AT_QUERY, readable_since, topic_at
 from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
-DOMAIN_QUERY = {"domain": "`persistent`, as without it, or `non-persistent`."}
-DRY_QUERY = {"dryRun": "`All`: answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked."}
+DOMAIN_QUERY = DOMAIN_IN_QUERY.declared
+_ADOPT = Flag("adopt", "Make the record only, and nothing in Kafka.")
+_DRY_RUN = Choice(
+    "dryRun", "Answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked.", ("All",)
+)
+DRY_QUERY = _DRY_RUN.declared
 
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
@@ -83,7 +87,7 @@ class NativeTopics:
         name = refuse_partition(native_topic_in(request, "adopt", "dryRun"))
         node = self.node
         options = node.engine.options
-        adopts = flag(query_of(request), "adopt")
+        adopts = _ADOPT.of(query_of(request))
         record = new_topic_in(await json_body(request, node), options.label_rules, options.limits)
         if adopts or record.kafka_name is not None:
             # Another namespace's Kafka topic, or nobody's: the right on one's own namespace says nothing about it.
@@ -159,10 +163,7 @@ def is_dry(request: Request) -> bool:
     Raises:
         InvalidRequest: the parameter says anything but `All`.
     """
-    said = one(query_of(request), "dryRun")
-    if said not in (None, "All"):
-        raise InvalidRequest(f"query parameter dryRun must be All, not {said[:80]!r}")
-    if said is None:
+    if not _DRY_RUN.of(query_of(request)):
         return False
     note_dry_run(request.scope)
     return True
@@ -181,7 +182,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
                   needs=_MANAGING,
                   body=NewTopic, without_body="it is a plain one",
-                  query=domain | DRY_QUERY | {"adopt": "Make the record only, and nothing in Kafka."},
+                  query=domain | DRY_QUERY | _ADOPT.declared,
                   empty=DRY_RUN,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, AlreadyExists,
                           InvalidLabels)),

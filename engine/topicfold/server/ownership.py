@@ -18,11 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.server.guard import HEADERS_KEY
+from topicfold.server.parameters import Flag
 from topicfold.server.paths import namespace_in
 from topicfold.server.queries import AUTHORITATIVE
 from topicfold.server.routes import Operation, parameters_of
 from topicfold.settings import Settings
 
+ANSWERED_HERE = Flag(AUTHORITATIVE, "`true`: answer here, whichever node owns the namespace.")
 _OF_A_BROWSER = b"sec-fetch-site"
 
 

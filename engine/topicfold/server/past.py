@@ -19,10 +19,11 @@ from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.versions import OFFSET
 from topicfold.server.node import Node
 from topicfold.server.page_place import PagePlace
+from topicfold.server.parameters import Declared
 from topicfold.server.times import TIME_HINT, time_ms_in
 from topicfold.server.topic_query import Wanted
 
-AT_QUERY = {
+AT_QUERY: Declared = {
     "at": "Topics as they were then: a time (RFC 3339), how long ago that is (`30m`, `2h`, `7d`), a position as answers"
     " have it or, in one namespace, an offset as histories have it."
 }

@@ -19,12 +19,14 @@ from topicfold.model.names import (
     parse_namespace,
     partition_base,
 )
-from topicfold.server.queries import one, query_of
+from topicfold.server.parameters import Choice
+from topicfold.server.queries import query_of
 
 MAX_NAMESPACES = 100
 """In one request."""
 
 MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+DOMAIN_IN_QUERY = Choice("domain", "A topic's domain.", DOMAINS, PERSISTENT)
 _CACHED_NAMES = 4_096
 _NAMED = "topicfold.topic"
 
@@ -65,7 +67,7 @@ def topic_in(request: Request) -> TopicName:
         if "domain" in params:
             domain, local = domain_in(request), local.replace("+", "%20")
         else:
-            domain = _domain_in_query(request)
+            domain = DOMAIN_IN_QUERY.of(query_of(request))
         named = scope[_NAMED] = _topic(domain, params["tenant"], params["namespace"], local)
     return named
 
@@ -132,13 +134,6 @@ def decoded(segment: str) -> str:
         return unquote(segment, errors="strict")
     except UnicodeDecodeError:
         raise InvalidName(f"{segment[:80]!r} is not valid UTF-8 once decoded", name=segment) from None
-
-
-def _domain_in_query(request: Request) -> str:
-    domain = one(query_of(request), "domain") or PERSISTENT
-    if domain not in DOMAINS:
-        raise InvalidRequest(f"domain must be one of {', '.join(DOMAINS)}, not {domain[:80]!r}")
-    return domain
 
 
 @lru_cache(maxsize=_CACHED_NAMES)

@@ -26,11 +26,12 @@ from topicfold.model.policy.table import POLICIES
 from topicfold.server.answers import unwritten_answer, written_answer
 from topicfold.server.asking import asked_to_write
 from topicfold.server.node import Node
+from topicfold.server.parameters import Declared
 from topicfold.server.paths import topic_in
 from topicfold.server.policy_answers import done_without_body, empty_where_unset
 from topicfold.server.policy_entries import BacklogQuota, SubscriptionRate
-from topicfold.server.policy_requests import whole_topic
-from topicfold.server.routes import GLOBAL_QUERY, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
+from topicfold.server.policy_requests import APPLIED, whole_topic
+from topicfold.server.routes import GLOBAL, READ_ERRORS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.server.topic_policy import TopicPolicy
 from topicfold.wire.policy_schema import schema_of
 
@@ -39,8 +40,6 @@ _ENTRY_BY_ENTRY: Mapping[str, type[TopicPolicy]] = {QUOTAS: BacklogQuota, "subsc
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 _ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
-_GLOBAL = {GLOBAL_QUERY: "`true`: the policies that hold on all clusters."}
-_APPLIED = {"applied": "`true`: where the topic says nothing, what its namespace or the node says."}
 _MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, *UNREADABLE)
 _WRITE_ERRORS = (
     *WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster, WrongKind,
@@ -78,11 +77,12 @@ def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
     route = policy.topic
     handlers = _ENTRY_BY_ENTRY.get(policy.name, TopicPolicy)(node, policy)
     path, name = f"{_TOPIC}/{route.path}", policy.name[0].upper() + policy.name[1:]
-    scope = _GLOBAL if route.has_global else {}
+    scope: Declared = GLOBAL.declared if route.has_global else {}
     yield Operation(
         f"getTopic{name}", "GET", f"{_TOPIC}/{route.read_path or route.path}", handlers.get,
         f"Read a topic's {policy.title}", answer=schema_of(handlers.shown_kind),
-        query=scope | (_APPLIED if route.has_applied else {}), empty=empty_where_unset(route.unset, route.absent),
+        query=scope | (APPLIED.declared if route.has_applied else {}),
+        empty=empty_where_unset(route.unset, route.absent),
         errors=(*READ_ERRORS, *_MISSING), needs=_READING, policy=route.permission,
     )  # fmt: skip
     yield Operation(

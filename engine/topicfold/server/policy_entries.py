@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from starlette.requests import Request
@@ -10,13 +9,14 @@ from starlette.requests import Request
 from topicfold.errors import InvalidName
 from topicfold.model.policy.changes import Change, remove_entry, set_entry
 from topicfold.model.policy.resolve import Policies, applied
-from topicfold.model.policy.shapes import BACKLOG_QUOTA, DEFAULT_QUOTA_TYPE, DISPATCH_RATE, QUOTA_TYPES
+from topicfold.model.policy.shapes import BACKLOG_QUOTA, DEFAULT_QUOTA_TYPE, DISPATCH_RATE
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.unset import is_no_dispatch_rate
 from topicfold.model.policy.values import MAX_TEXT_LENGTH, Kind, Value
 from topicfold.runtime.policies import TopicPolicies
+from topicfold.server.parameters import Declared
 from topicfold.server.paths import decoded
-from topicfold.server.policy_requests import QUOTA_TYPE, Asking, quota_type_in
+from topicfold.server.policy_requests import QUOTA_TYPE, Asking
 from topicfold.server.topic_policy import TopicPolicy
 
 _RATE = "dispatchRate"
@@ -32,9 +32,9 @@ class BacklogQuota(TopicPolicy):
         """One quota."""
         return BACKLOG_QUOTA
 
-    def parameters(self) -> Mapping[str, str]:
+    def parameters(self) -> Declared:
         """Return the type of a quota."""
-        return {QUOTA_TYPE: f"{' or '.join(QUOTA_TYPES)}; without it {DEFAULT_QUOTA_TYPE}."}
+        return QUOTA_TYPE.declared
 
     def entry_in(self, request: Request, asking: Asking) -> str:
         """Return the type of the quota that a change is about.
@@ -42,7 +42,7 @@ class BacklogQuota(TopicPolicy):
         Raises:
             NotFound: there is no such type; the status is Pulsar's.
         """
-        return DEFAULT_QUOTA_TYPE if request.method == "GET" else quota_type_in(asking.query)
+        return DEFAULT_QUOTA_TYPE if request.method == "GET" else QUOTA_TYPE.of(asking.query)
 
     def check(self, value: Value, entry: str) -> None:
         """Check one quota by itself.

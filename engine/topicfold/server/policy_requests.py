@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -14,12 +13,14 @@ from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE, QUOTA_TYPES
 from topicfold.server.asking import settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
+from topicfold.server.parameters import Choice, Flag, Integer32
 from topicfold.server.paths import refuse_partition, topic_in
-from topicfold.server.queries import Query, flag, one, query_of
+from topicfold.server.queries import Query, query_of
+from topicfold.server.routes import GLOBAL
 
-QUOTA_TYPE = "backlogQuotaType"
-"""The query parameter that says which backlog quota."""
-_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,20}")
+APPLIED = Flag("applied", "`true`: where the topic says nothing, what its namespace or the node says.")
+QUOTA_TYPE = Choice("backlogQuotaType", "Which quota.", QUOTA_TYPES, DEFAULT_QUOTA_TYPE, refused=NotFound)
+"""A type that there is not is a missing resource, as Pulsar has it of values that it does not know."""
 
 
 class Asking(NamedTuple):
@@ -46,8 +47,8 @@ def asking_in(request: Request, node: Node, policy: Policy) -> Asking:
     return Asking(
         whole_topic(name),
         query,
-        route.has_global and flag(query, "isGlobal"),
-        route.has_applied and flag(query, "applied"),
+        route.has_global and GLOBAL.of(query),
+        route.has_applied and APPLIED.of(query),
     )
 
 
@@ -70,18 +71,9 @@ def whole_topic(name: TopicName) -> TopicName:
     return refuse_partition(name, "Not allowed to set/get topic policy for a partition: {}")
 
 
-def quota_type_in(query: Query) -> str:
-    """Return the type of the backlog quota that a request is about.
-
-    Raises:
-        NotFound: there is no such type; as Pulsar, which takes a value it does not know for a missing resource.
-    """
-    kind = one(query, QUOTA_TYPE)
-    if kind is None:
-        return DEFAULT_QUOTA_TYPE
-    if kind not in QUOTA_TYPES:
-        raise NotFound(f"{QUOTA_TYPE} {kind[:80]!r} is none of {', '.join(QUOTA_TYPES)}")
-    return kind
+def number_of(policy: Policy) -> Integer32:
+    """Return the parameter that says the value of a policy whose changes have no body."""
+    return Integer32(policy.topic.path, f"{policy.doc} Without it the policy is removed.")
 
 
 async def stated_value(request: Request, asking: Asking, policy: Policy, node: Node) -> Any:
@@ -95,7 +87,7 @@ async def stated_value(request: Request, asking: Asking, policy: Policy, node: N
         case Source.BODY:
             return await json_body(request, node)
         case Source.QUERY:
-            return _number_in(asking.query, policy.topic.path)
+            return number_of(policy).of(asking.query)
         case Source.TRUE:
             return True
 
@@ -111,13 +103,3 @@ async def must_be_changeable(name: TopicName, request: Request, node: Node) -> N
     node.reading.topic(name)
     if is_heartbeat_namespace(name.namespace):
         raise WrongKind(f"Not allowed to set policies of the heartbeat topic {name}", name=str(name))
-
-
-def _number_in(query: Query, parameter: str) -> int | None:
-    text = one(query, parameter)
-    if text is None:
-        return None
-    if not _WHOLE_NUMBER.fullmatch(text) or not -(1 << 31) <= int(text) < 1 << 31:
-        # As Pulsar, which takes a parameter that it cannot read for a resource it does not have.
-        raise NotFound(f"query parameter {parameter} must be a whole number of 32 bits, not {text[:80]!r}")
-    return int(text)

@@ -13,8 +13,6 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
 
 MAX_PARAMETERS = 200
-_MAX_DIGITS = 9
-SYSTEM_TOPICS = "includeSystemTopic"
 AUTHORITATIVE = "authoritative"
 """What a redirect adds (`ownership`), so every path takes it."""
 LABEL_FILTERS = ("custom-labels", "custome-labels", "customLabels", "customeLabels")
@@ -81,34 +79,6 @@ def one(query: Query, name: str) -> str | None:
     if len(values) > 1:
         raise InvalidRequest(f"query parameter {name} is given {len(values)} times")
     return values[0]
-
-
-def flag(query: Query, name: str) -> bool:
-    """Return a parameter that is `true` or `false`; absent means false, bare means true.
-
-    Raises:
-        InvalidRequest: it is anything else, or given twice.
-    """
-    text = one(query, name)
-    if text is None or text.lower() == "false":
-        return False
-    if text.lower() in ("true", ""):
-        return True
-    raise InvalidRequest(f"query parameter {name} must be true or false, not {text[:80]!r}")
-
-
-def number_up_to(most: int, query: Query, name: str, hint: str = "") -> int | None:
-    """Return a parameter that is a whole number from 1 to `most`, None where it is not given.
-
-    Raises:
-        InvalidRequest: it is anything else, or given twice.
-    """
-    text = one(query, name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS and 0 < int(text) <= most):
-        raise InvalidRequest(f"{name} must be 1 to {most}, not {text[:80]!r}", hint=hint)
-    return int(text)
 
 
 def label_filter(query: Query) -> dict[str, str]:

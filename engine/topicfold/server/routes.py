@@ -16,6 +16,7 @@ from starlette.responses import Response
 from topicfold import errors
 from topicfold.errors import TopicfoldError
 from topicfold.model.permissions import Access, Need, Scope
+from topicfold.server.parameters import Declared, Flag
 from topicfold.wire.resources import Resource
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -49,8 +50,7 @@ TOPICS_DOMAIN = "topics"
 """PIP-451's spelling of `persistent` in a path."""
 NAMESPACES_QUERY = "namespace*"
 """The query parameter that names the namespaces where a path names none."""
-GLOBAL_QUERY = "isGlobal"
-"""The query parameter that makes an operation one on the policies of all clusters."""
+GLOBAL = Flag("isGlobal", "`true`: the policies that hold on all clusters.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Operation:
     """One thing that a method does on a path.
 
     `needs` is what a caller must have; it is checked before `handle` is called. `answer` is the shape of a 200 or 201
-    (a class, or a JSON schema), None for no body. `query` describes the parameters by name; those that end in `*` may
-    be repeated. `aliases` are further spellings of the path. `media_types` are those of an answer that is not JSON.
-    `empty` says by status when an answer has no body; `status` may be among them. `unwell` is the status of an error
-    under which `answer` may come, too. `headers` are those that few other answers have. `policy` is Pulsar's name, for
-    a refusal, of the policy that a path under `/admin/v2` is about. What `is_never_done` is refused whatever the path
-    names, so it is no method to recommend. An answer that `is_endless` goes on until somebody has enough.
-    `other_bodies` are the shapes that a body of another media type has; `without_body` is what is done where there is
-    none, "" where it is refused.
+    (a class, or a JSON schema), None for no body. `query` has the parameters by name, described where they are texts;
+    of these those that end in `*` may be repeated. `aliases` are further spellings of the path. `media_types` are those
+    of an answer that is not JSON. `empty` says by status when an answer has no body; `status` may be among them.
+    `unwell` is the status of an error under which `answer` may come, too. `headers` are those that few other answers
+    have. `policy` is Pulsar's name, for a refusal, of the policy that a path under `/admin/v2` is about. What
+    `is_never_done` is refused whatever the path names, so it is no method to recommend. An answer that `is_endless`
+    goes on until somebody has enough. `other_bodies` are the shapes that a body of another media type has;
+    `without_body` is what is done where there is none, "" where it is refused.
 
     Raises:
         ValueError: a right is needed on something that the request does not name.
@@ -79,7 +79,7 @@ class Operation:
     status: int = 200
     answer: type[Resource] | Mapping[str, Any] | None = None
     body: type[Resource] | Mapping[str, Any] | None = None
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Declared = field(default_factory=dict)
     errors: Sequence[type[TopicfoldError]] = ()
     aliases: Sequence[str] = ()
     media_types: Sequence[str] = ()

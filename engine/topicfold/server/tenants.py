@@ -14,11 +14,14 @@ from topicfold.server.answers import UNCHANGED, read_answer, record_answer, writ
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
+from topicfold.server.parameters import Flag
 from topicfold.server.paths import tenant_in
-from topicfold.server.queries import flag, query_of
+from topicfold.server.queries import query_of
 from topicfold.server.records import tenant_in_body
 from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import TenantInfo
+
+_FORCE = Flag("force", "`true` ends its namespaces with it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Tenants:
             InvalidRequest: `force` comes with an If-Match.
         """
         name = tenant_in(request)
-        force = flag(query_of(request), "force")
+        force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
         if force and asked.if_match:
             raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
@@ -94,5 +97,5 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=Access.SUPERUSER, errors=(*missing, PolicyUnmet)),
         Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
                   needs=Access.SUPERUSER,
-                  query={"force": "`true` ends its namespaces with it."}, errors=(*missing, *CLUSTER_ERRORS, NotEmpty)),
+                  query=_FORCE.declared, errors=(*missing, *CLUSTER_ERRORS, NotEmpty)),
     )  # fmt: skip

@@ -6,7 +6,6 @@ they must fit beside themselves is looked at inside the update.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,8 +23,9 @@ from topicfold.runtime.policies import TopicPolicies, below_topics, policies_of
 from topicfold.server.answers import written_answer
 from topicfold.server.asking import asked_to_read, asked_to_write
 from topicfold.server.node import Node
+from topicfold.server.parameters import Declared
 from topicfold.server.policy_answers import policy_answer
-from topicfold.server.policy_requests import Asking, asking_in, must_be_changeable, stated_value
+from topicfold.server.policy_requests import Asking, asking_in, must_be_changeable, number_of, stated_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class TopicPolicy:
         """What a request that reads the policy is answered with."""
         return self.policy.kind
 
-    def parameters(self) -> Mapping[str, str]:
-        """Return the query parameters that a change takes beside `isGlobal`, described."""
+    def parameters(self) -> Declared:
+        """Return the query parameters that a change takes beside `isGlobal`."""
         if self.policy.topic.source is not Source.QUERY:
             return {}
-        return {self.policy.topic.path: f"{self.policy.doc} Without it the policy is removed."}
+        return number_of(self.policy).declared
 
     def entry_in(self, request: Request, asking: Asking) -> str:
         """Return the entry that a request is about, "" for the whole policy."""

@@ -17,22 +17,23 @@ from topicfold.model.selector import Selector, selector_of_labels
 from topicfold.model.selector_structured import document_in, parse_document
 from topicfold.model.selector_text import parse_selector
 from topicfold.server.node import Node
+from topicfold.server.parameters import SYSTEM_TOPICS, Declared
 from topicfold.server.paths import namespaces_in
-from topicfold.server.queries import SYSTEM_TOPICS, Query, equalities, flag, one
+from topicfold.server.queries import Query, equalities, one
 from topicfold.server.topic_list_form import PARAMETERS as FORM_PARAMETERS
 from topicfold.server.topic_list_form import PATTERN, topic_list_form
 from topicfold.wire.confirmation import query_text
 
 MAX_PATTERNS = 64
 
-PARAMETERS = {
+PARAMETERS: Declared = {
     "namespace*": "A namespace to look in; `public/default` without any.",
     "labelSelector": "A label selector as Kubernetes has it: `team=pay,tier in (gold,silver),!legacy`, or an object of "
     "`matchLabels` and `matchExpressions` in JSON.",
     "label*": "`key=value`, whatever characters the value has.",
     "match*": "A wildcard for the last part of names: `pay__*`, `pay__**`; one of several must match.",
     "regex": "A regular expression (RE2) for the whole last part of names.",
-    SYSTEM_TOPICS: "`true`: Pulsar's own topics, such as `__change_events`, too.",
+    **SYSTEM_TOPICS.declared,
     **FORM_PARAMETERS,
 }
 NAMES = tuple(name.rstrip("*") for name in PARAMETERS)
@@ -80,7 +81,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
     regex = one(query, "regex")
     if regex is not None and form.regex is not None:
         raise InvalidRequest(f"regex and {PATTERN} are both given", hint="Leave one of them out.")
-    with_system_topics = flag(query, SYSTEM_TOPICS)
+    with_system_topics = SYSTEM_TOPICS.of(query)
     selector = Selector((*spelt.requirements, *equal.requirements))
     return Wanted(
         namespaces,

@@ -30,8 +30,9 @@ from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import METADATA_TYPE, json_body
 from topicfold.server.listing import LISTED, LISTING_ERRORS, PROPERTIES, answer_listing, listing_properties
 from topicfold.server.node import Node
+from topicfold.server.parameters import SYSTEM_TOPICS, Flag
 from topicfold.server.paths import domain_in, namespace_in, refuse_partition, topic_in, whole_topic_in
-from topicfold.server.queries import SYSTEM_TOPICS, flag, label_filter, query_of
+from topicfold.server.queries import label_filter, query_of
 from topicfold.server.records import partitions_in, properties_in
 from topicfold.server.routes import (
     CLUSTER_ERRORS,
@@ -45,6 +46,8 @@ from topicfold.server.routes import (
 from topicfold.wire import headers
 from topicfold.wire.resources import PartitionMetadata
 
+_FORCE = Flag("force", "Taken and of no effect: nothing is connected to a topic here.")
+_MAY_BE_MISSING = Flag("checkAllowAutoCreation", "`true`: a topic that is not there counts as a plain one.")
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 _READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
@@ -70,7 +73,7 @@ class Topics:
         namespace = namespace_in(request)
         query = query_of(request)
         labels = label_filter(query)
-        with_system_topics = flag(query, SYSTEM_TOPICS)
+        with_system_topics = SYSTEM_TOPICS.of(query)
         cut = await settled(request, self.node, namespace)
         everything = listing_query(labels, with_system_topics=with_system_topics)
         found = await self.node.finding.find((namespace,), everything, partial(self.node.listable, request))
@@ -113,7 +116,7 @@ class Topics:
         that is about to use it; nothing is made.
         """
         name = topic_in(request)
-        may_be_missing = flag(query_of(request), "checkAllowAutoCreation")
+        may_be_missing = _MAY_BE_MISSING.of(query_of(request))
         cut = await settled(request, self.node, name.namespace)
         answer: dict[str, object] = {"partitions": 0, "deleted": False}
         if self.node.reading.is_partition(name):
@@ -139,7 +142,7 @@ class Topics:
         return await self._delete(_partitionable_topic_in(request), request, is_partitioned=True)
 
     async def _delete(self, name: TopicName, request: Request, *, is_partitioned: bool) -> Response:
-        flag(query_of(request), "force")
+        _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", is_partitioned)
         return written_answer(await self.node.writing.delete_topic(name, asked, is_partitioned=is_partitioned))
 
@@ -174,12 +177,11 @@ def operations(node: Node) -> Sequence[Operation]:
     topics = Topics(node)
     all_of = "/admin/v2/{domain:domain}/{tenant}/{namespace}"
     one = f"{all_of}/{{topic}}"
-    force = {"force": "Taken and of no effect: nothing is connected to a topic here."}
     creating = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, AlreadyExists)
     ending = (*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind)
     return (
         Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
-                  query={"checkAllowAutoCreation": "`true`: a topic that is not there counts as a plain one."},
+                  query=_MAY_BE_MISSING.declared,
                   needs=Right(Permission.LIST_TOPICS, Scope.TOPIC),
                   answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
@@ -191,15 +193,15 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
                           FewerPartitions)),
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
-                  "End a partitioned topic", 204, needs=_MANAGING, query=force, errors=ending),
+                  "End a partitioned topic", 204, needs=_MANAGING, query=_FORCE.declared, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
                   "List partitioned topics", answer=TEXTS, needs=_LISTING, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
         Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=TEXT_BY_NAME,
                   without_body="it has no properties",
                   errors=creating),
-        Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING, query=force,
-                  errors=ending),
+        Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING,
+                  query=_FORCE.declared, errors=ending),
         Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=_LISTING,
                   query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),
     )  # fmt: skip

@@ -18,9 +18,10 @@ from topicfold.runtime.revision import parse_revision
 from topicfold.runtime.unreadable import unreadable
 from topicfold.runtime.versions import OFFSET, life_start, version_at
 from topicfold.server.node import Node
+from topicfold.server.parameters import Declared
 from topicfold.server.times import time_ms_in
 
-AT_QUERY = {
+AT_QUERY: Declared = {
     "at": "Read it as it was then: an offset in the topic's history, a position, a time (RFC 3339), or how long"
     " ago that is (`30m`, `2h`, `7d`)."
 }

@@ -45,7 +45,7 @@ from topicfold.server.queries import query_of
 from topicfold.server.routes import READ_ERRORS, Operation
 from topicfold.server.stream import Line, close_body, line_of, open_body
 from topicfold.server.topic_query import NAMES, PARAMETERS, Wanted, wanted_in
-from topicfold.server.watch_start import Start, start_of
+from topicfold.server.watch_start import INITIAL, SECONDS, Start, start_of
 from topicfold.server.watch_switch import require_watches
 from topicfold.wire import headers as names
 
@@ -77,7 +77,7 @@ class Watching:
         """
         node = self.node
         require_watches(node.settings)
-        query = query_of(request, (*NAMES, "since", "initial", "timeoutSeconds"))
+        query = query_of(request, (*NAMES, "since", INITIAL.name, SECONDS.name))
         wanted = wanted_in(request, query, node)
         _refuse_empty(wanted)
         encoding = Frames(node.engine.identity, as_events=not _wants_lines(request))
@@ -289,10 +289,8 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=Right(Permission.WATCH, RightScope.NAMESPACE), is_endless=True,
                   media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
-                  query=PARAMETERS | {
+                  query=PARAMETERS | INITIAL.declared | SECONDS.declared | {
                       "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",
-                      "initial": "`false`: without the topics that match now. With `since` there are none.",
-                      "timeoutSeconds": "End after so many seconds, a day at most; the last cursor is where to go on.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
                           FuturePosition, WatchesDisabled)),

@@ -13,10 +13,13 @@ from topicfold.runtime.cursors import cursor_in
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.runtime.watch_group import Reset, Subject
 from topicfold.server.guard import HEADERS_KEY, Headers
-from topicfold.server.queries import Query, flag, number_up_to, one
+from topicfold.server.parameters import Count, Flag
+from topicfold.server.queries import Query, one
 from topicfold.wire.positions import NOWHERE
 
 MAX_SECONDS = 86_400
+INITIAL = Flag("initial", "`false`: without the topics that match now. With `since` there are none.", default=True)
+SECONDS = Count("timeoutSeconds", "End after so many seconds; the last cursor is where to go on.", MAX_SECONDS)
 
 _LAST_EVENT = b"last-event-id"
 _CUT_OFF = Reset("cut_off", "what followed a reset was cut off")
@@ -50,8 +53,8 @@ def start_of(request: Request, query: Query, subject: Subject, identity: LogIden
     given = one(query, "since")
     last_event = headers.get(_LAST_EVENT, b"").decode("latin-1")
     text, name = (last_event, "Last-Event-ID") if last_event else (given, "since")
-    initial = "initial" not in query or flag(query, "initial")
-    seconds = number_up_to(MAX_SECONDS, query, "timeoutSeconds") or MAX_SECONDS
+    initial = INITIAL.of(query)
+    seconds = SECONDS.of(query) or MAX_SECONDS
     if text is None:
         return Start(None, initial, known_hash, seconds=seconds)
     if text == NOWHERE:

@@ -26,8 +26,8 @@ from topicfold.server.auth.remedy import remedy_on
 from topicfold.server.auth.rights import Rights, Roles
 from topicfold.server.auth.viewer import Viewer
 from topicfold.server.paths import namespaces_in, tenant_in, topic_in
-from topicfold.server.queries import flag, query_of
-from topicfold.server.routes import GLOBAL_QUERY, Operation
+from topicfold.server.queries import query_of
+from topicfold.server.routes import GLOBAL, Operation
 
 _STRANGER = Principal("", frozenset())
 _MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
@@ -201,10 +201,10 @@ def _needs_of(operation: Operation, request: Request) -> Need:
 
     One that does not say clearly whether it would counts as if.
     """
-    if operation.method == "GET" or GLOBAL_QUERY not in operation.query:
+    if operation.method == "GET" or GLOBAL.name not in operation.query:
         return operation.needs
     try:
-        is_about_all_clusters = flag(query_of(request), GLOBAL_QUERY)
+        is_about_all_clusters = GLOBAL.of(query_of(request))
     except InvalidRequest:
         is_about_all_clusters = True
     return Right(Permission.ADMIN, Scope.NAMESPACE) if is_about_all_clusters else operation.needs
