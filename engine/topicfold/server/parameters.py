@@ -122,7 +122,7 @@ class Integer32(Parameter):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Parameter):
-    """One of `values`; the `default` where it is absent, or empty and there is one. What else is given is `refused`."""
+    """One of `values`; the `default` where it is absent. Whatever else is given is `refused`."""
 
     values: Sequence[str]
     default: str = ""
@@ -142,7 +142,7 @@ class Choice(Parameter):
             InvalidRequest, NotFound: it is anything else, whichever is how that is `refused`. InvalidRequest: twice.
         """
         text = one(query, self.name)
-        if text is None or (self.default and not text):
+        if text is None:
             return self.default
         if text not in self.values:
             raise self.refused(f"{self.name} must be {' or '.join(self.values)}, not {text[:80]!r}", hint=self.hint)
