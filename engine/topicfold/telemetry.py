@@ -19,6 +19,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from topicfold import __version__
+from topicfold.build import build_id
 from topicfold.log.port import CLIENT_LOGGER
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.examiner import Finding
@@ -156,6 +158,11 @@ class _EngineFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         engine = self._engine
+        build = GaugeMetricFamily(
+            "topicfold_build_info", "Always 1, of the code that runs.", labels=("version", "build")
+        )
+        build.add_metric((__version__, build_id()), 1)
+        yield build
         events = CounterMetricFamily(
             "topicfold_events_applied", "Folded records, by what became of them.", labels=("outcome",)
         )

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Run
+from topicfold.build import build_id
 from topicfold.client import Client
 from topicfold.errors import Forbidden
 
@@ -174,7 +175,8 @@ def test_labels_of_a_namespace_are_listed_under_both_spellings(run: Run, client:
 
 
 def test_version_names_both_sides(run: Run) -> None:
-    assert json.loads(run("version", "-o", "json").out) == {"client": "0.1.0", "server": "0.1.0"}
+    both = {"client": "0.1.0", "server": "0.1.0", "clientBuild": build_id(), "serverBuild": build_id()}
+    assert json.loads(run("version", "-o", "json").out) == both
 
 
 def test_shared_options_may_stand_before_the_command(run: Run, client: Client) -> None:

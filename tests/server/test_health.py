@@ -14,6 +14,7 @@ from tests.runtime.nodes import WilfulLog, turns
 from tests.server.rest import LABELS, NATIVE, RestNode, problem_in, rest_node
 from tests.snapshot.test_commits import COMMIT
 from topicfold import __version__
+from topicfold.build import build_id
 from topicfold.errors import OperatorNeeded
 from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import decode_indexed
@@ -33,7 +34,7 @@ async def test_a_ready_node_says_so(orders: RestNode) -> None:
 
 async def test_the_version_names_software_and_log(rest: RestNode) -> None:
     log = rest.node.engine.identity.incarnation.hex()
-    assert await rest.get("/version") == {"version": __version__, "name": "topicfold", "log": log}
+    assert await rest.get("/version") == {"version": __version__, "build": build_id(), "name": "topicfold", "log": log}
 
 
 async def test_a_stopped_partition_makes_the_node_not_ready_and_leaves_it_alive(orders: RestNode) -> None:

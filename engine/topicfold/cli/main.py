@@ -122,7 +122,9 @@ def _root(**_: object) -> None:
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        sys.stdout.write(f"{PROGRAM} {__version__}\n")
+        from topicfold.build import build_id
+
+        sys.stdout.write(f"{PROGRAM} {__version__} (build {build_id()})\n")
         raise typer.Exit
 
 

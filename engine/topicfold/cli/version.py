@@ -10,17 +10,24 @@ from topicfold.errors import TopicfoldError
 def version(session: Session) -> None:
     """Show the versions of command and server. The first also where no server answers.
 
+    A build is a digest of the code: two of one version that differ, do so in it.
+
     \b
     Example:
       topicfold version -o json
     """
-    server, failure = "", None
+    from topicfold.build import build_id
+
+    server, build, failure = "", "", None
     try:
-        server = session.client.version().version
+        answer = session.client.version()
+        # A server of an older version says none.
+        server, build = answer.version, answer.details.get("build", "")
     except TopicfoldError as error:
         failure = error
-    versions = {"client": __version__, "server": server or None}
-    rows = [("client", __version__), ("server", server or "-")]
-    session.output.show(versions, [__version__], ("PART", "VERSION"), rows)
+    builds = {"clientBuild": build_id(), "serverBuild": build or None}
+    versions = {"client": __version__, "server": server or None, **builds}
+    rows = [("client", __version__, build_id()), ("server", server or "-", build or "-")]
+    session.output.show(versions, [__version__], ("PART", "VERSION", "BUILD"), rows)
     if failure:
         raise failure

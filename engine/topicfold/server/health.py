@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold import __version__
+from topicfold.build import build_id
 from topicfold.errors import NotReady
 from topicfold.log.port import SettingProblem
 from topicfold.model.permissions import Access
@@ -37,6 +38,7 @@ class Health:
 
     node: Node
     metrics: Metrics
+    build: str = field(default_factory=build_id)
 
     async def livez(self, request: Request) -> Response:
         """Answer as long as the loop runs."""
@@ -67,7 +69,8 @@ class Health:
     async def version(self, request: Request) -> Response:
         """Answer which software and which log this is."""
         log = self.node.engine.identity.incarnation.hex()
-        return Response(orjson.dumps({"version": __version__, "name": "topicfold", "log": log}), media_type=JSON_TYPE)
+        said = {"version": __version__, "build": self.build, "name": "topicfold", "log": log}
+        return Response(orjson.dumps(said), media_type=JSON_TYPE)
 
     async def prometheus(self, request: Request) -> Response:
         """Answer the metrics."""

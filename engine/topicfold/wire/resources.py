@@ -254,6 +254,7 @@ class Version(Resource):
     """Which software answers."""
 
     version: str
+    build: str = Field(description="A digest of its code: two builds of one version differ in it.")
     name: str
     log: str = Field(description="The log's incarnation.")
 
