@@ -16,6 +16,7 @@ from tests.client.served import serving
 from tests.snapshot.making import compacted
 from tests.snapshot.test_loading import snapshot_of, topics
 from topicfold.client import Client
+from topicfold.client.answers import Readiness
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.model.records import TopicRecord
 from topicfold.snapshot.commits import MANIFESTS
@@ -45,6 +46,14 @@ def snapshot(server_url: str, store: MemoryStore, tmp_path_factory: pytest.TempP
     root = tmp_path_factory.mktemp("snapshot")
     asyncio.run(compacted(MemoryLog(store), root))
     return root
+
+
+def test_topics_that_the_server_cannot_read_are_told_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    partitions = {"0": {"undecodableTopics": 2}, "1": {"undecodableTopics": 1}}
+    monkeypatch.setattr(Client, "readiness", lambda _: Readiness(True, {"partitions": partitions}))
+    shown = run("report", "labels", "-o", "json")
+    assert json.loads(shown.out)["topics"] == 12
+    assert "warning: the server cannot read the records of 3 topics, wherever; counted without labels" in shown.err
 
 
 def test_tables_show_coverage_owners_and_what_looks_misspelt(run: Run) -> None:
