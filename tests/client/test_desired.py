@@ -453,6 +453,12 @@ def test_files_of_a_folder_are_found_in_order(tmp_path: Path) -> None:
         files_under(tmp_path / "missing")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipe has a name here")
+def test_a_pipe_is_taken_for_a_file_as_of_a_shell_that_hands_over_what_a_command_prints(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "63")
+    assert files_under(tmp_path / "63") == [tmp_path / "63"]
+
+
 def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_changed(tmp_path: Path) -> None:
     text = "topics: [{name: orders, partitions: 4, labels: {tier: gold}}]"
     (step,) = steps(read_files([file_with(tmp_path, text)]), {ORDERS: topic(partitions=2)})

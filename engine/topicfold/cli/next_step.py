@@ -143,7 +143,11 @@ def said_here(reason: str) -> str:
     '--reason holds characters that cannot be printed'
     >>> said_here("at=tomorrow is neither a time nor a position")
     '--at tomorrow is neither a time nor a position'
+    >>> said_here("since: position 'abc' is not one of ours")
+    "--since: position 'abc' is not one of ours"
     """
+    if reason.startswith("since: "):
+        return f"--{reason}"
     if reason.startswith("at="):
         return f"--at {reason.removeprefix('at=')}"
     from topicfold.wire import headers

@@ -56,7 +56,8 @@ def files_under(path: Path) -> list[Path]:
     Raises:
         InvalidRequest: it does not exist, there are none, or a folder under it cannot be read.
     """
-    if path == STDIN or path.is_file():
+    # What a shell hands over, as of <(...), is a pipe.
+    if path == STDIN or (path.exists() and not path.is_dir()):
         return [path]
     there = _not_hidden(path) if path.is_dir() else ()
     found = sorted(each for each in there if not os.path.exists(each) or (each.suffix in SUFFIXES and each.is_file()))
