@@ -220,6 +220,27 @@ async def test_opening_does_not_wait_for_a_thread_that_broke(path: Path, monkeyp
         await asyncio.wait_for(SqliteLog.open(path), PATIENCE_SECONDS)
 
 
+async def test_an_opening_that_is_given_up_leaves_nobody_with_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, prepare = threading.Event(), SqliteFile._prepare
+
+    def prepare_later(self: SqliteFile, path: Path, partitions: int) -> None:
+        goes_on.wait(PATIENCE_SECONDS)
+        prepare(self, path, partitions)
+
+    monkeypatch.setattr(SqliteFile, "_prepare", prepare_later)
+    opening = asyncio.create_task(SqliteLog.open(path))
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    goes_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "topicfold-sqlite":
+            await asyncio.to_thread(thread.join, PATIENCE_SECONDS)
+            assert not thread.is_alive()
+
+
 def out_of_memory(*_: object) -> None:
     """Stand for a method that fails as no error of SQLite's or ours."""
     raise MemoryError("no room")

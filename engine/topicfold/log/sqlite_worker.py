@@ -71,7 +71,12 @@ class SqliteWorker:
             LogUnavailable: the file is locked or its disk full.
         """
         self._thread.start()
-        return await self._started
+        try:
+            return await self._started
+        except asyncio.CancelledError:
+            # Nobody has a log to close; else the thread would keep the file open.
+            self._commands.put(None)
+            raise
 
     @property
     def fault(self) -> OperatorNeeded | None:
