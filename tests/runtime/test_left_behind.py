@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.nodes import ORDERS, Node, running, turns
+from tests.runtime.nodes import ORDERS, Node, held_up, running, turns
 from tests.runtime.test_snapshots import labelled
 from tests.snapshot.making import compacted_further
 from topicfold.errors import LogGap, LogUnavailable, NotReady, OutcomeUnknown
@@ -73,6 +73,35 @@ async def test_whoever_waits_in_a_partition_that_has_stopped_can_be_told_so_befo
             await asyncio.wait_for(node.label(60, team="sales"), 1)
         assert not elsewhere.done()
         elsewhere.cancel()
+
+
+async def test_that_one_partition_has_stopped_while_a_node_starts_keeps_no_other_from_becoming_ready() -> None:
+    store = MemoryStore(partitions=2)
+    async with running(store):
+        pass
+    async with held_up(store) as node:
+        await turns(20)
+        node.engine.reader.stop(LogGap("trimmed"), 1)
+        node.engine.give_up_stopped()
+        node.log.resume()
+        await asyncio.wait_for(node.engine.readiness.wait([0], None), 5)
+        assert node.engine.readiness.is_ready(0)
+        assert node.engine.readiness.reason(1) == "partition 1 has stopped: trimmed"
+
+
+async def test_a_gap_that_comes_while_the_node_stops_is_not_looked_into(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store) as node:
+        close, on_fault = node.log.close, node.engine.left_behind.on_fault
+
+        async def close_upon_a_gap() -> None:
+            on_fault(LogGap("offsets are missing", partition=0, expected=9, found=11), 0)
+            await close()
+
+        monkeypatch.setattr(node.log, "close", close_upon_a_gap)
+    await turns()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_without_a_snapshot_it_is_not_ready_and_says_what_to_do(store: MemoryStore, root: Path) -> None:

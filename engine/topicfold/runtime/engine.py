@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from topicfold.clock import random_id, random_share, wall_clock_ms
-from topicfold.errors import LogUnavailable, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
+from topicfold.errors import LogUnavailable, NotReady, OperatorNeeded, OutcomeUnknown, UnsafeLog, Wait
 from topicfold.log.identity import establish_identity, is_empty
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
@@ -261,7 +261,11 @@ class Engine:
         _log.info("ready", positions={partition: state.position for partition, state in self.states.items()})
 
     async def _open(self, partition: int, end: int) -> None:
-        await self.tracker.wait_for(partition, end, self.states[partition].position, None)
+        try:
+            await self.tracker.wait_for(partition, end, self.states[partition].position, None)
+        except NotReady:
+            # It has stopped, and whoever waits for it was told so. The others go on.
+            return
         if not await self._is_joined(partition):
             return
         first: tuple[tuple[AggregateKind, str, Record], ...] = (

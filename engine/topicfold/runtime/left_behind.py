@@ -35,6 +35,7 @@ class LeftBehind:
         self._can_start_anew = can_start_anew
         self._must_start_anew = asyncio.Event()
         self._looks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     async def wait(self) -> None:
         """Return once this engine can only be stopped, and another be started in its place, from the snapshot."""
@@ -43,13 +44,14 @@ class LeftBehind:
     def on_fault(self, fault: TopicfoldError, partition: int | None) -> None:
         """Stop one partition, or all of them for None; of a gap, look why."""
         self._reader.stop(fault, partition)
-        if isinstance(fault, LogGap) and partition is not None:
+        if isinstance(fault, LogGap) and partition is not None and not self._is_closed:
             task = asyncio.get_running_loop().create_task(self._look(partition))
             self._looks.add(task)
             task.add_done_callback(self._looks.discard)
 
     async def close(self) -> None:
-        """Look no more."""
+        """Look no more, whatever the log still tells while it is closed: it would never say where it begins."""
+        self._is_closed = True
         await end_tasks(self._looks)
 
     async def _look(self, partition: int) -> None:
