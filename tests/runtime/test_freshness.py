@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.builders import empty_state
-from tests.runtime.nodes import WilfulLog
+from tests.runtime.nodes import WilfulLog, turns
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, UnsafeLog, Wait
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import LogDenied, SettingProblem
@@ -172,6 +172,29 @@ async def test_settings_are_looked_at_once_a_minute(log: WilfulLog, state: Parti
     log.problems = (UNSAFE,)
     await freshness.check_settings()
     assert freshness.problems == ()
+
+
+async def test_what_is_to_be_looked_at_soon_is_looked_at_again_where_a_look_had_begun_before(
+    log: WilfulLog, state: PartitionState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness = Freshness(log, {0: state}, {})
+    freshness.on_ends({0: 0}, ago(0))
+    found, answers = log.check_settings, asyncio.Event()
+
+    async def found_later() -> tuple[SettingProblem, ...]:
+        problems = await found()
+        await answers.wait()
+        return problems
+
+    monkeypatch.setattr(log, "check_settings", found_later)
+    looking = asyncio.create_task(freshness.check_settings())
+    await turns()
+    log.problems = (DENIED,)
+    freshness.on_refused(LogDenied("not you", hint="kafka-acls"))
+    answers.set()
+    await looking
+    await freshness.check_settings()
+    assert freshness.problems == (DENIED,)
 
 
 async def test_settings_are_looked_at_sooner_where_the_state_is_old(

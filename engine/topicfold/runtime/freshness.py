@@ -157,12 +157,14 @@ class Freshness:
         every_seconds = SETTINGS_EVERY_SECONDS if is_well else PROBLEMS_EVERY_SECONDS
         if self._loop.time() - self._settings_checked < every_seconds:
             return
+        # Not afterwards: who wants another look meanwhile is to have it.
+        self._settings_checked = self._loop.time()
         try:
             problems = await self._log.check_settings()
         except LogUnavailable as error:
             _log.warning("settings_not_checked", reason=error.reason)
+            self.look_soon()
             return
-        self._settings_checked = self._loop.time()
         for problem in [each for each in problems if each not in self.problems]:
             _log.warning(
                 "log_setting", setting=problem.setting, found=problem.found, wanted=problem.wanted,
