@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.log.following import never
 from tests.turning import counted_turns
-from topicfold.errors import OperatorNeeded, TopicfoldError
+from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.port import Entry
 from topicfold.log.sqlite_delivery import Follow, SqliteDelivery
 from topicfold.log.sqlite_file import Bounds, SqliteFile
@@ -75,3 +77,24 @@ async def test_what_is_committed_while_it_looks_is_looked_for_again(tmp_path: Pa
     assert told == [Entry(0, 0, b"x")]
     ours.close()
     theirs.close()
+
+
+async def test_a_file_that_cannot_be_read_is_looked_at_no_more_often_than_one_without_news(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, told = SqliteFile(tmp_path / "log.db", 1), list[Entry]()
+    entries = file.append([(0, b"x")])
+    delivery = SqliteDelivery(post)
+    delivery.begin(Follow({0: 0}, told.extend, lambda *_: None))
+
+    def unread(_: SqliteFile) -> list[Bounds]:
+        raise LogUnavailable("its directory cannot be looked into")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(SqliteFile, "bounds", unread)
+        delivery.fetch(file)
+    assert delivery.patience_seconds
+    delivery.fetch(file)
+    await asyncio.sleep(0)
+    assert told == entries
+    file.close()

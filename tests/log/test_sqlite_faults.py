@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import apsw
@@ -13,6 +13,7 @@ import pytest
 from tests.cli.test_whole_file import no_room
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogUnavailable, OperatorNeeded, TopicfoldError, WrongLog
+from topicfold.log.port import Entry
 from topicfold.log.sqlite import SqliteLog
 from topicfold.log.sqlite_file import SqliteFile, translated
 
@@ -144,6 +145,24 @@ async def test_an_append_fails_whose_file_was_lost_while_it_was_committed(
     monkeypatch.setattr(SqliteFile, "_select_bounds", select_and_lose)
     log.append(0, b"x", failures.put_nowait)
     assert isinstance(await asyncio.wait_for(failures.get(), PATIENCE_SECONDS), LogUnavailable)
+
+
+async def test_a_record_is_delivered_that_is_in_the_log_though_it_was_told_to_have_failed(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following, append, failures = Following(log), SqliteFile.append, asyncio.Queue[TopicfoldError]()
+    log.append(0, b"x", never)
+    await following.seen(1)
+
+    def append_and_deny_it(file: SqliteFile, records: Sequence[tuple[int, bytes]]) -> list[Entry]:
+        append(file, records)
+        raise LogUnavailable("its directory cannot be looked into")
+
+    monkeypatch.setattr(SqliteFile, "append", append_and_deny_it)
+    log.append(0, b"y", failures.put_nowait)
+    await asyncio.wait_for(failures.get(), PATIENCE_SECONDS)
+    async with asyncio.timeout(5):
+        assert await following.seen(2) == [Entry(0, 0, b"x"), Entry(0, 1, b"y")]
 
 
 @lost

@@ -75,6 +75,13 @@ class SqliteDelivery:
         if self._follow:
             self._post(self._in_turn, self._follow.fault, fault, None)
 
+    def look(self) -> None:
+        """Have it looked at whether there is more to deliver: a commit that failed may have been made.
+
+        The file's version tells of other connections' commits only.
+        """
+        self._version = -1
+
     def deliver_own(self, entries: Sequence[Entry]) -> None:
         """Hand over what this thread committed just now, as far as it comes next."""
         if not self._follow:
@@ -105,7 +112,7 @@ class SqliteDelivery:
                 if position != bounds[partition].end:
                     self._fetch_partition(file, follow, partition, bounds[partition].end)
         except LogUnavailable:
-            self._version = -1
+            self._version, self._is_behind = -1, False
 
     def _fetch_partition(self, file: SqliteFile, follow: Follow, partition: int, end: int) -> None:
         position = follow.positions[partition]

@@ -209,6 +209,7 @@ class SqliteWorker:
             entries = file.append([(append.partition, append.value) for append in appends])
         except LogUnavailable as error:
             self._refused = error
+            self._delivery.look()
             for append in appends:
                 self._post(append.failed, error)
         else:
