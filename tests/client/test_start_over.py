@@ -198,6 +198,28 @@ def test_what_the_caller_resumes_is_not_read_before_it_starts_over() -> None:
     assert kafka.told[-2:] == ["resume a", "seek a"]
 
 
+def test_what_the_caller_pauses_in_the_moment_in_which_it_would_be_read_on_stays_so() -> None:
+    class AtOnce(Kafka):
+        """One whose consumer is tended by another thread while it is told to pause."""
+
+        def pause(self, partitions: Sequence[TopicPartition]) -> None:
+            super().pause(partitions)
+            if threading.current_thread().name == "pausing":
+                tending.start()
+                tending.join(0.2)
+
+    kafka = AtOnce()
+    start_over = made(kafka)
+    start_over.tend([A], {A, B})
+    pausing = threading.Thread(target=start_over.pause, args=([A],), name="pausing")
+    tending = threading.Thread(target=start_over.tend, args=([], {A, B}))
+    pausing.start()
+    pausing.join()
+    tending.join()
+    kafka.answers.set()
+    assert kafka.told == ["pause a", "pause a"]
+
+
 def test_while_offsets_are_committed_nobody_closes_the_consumer() -> None:
     kafka, gate = Kafka(), Gate()
     StartOver(cast(Any, kafka), gate).tend([A], {A})

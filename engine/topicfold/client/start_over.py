@@ -19,12 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class StartOver:
-    """The partitions of one consumer that are to start over. One thread uses it."""
+    """The partitions of one consumer that are to start over. One thread tends it; any may pause and resume."""
 
     def __init__(self, kafka: Consumer, gate: Gate) -> None:
         """Take what keeps it open, too."""
         self._kafka = kafka
         self._gate = gate
+        self._pausing = threading.RLock()
+        """Held while Kafka's client is told what to read, so that the last word is that of what is noted last."""
         self._paused: set[Partition] = set()
         self._paused_by_caller: set[Partition] = set()
         self._committing: threading.Thread | None = None
@@ -32,15 +34,16 @@ class StartOver:
 
     def pause(self, partitions: Collection[Partition]) -> None:
         """Pause what the caller wants paused, until he resumes it."""
-        self._kafka.pause([TopicPartition(*each) for each in partitions])
-        self._paused_by_caller.update(partitions)
+        with self._pausing:
+            self._kafka.pause([TopicPartition(*each) for each in partitions])
+            self._paused_by_caller.update(partitions)
 
     def resume(self, partitions: Collection[Partition]) -> None:
         """Resume what the caller wants read again, as soon as it may be."""
-        self._paused_by_caller.difference_update(partitions)
-        free = set(partitions) - self._paused
-        if free:
-            self._kafka.resume([TopicPartition(*each) for each in free])
+        with self._pausing:
+            self._paused_by_caller.difference_update(partitions)
+            if free := set(partitions) - self._paused:
+                self._kafka.resume([TopicPartition(*each) for each in free])
 
     def tend(self, starting: Collection[Partition], assigned: Iterable[Partition]) -> list[Partition]:
         """Go on with what is `starting`; return what of it is read from its start now. What fails is tried again."""
@@ -83,10 +86,12 @@ class StartOver:
 
     def _pause(self, partitions: Collection[Partition]) -> None:
         if partitions:
-            self._kafka.pause([TopicPartition(*each) for each in partitions])
-            self._paused.update(partitions)
+            with self._pausing:
+                self._kafka.pause([TopicPartition(*each) for each in partitions])
+                self._paused.update(partitions)
 
     def _resume(self, partitions: Collection[Partition]) -> None:
-        self._paused.difference_update(partitions)
-        if free := set(partitions) - self._paused_by_caller:
-            self._kafka.resume([TopicPartition(*each) for each in free])
+        with self._pausing:
+            self._paused.difference_update(partitions)
+            if free := set(partitions) - self._paused_by_caller:
+                self._kafka.resume([TopicPartition(*each) for each in free])
