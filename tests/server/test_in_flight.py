@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from topicfold.errors import Overloaded
+from topicfold.errors import LogUnavailable, Overloaded
 from topicfold.server.in_flight import MADE_AT_ONCE, InFlight
 
 
@@ -41,6 +41,28 @@ def test_one_asker_leaves_room_for_others() -> None:
         in_flight.take("cid", 11)
     in_flight.give_back("ann", 40)
     in_flight.take("cid", 11)
+
+
+def test_there_is_room_for_as_many_bytes_as_are_allowed_and_for_no_more() -> None:
+    in_flight = InFlight(100, 50)
+    for asker in ("ann", "ben"):
+        in_flight.take(asker, 40)
+        in_flight.take(asker, 10)
+    with pytest.raises(Overloaded, match=r"^50 bytes of long answers to ann "):
+        in_flight.take("ann", 1)
+    with pytest.raises(Overloaded, match=r"^100 bytes of long answers are "):
+        in_flight.take("cid", 1)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_being_made_is_counted_until_it_is_made_or_cannot_be(fails: bool) -> None:
+    in_flight = InFlight(100, 100)
+    with suppress(LogUnavailable), in_flight.making("ann", 60):
+        with pytest.raises(Overloaded):
+            in_flight.take("ben", 60)
+        if fails:
+            raise LogUnavailable("away")
+    in_flight.take("ben", 60)
 
 
 async def test_who_makes_many_answers_has_no_more_turns_than_who_makes_few() -> None:
