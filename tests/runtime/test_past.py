@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.builders import empty_state, fold
 from tests.compaction.folding import Tables, placed
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
-from topicfold.errors import Overloaded, Resync
+from topicfold.errors import NotReady, Overloaded, Resync
 from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
@@ -303,3 +303,17 @@ async def test_who_cannot_wait_is_told_to_ask_again_and_finds_it_made() -> None:
     assert topics_in(await past.namespaces([(HERE[0], 7)], asyncio.get_running_loop().time() + SECONDS))
     assert log.reads == reads
     await past.close()
+
+
+async def test_who_waits_when_it_is_closed_is_told_so_and_who_has_left_is_not() -> None:
+    log = TrimmedLog(some_log())
+    past = past_of(log)
+    log.answers.clear()
+    staying, leaving = (asyncio.create_task(at(past, position)) for position in (5, 6))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await past.close()
+    with pytest.raises(NotReady):
+        await staying
+    with pytest.raises(asyncio.CancelledError):
+        await leaving

@@ -13,11 +13,12 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from topicfold.errors import OperatorNeeded, Overloaded, Resync
+from topicfold.errors import NotReady, OperatorNeeded, Overloaded, Resync
 from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
+from topicfold.own_thread import is_cancelled
 from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus, time_text
 from topicfold.runtime.refold import NewState, refold
 from topicfold.runtime.slices import Slice
@@ -134,6 +135,7 @@ class Past:
             Resync: it can no longer be told, or not with as many events as may be folded for one question; the reason
                 is why, and leaves it to the caller to say what was asked for.
             Overloaded: it is not made by the deadline, and is gone on with; or others had all turns until then.
+            NotReady: closed meanwhile.
             LogUnavailable: the log did not answer in time.
         """
         found = {place: self._kept[place] for place in places if place in self._kept}
@@ -169,6 +171,10 @@ class Past:
             raise Overloaded(
                 "the topics of then are still being made", hint="Ask again in a few seconds: it goes on meanwhile."
             ) from None
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            raise NotReady("this node is stopping", hint="Ask another node.") from None
 
     def _begin(self, places: frozenset[Place]) -> None:
         task = self._building[places] = asyncio.create_task(self._build(places))
