@@ -16,7 +16,6 @@ from starlette.responses import Response
 from topicfold.errors import (
     InvalidPattern,
     InvalidRegex,
-    InvalidRequest,
     InvalidSelector,
     NamespaceNotFound,
     Overloaded,
