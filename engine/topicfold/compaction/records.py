@@ -109,13 +109,14 @@ class Records:
 def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tuple[Records, dict[int, Seen]]:
     """Return the records of `batches` at or above `start`, which is by partition; and what was seen of each partition.
 
-    Batches have the columns `RECORDS`; rows below `start` are folded already. Rows may be in any order, but are
-    expected in that of the log within long runs, which is how Spark's shuffle brings them.
+    Batches have the columns `RECORDS`, in whichever of Arrow's layouts Spark was told to bring them
+    (`spark.sql.execution.arrow.useLargeVarTypes`); rows below `start` are folded already. Rows may be in any order, but
+    are expected in that of the log within long runs, which is how Spark's shuffle brings them.
     """
     floors = np.asarray(start, dtype=np.int64)
     runs: list[Page] = []
     places: list[npt.NDArray[np.int64]] = []
-    for batch in batches:
+    for batch in (each.cast(RECORDS) for each in batches):
         partitions = batch.column("partition").to_numpy().astype(np.int64)
         offsets = batch.column("offset").to_numpy()
         own = batch.column("is_own").to_numpy(zero_copy_only=False)
