@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from topicfold.compaction.census import Census, Count, Place
 from topicfold.compaction.comparison import Stated
@@ -42,8 +41,7 @@ class Plan:
         return f"{self.sequence:012}"
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceDelta:
+class NamespaceDelta(NamedTuple):
     """What a slice's topics add to a namespace, in the life it has at the batch's end."""
 
     partition: int
@@ -82,10 +80,8 @@ class SliceResult:
 
     def facts(self) -> str:
         """Return all but what is bytes as JSON."""
-        fields = {each.name: getattr(self, each.name) for each in dataclass_fields(self)}
-        plain = {name: value for name, value in fields.items() if not isinstance(value, bytes)}
-        plain["namespaces"] = [astuple(each) for each in self.namespaces]
-        return json.dumps(plain)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps({name: value for name, value in values.items() if not isinstance(value, bytes)})
 
     @classmethod
     def of(cls, facts: str, owners: bytes, operations: bytes, passed: bytes) -> SliceResult:
