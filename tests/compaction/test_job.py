@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from tests.builders import namespace_put
 from tests.client.waiting import eventually
@@ -389,6 +390,18 @@ def test_a_checkpoint_that_can_be_written_no_more_is_named_too(tmp_path: Path, s
     options = CompactOptions(tmp_path / "snapshot", once=True, batch_rows=20, checkpoint=checkpoint, spark=spark)
     with pytest.raises(SnapshotUnwritable, match=r"the checkpoint .*/checkpoint cannot be written: "):
         compact(log, options, Listener(put_in_the_way))
+
+
+def test_plans_lie_where_it_is_said_though_bare_paths_are_of_a_cluster_s_own_file_system(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log, checkpoint = settings_of(log_file=tmp_path / "log.db"), tmp_path / "plans of 100 % übung"
+    append(log, random_values(10, 10))
+    try:
+        job(log, tmp_path / "snapshot", {**spark, "fs.defaultFS": "hdfs://127.0.0.1:1"}, checkpoint=checkpoint)
+    finally:
+        SparkSession.builder.getOrCreate().conf.unset("fs.defaultFS")
+    assert len([*checkpoint.glob("*/commits/0")]) == 1
 
 
 def test_a_node_that_states_another_digest_where_a_batch_ends_is_named(

@@ -202,7 +202,8 @@ class _Job:
         try:
             named = naming_unwritable(root, "checkpoint")
             with named, own_checkpoint(root.absolute(), self._checkpoint_name()) as path:
-                query = writer.option("checkpointLocation", str(path)).start()
+                # A cluster takes a bare path for one of its own file system, say HDFS.
+                query = writer.option("checkpointLocation", f"file://{path}").start()
                 self._stop.ends(query)
                 if options.once and not is_on_kafka and not self._stop.is_said:
                     # Spark asks a Python source for its end only once under availableNow: that is one batch.
