@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from tests.client.waiting import eventually
@@ -39,6 +40,23 @@ def test_the_command_runs_on_executors_of_their_own(tmp_path: Path) -> None:
     assert '"sequence": 2' in ran.stdout
     assert "compacted sequence=1 events=" in ran.stderr
     require_equal(tmp_path / "snapshot", replayed(log))
+
+
+def test_what_spark_submit_is_told_is_not_overruled(tmp_path: Path) -> None:
+    script, home = tmp_path / "script.py", Path(pyspark.__file__).parent
+    script.write_text(
+        "from topicfold.compaction.session import open_session\n"
+        'conf = open_session({"spark.sql.caseSensitive": "true"}, needs_kafka=False).conf\n'
+        'for name in ("caseSensitive", "adaptive.enabled", "streaming.metricsEnabled"):\n'
+        '    print(name, conf.get(f"spark.sql.{name}"))\n'
+    )
+    told = {**spark_settings("local[1]"), "spark.sql.caseSensitive": "false", "spark.sql.adaptive.enabled": "true"}
+    options = [part for name, value in told.items() for part in ("--conf", f"{name}={value}")]
+    environment = {**ENVIRONMENT, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    ran = subprocess.run([home / "bin" / "spark-submit", *options, script], capture_output=True, text=True, check=False,
+                         env=environment, timeout=200)  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == ["caseSensitive true", "adaptive.enabled true", "streaming.metricsEnabled false"]
 
 
 def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def kafka_package() -> str:
 
 
 def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSession:
-    """Return a session with `settings`, which are Spark's own; ours give way to them.
+    """Return a session with `settings`, which are Spark's own; ours give way to them and to what `spark-submit` says.
 
     Kafka's connector is fetched by its Maven coordinate where `settings` name neither `spark.jars` nor
     `spark.jars.packages`.
@@ -89,7 +89,8 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = dict(_SETTINGS)
-    is_alone = settings.get("spark.master", "local[*]").startswith("local[") and _SUBMITTED not in os.environ
+    is_submitted = _SUBMITTED in os.environ
+    is_alone = settings.get("spark.master", "local[*]").startswith("local[") and not is_submitted
     if is_alone:
         chosen |= {"spark.master": "local[*]", **_ALONE}
         scratch = own_scratch()
@@ -98,6 +99,9 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     fetches = needs_kafka and not {"spark.jars", "spark.jars.packages"} & settings.keys()
     if fetches:
         chosen |= {"spark.jars.packages": kafka_package(), "spark.jars.excludes": ",".join(_EXCLUDES)}
+    if is_submitted:
+        told = _told_to_spark_submit()
+        chosen = {name: value for name, value in chosen.items() if name not in told}
     chosen |= settings
     if "spark.jars" in chosen:
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
@@ -112,6 +116,12 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
         ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _told_to_spark_submit() -> Mapping[str, str]:
+    """Return the settings that the JVM of `spark-submit` has, which runs already."""
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
 
 
 def _said_of(error: Exception) -> str:
