@@ -116,6 +116,11 @@ def test_history_has_each_accepted_event_with_the_labels_around_it(log: Log, cut
             assert row["new_labels"] == ([] if row["deletes"] else indexed and sorted(indexed.labels.items()))
 
 
+def test_a_batch_of_which_no_slice_tells_holds_nothing_new(tmp_path: Path) -> None:
+    tables = Tables(tmp_path, PARTITIONS)
+    assert fold_batch(tmp_path, tables.identity, tables.base, 2, lambda plan: []) is None
+
+
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_however_many_deletes_require_an_empty_namespace_a_batch_is_folded_twice(
     tmp_path: Path, is_empty: bool

@@ -39,7 +39,10 @@ Fresh = dict[tuple[int, str], Bytes]
 """Operations by partition and kind of ring."""
 
 Run = Callable[[Plan], Sequence[SliceResult]]
-"""Folds every slice of a plan, wherever it does that; may be called again with a census."""
+"""Folds every slice of a plan, wherever it does that; may be called again with a census.
+
+Where there are no records at all there need not be an answer: Spark leaves slices out then, if it plans adaptively.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,8 @@ def fold_batch(root: Path, identity: LogIdentity, base: Base, slices: int, run: 
 
 def _fold_batch(identity: LogIdentity, base: Base, plan: Plan, run: Run) -> Batch | None:
     results = run(plan)
+    if not results:
+        return None
     if results[0].asked:
         plan = replace(plan, census=_census(base.folded, results))
         results = run(plan)
