@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -252,6 +254,19 @@ def test_that_no_broker_answers_is_no_word_about_the_topic(code: int) -> None:
         KafkaError(code, "Failed to get offsets: Local: Unknown partition"), Right("Describe", "log", "kafka")
     )
     assert error.reason == "the log cannot be reached: no broker answers"
+
+
+async def test_a_log_that_is_closed_leaves_no_client_of_kafka_to_the_garbage_collector(
+    kafka_bootstrap: str, topic: str
+) -> None:
+    log = await KafkaLog.open(kafka_bootstrap, topic)
+    clients = [weakref.ref(log._appender), weakref.ref(log._topics._admin)]
+    gc.disable()
+    try:
+        await log.close()
+        assert [each() for each in clients] == [None, None]
+    finally:
+        gc.enable()
 
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:

@@ -153,7 +153,7 @@ class KafkaLog:
         return await self._ask(self._pages_thread, self._topics.problems, self._topic)
 
     async def close(self) -> None:
-        """Give waiting appends one second, then fail them; deliver nothing more; end the threads."""
+        """Give waiting appends one second, then fail them; deliver nothing more; end threads and clients."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -172,6 +172,9 @@ class KafkaLog:
         self._offsets_thread.submit(self._offsets.close)
         self._offsets_thread.shutdown()
         self._pages.close()
+        self._topics.close()
+        # It refers to this object: its client would go on until Python collects both.
+        del self._appender
 
     async def _ask(self, thread: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any) -> T:
         self._require_open()

@@ -58,6 +58,10 @@ class KafkaTopics:
         self._admin = AdminClient({"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), **settings})
         self._bootstrap = bootstrap
 
+    def close(self) -> None:
+        """Let the client go, which an error that was raised here may refer to for longer; nothing can be asked then."""
+        del self._admin
+
     def open(self, name: str, partitions: int) -> KafkaTopic:
         """Return the topic called `name`; where there is none, make it with `partitions`.
 
