@@ -11,6 +11,7 @@ from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartiti
 from topicfold.errors import LogUnavailable
 from topicfold.log import kafka_reader
 from topicfold.log.kafka_reader import KafkaReader
+from topicfold.log.kafka_settings import CONSUMER, client_settings
 from topicfold.log.port import Entry
 
 
@@ -191,3 +192,11 @@ def test_behind_a_question_that_nobody_answered_it_is_asked_who_leads_now(
     for _ in range(3):
         assert reader.end_offsets(range(2), 1.0) == {0: 7, 1: 7}
     assert consumer.leaders_asked == 1
+
+
+def test_a_reader_keeps_no_lines_of_an_outage_to_tell_them_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    reader = KafkaReader({**client_settings("127.0.0.1:1", {"debug": "broker"}), **CONSUMER}, "log", partitions=2)
+    with pytest.raises(LogUnavailable):
+        reader.end_offsets(range(2), 1.0)
+    reader.close()
+    assert caplog.messages == []

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AclOperation
 
 from tests.brokers.fenced import fenced_broker
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
+from topicfold.log.kafka_settings import client_settings
 from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
 
 TOPIC = KafkaTopic("log", "its id", 2, 1_000_000)
@@ -138,3 +139,11 @@ def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_rea
         broker.answers = 1
         with pytest.raises(LogUnavailable, match="none of its brokers is in service"):
             topics.open("log", 8)
+
+
+def test_whoever_asks_about_topics_keeps_no_lines_of_an_outage(caplog: pytest.LogCaptureFixture) -> None:
+    topics = KafkaTopics(client_settings("127.0.0.1:1", {"debug": "broker"}), "127.0.0.1:1")
+    with pytest.raises(LogUnavailable):
+        topics.open("log", 1)
+    topics._admin.poll(0)
+    assert caplog.messages == []

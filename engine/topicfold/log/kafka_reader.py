@@ -15,6 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, 
 
 from topicfold.errors import LogUnavailable
 from topicfold.log.kafka_errors import LOST, Right, error_in, is_passing, unanswered
+from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
 OFFSETS_SECONDS = 1.0
@@ -43,7 +44,7 @@ class KafkaReader:
         Raises:
             KafkaException: librdkafka does not like the settings.
         """
-        self._consumer = Consumer({**settings, "fetch.wait.max.ms": _FETCH_WAIT_MS})
+        self._consumer = Consumer({**without_lines(settings), "fetch.wait.max.ms": _FETCH_WAIT_MS})
         self._topic = topic
         self._describing, self._reading = (
             Right(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")

@@ -25,6 +25,7 @@ from topicfold.log.kafka_settings import (
     new_topic,
     too_few_in_sync,
     topic_problems,
+    without_lines,
 )
 from topicfold.log.port import SettingProblem
 
@@ -55,7 +56,7 @@ class KafkaTopics:
             KafkaException: librdkafka does not like the settings.
         """
         # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
-        self._admin = AdminClient({"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), **settings})
+        self._admin = AdminClient({"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), **without_lines(settings)})
         self._bootstrap = bootstrap
 
     def close(self) -> None:
