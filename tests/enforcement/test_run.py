@@ -47,14 +47,14 @@ def test_a_log_on_a_kafka_that_does_not_answer_is_unavailable(monkeypatch: pytes
         once(Settings(kafka_bootstrap="127.0.0.1:1"))
 
 
-def test_a_process_touches_neither_its_log_nor_the_topic_of_that_and_only_shows_where_it_is_told_to(
+def test_a_process_touches_neither_its_log_nor_its_topic_keeps_no_window_and_only_shows_where_it_is_told_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[dict[str, object]] = []
-    digests, start = [], Engine.start
+    as_of_nodes, start = [], Engine.start
 
     async def noted(log: MemoryLog, options: EngineOptions) -> Engine:
-        digests.append(options.digest_within_seconds)
+        as_of_nodes.append((options.digest_within_seconds, options.window_size))
         return await start(log, options)
 
     class Enforcing:
@@ -84,7 +84,7 @@ def test_a_process_touches_neither_its_log_nor_the_topic_of_that_and_only_shows_
     for only_shows in (True, False):
         enforce_once(settings, lambda _: None, lambda _: nullcontext(lambda: None), only_shows=only_shows)
     assert made == [{"protected": {"changes"}, "only_shows": only_shows} for only_shows in (True, False)]
-    assert digests == [0.0, 0.0]
+    assert as_of_nodes == [(0.0, 0)] * 2
 
 
 class Sleeper:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from topicfold.model.records import NO_GRANTS
-from topicfold.runtime.window import Seen, Window
+from topicfold.runtime.window import _KEPT_BEFORE_FIRST, Seen, Window
 from topicfold.state.aggregate import Etag
 from topicfold.state.change import NamespaceTurn, TopicDelta, TopicRow
 
@@ -58,6 +58,15 @@ def test_everything_above_the_floor_is_kept_whatever_was_dropped() -> None:
         floor = window.floor(0, offset + 1)
         assert offsets(window, floor, floor + 3) == [floor + -floor % 3]
     assert offsets(window, 8_500) == list(range(8_502, 9_000, 3))
+
+
+def test_one_of_no_size_keeps_nothing() -> None:
+    window = Window({0: 0}, size=0)
+    for offset in range(3_000):
+        window.add(0, turn(offset), b"")
+    assert window.floor(0, 3_000) == 3_000
+    assert window._bytes[0] == 0
+    assert len(window._seen[0]) <= _KEPT_BEFORE_FIRST
 
 
 def test_what_is_below_the_floor_takes_no_memory() -> None:

@@ -96,8 +96,8 @@ async def _enforcer(settings: Settings, tell: Tell, *, only_shows: bool) -> Asyn
         await require_log(settings)
         log = await open_log(settings)
         try:
-            # It writes its own notes and nothing else: digest records are for the nodes that serve.
-            options = replace(engine_options(settings), digest_within_seconds=0.0)
+            # Digest records are for the nodes that serve, of which it is none: so nobody goes on from a window either.
+            options = replace(engine_options(settings), digest_within_seconds=0.0, window_size=0)
             engine = await Engine.start(log, options)
         except BaseException:
             await log.close()
