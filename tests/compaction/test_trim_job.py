@@ -55,11 +55,12 @@ def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm
     assert commit.digests == tuple(state.digest().hex() for state in replayed(beside))
 
 
-def test_a_job_that_another_went_past_and_trimmed_goes_on_from_there(
-    log: Settings, tmp_path: Path, spark: dict[str, str]
+@pytest.mark.parametrize("grows_by", [0, 2 * ROWS])
+def test_a_job_that_another_went_past_and_trimmed_goes_on_from_there_wherever_the_log_ended_when_it_began(
+    log: Settings, tmp_path: Path, spark: dict[str, str], grows_by: int
 ) -> None:
-    root, values = tmp_path / "snapshot", random_values(5, 2 * ROWS)
-    append(log, values)
+    root, values = tmp_path / "snapshot", random_values(5, 2 * ROWS + grows_by)
+    append(log, values[: 2 * ROWS])
     claims = Claims(root)
     assert claims.take(1, GENESIS_COMMIT, (0, 0))
     trimmed: list[Plan] = []
@@ -74,6 +75,7 @@ def test_a_job_that_another_went_past_and_trimmed_goes_on_from_there(
             await opened.close()
 
     def overtake(sequence: int) -> None:
+        append(log, values[2 * ROWS :])
         asyncio.run(fold(tmp_path / "theirs"))
         shutil.copytree(tmp_path / "theirs", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(CLAIMS))
         trimmed.append(trim(log, root, 0, lambda text: None))

@@ -132,6 +132,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
             listener.folds()
             with naming_unwritable(options.root), naming_lost_jvm(), closing(compactor):
                 while not _Job(session, settings, options, facts, compactor, events, listener, stop).run():
+                    # It has grown since, and the other job may have gone beyond where it ended.
+                    facts = _of_same_log(asyncio.run(log_facts(settings)), facts)
                     events = _require_continuation(settings, options.root, facts, compactor.base)
     if stop.is_said and options.once:
         raise KeyboardInterrupt
@@ -152,6 +154,21 @@ def _require_continuation(settings: Settings, root: Path, facts: LogFacts, base:
     events = newest_events(root, base.commit.files)
     asyncio.run(_require_same_records(settings, events))
     return events
+
+
+def _of_same_log(now: LogFacts, before: LogFacts) -> LogFacts:
+    """Return `now`, if both are of one log.
+
+    Raises:
+        WrongLog: they are not.
+    """
+    if now.identity != before.identity:
+        raise WrongLog(
+            f"the log is another log now, {now.identity.incarnation.hex()}: it was "
+            f"{before.identity.incarnation.hex()} when this job began",
+            hint="Restore the log. To compact the other one, name another directory for its snapshot.",
+        )
+    return now
 
 
 async def _require_same_records(settings: Settings, events: Events) -> None:
@@ -279,13 +296,7 @@ class _Job:
         """Return what the log is now, if it is the one that the job began with and has what was folded of it."""
         await require_log(self._settings)
         async with opened_log(self._settings) as log:
-            facts = await facts_of(log)
-            if facts.identity != self._facts.identity:
-                raise WrongLog(
-                    f"the log is another log now, {facts.identity.incarnation.hex()}: it was "
-                    f"{self._facts.identity.incarnation.hex()} when this job began",
-                    hint="Restore the log. To compact the other one, name another directory for its snapshot.",
-                )
+            facts = _of_same_log(await facts_of(log), self._facts)
             require_end(facts, self._compactor.base.start)
             await require_same_records(log, self._events)
         return facts
