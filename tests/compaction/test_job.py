@@ -190,6 +190,28 @@ def test_a_log_that_becomes_shorter_while_the_job_waits_for_more_is_refused(
     assert sequences(tmp_path / "snapshot") == [1]
 
 
+def test_a_job_that_goes_on_tells_with_each_batch_where_the_log_ends_by_then(
+    tmp_path: Path, spark: dict[str, str]
+) -> None:
+    log, shorter = settings_of(log_file=tmp_path / "log.db"), settings_of(log_file=tmp_path / "shorter.db")
+    values = random_values(4, 60)
+    append(log, values[:20])
+    append(shorter, [])
+    ends: list[int] = []
+
+    def commits(done: Done, facts: LogFacts) -> None:
+        ends.append(facts.end[PARTITION])
+        if len(ends) == 1:
+            append(log, values[20:])
+        else:
+            shorter.log_file.replace(log.log_file)
+
+    options = CompactOptions(tmp_path / "snapshot", once=False, every_seconds=0.1, slices=2, spark=spark)
+    with pytest.raises(WrongLog, match="ends at offset"):
+        compact(log, options, Listener(commits))
+    assert ends == [21, 61]
+
+
 @pytest.mark.parametrize(
     "lost",
     [

@@ -199,7 +199,7 @@ def line_of(done: Done, facts: LogFacts) -> str:
 
 
 def _behind(done: Done, facts: LogFacts) -> int:
-    """Return how many records of those that were there at the start are not folded yet."""
+    """Return how many records are not folded yet of those that `facts` know of: with `--once`, those at the start."""
     return sum(max(end - to, 0) for end, to in zip(facts.end, done.commit.to, strict=True))
 
 

@@ -76,8 +76,9 @@ class Listener:
     """Who is told, in whatever thread, as the job goes on.
 
     `begins` takes how many records lie beyond the snapshot, before Spark is started for them; `folds` is called once
-    Spark is there; `commits` takes each batch that is committed; `waits` the number of a commit that another job is at,
-    once; `away` why the log cannot be asked for more, then "" once it can; `stops` is called at the first signal.
+    Spark is there; `commits` takes each batch that is committed, and the log as it was then, with `once` at the start;
+    `waits` the number of a commit that another job is at, once; `away` why the log cannot be asked for more, then ""
+    once it can; `stops` is called at the first signal.
     """
 
     commits: Callable[[Done, LogFacts], None]
@@ -285,7 +286,9 @@ class _Job:
         until = time.monotonic() + _AWAY_SECONDS
         while True:
             try:
-                asyncio.run(self._look_at_log())
+                facts = asyncio.run(self._look_at_log())
+                if not self._options.once:
+                    self._facts = facts
                 return
             except (LogUnavailable, ClusterUnavailable):
                 if self._stop.is_said or time.monotonic() > until:
