@@ -25,7 +25,7 @@ _TOLD = 10
 
 
 class ScrubReport(NamedTuple):
-    """One pass over everything: when it ended, how many topics it saw, what it found, the first few in words."""
+    """One pass over everything: when it ended, how many live topics it saw, what it found, the first few in words."""
 
     at_ms: int
     topics: int

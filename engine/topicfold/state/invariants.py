@@ -37,7 +37,7 @@ class Flaw(NamedTuple):
 
 
 Step = tuple[bool, Flaw | None]
-"""Whether a topic was looked at, and what does not fit."""
+"""Whether a live topic was looked at, and what does not fit."""
 
 _TableFlaw = tuple[str, Callable[[TopicTable], object]]
 
@@ -88,9 +88,9 @@ def _topic_steps(state: PartitionState, namespace: str, table: TopicTable) -> It
         if found := misfits(table, number, name):
             are_sound = False
             text = f"what is stored of {name} does not fit its record: {', '.join(found)}"
-            yield True, Flaw(text, partial(_stored, name))
+            yield number in table.live, Flaw(text, partial(_stored, name))
         else:
-            yield True, None
+            yield number in table.live, None
     is_added_up = state.accepted_to != since or total == table.digest_sum
     for part in (_table_flaws(table, is_added_up), _index_flaws(table) if are_sound else ()):
         for flaw in part:
