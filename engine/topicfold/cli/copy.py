@@ -44,7 +44,7 @@ def copy(
     to_kafka_topic: ToKafkaTopic = None,
     to_kafka_setting: ToKafkaSettings = None,
 ) -> None:
-    """Copy a log: from a file to Kafka, or back, or to another cluster.
+    """Copy a log to another place: a file, a Kafka topic.
 
     Each record is at the same place there, so the copy is the same log: nodes, watches, clients and snapshots go on
     as if nothing had happened. Stop all nodes on the log first, and start them on the copy; from then on nobody may

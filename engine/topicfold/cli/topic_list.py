@@ -26,7 +26,7 @@ from topicfold.cli.query_options import (
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.names import DEFAULT_NAMESPACE, partition_base
+from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace, partition_base
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -183,7 +183,7 @@ def _found(
     from topicfold.client.bulk import topics_in
     from topicfold.client.listed_topics import listing_by
 
-    client = session.client
+    client, namespaces = session.client, [*map(parse_namespace, namespaces)]
     client.list_tenants()
     listed: set[str] = set()
     is_heeded = True
