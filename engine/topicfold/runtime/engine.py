@@ -17,6 +17,7 @@ from topicfold.log.payload import decode_indexed
 from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import CLIENT_RING, SERVER_RING, AggregateKind, Audit, Operation, partition_of
 from topicfold.model.labels import LabelRules
+from topicfold.model.made import made
 from topicfold.model.names import DEFAULT_NAMESPACE, DEFAULT_TENANT
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.limits import Limits
@@ -230,7 +231,8 @@ class Engine:
 
     def revision(self, partitions: Collection[int]) -> Revision:
         """Return where `partitions` are folded up to now."""
-        return Revision(self.identity.incarnation, {each: self.states[each].position for each in partitions})
+        positions = {each: self.states[each].position for each in partitions}
+        return made(Revision, (self.identity.incarnation, positions))
 
     def target(self, kind: AggregateKind, name: str, namespace: str = "") -> Target:
         """Return the target of updates of a tenant, a namespace, or a topic of `namespace`."""

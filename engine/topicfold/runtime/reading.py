@@ -25,6 +25,7 @@ from topicfold.errors import (
 from topicfold.log import payload as payloads
 from topicfold.model.clusters import CLUSTERS, Addresses, clusters_in
 from topicfold.model.events import AggregateKind, operation_of
+from topicfold.model.made import made
 from topicfold.model.names import (
     TopicName,
     partition_base,
@@ -90,10 +91,8 @@ class Reading:
             await engine.barriers.wait_linearizable(partitions, asked.deadline)
         elif asked.consistency is Consistency.BARRIER:
             await self.catch_up(partitions, asked.deadline)
-        return Cut(
-            engine.revision(partitions).merged(asked.minimum),
-            max(map(engine.freshness.age_seconds, partitions)),
-        )
+        revision = engine.revision(partitions).merged(asked.minimum)
+        return made(Cut, (revision, max(map(engine.freshness.age_seconds, partitions))))
 
     async def catch_up(self, partitions: Collection[int], deadline: float = math.inf) -> None:
         """Fold `partitions` up to the log's end as of now, by `deadline` (a time of the loop's clock) at the latest.
@@ -293,9 +292,5 @@ def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None
 
 def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
     row = table.row(number)
-    return TopicView(
-        topic_of_key(namespace, table.keys[number]),
-        str(row.etag),
-        payloads.recall_topic(row.payload_schema, row.payload),
-        row.payload_schema,
-    )
+    schema, name = row.payload_schema, topic_of_key(namespace, table.keys[number])
+    return made(TopicView, (name, str(row.etag), payloads.recall_topic(schema, row.payload), schema))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
-from topicfold.model.events import AggregateKind
+from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.model.made import made
 from topicfold.model.names import NON_PERSISTENT, is_system_topic, local_of_key
 from topicfold.model.pattern import SEPARATOR
@@ -146,7 +146,8 @@ class TopicTable:
     def row(self, number: int) -> Aggregate:
         """Return the topic of that number, dead or alive."""
         version, event_id, place, schema, offset, _ = ROW.unpack_from(self._rows, number * ROW.size)
-        return Aggregate(version, number in self.live, Etag(event_id, place), schema, self._payloads.of(number), offset)
+        etag, payload = made(Etag, (event_id, place)), self._payloads.of(number)
+        return made(Aggregate, (version, number in self.live, etag, schema, payload, offset, GENESIS))
 
     def shown(self, number: int) -> TopicRow | None:
         """Return what finding and watching show of the topic of that number, None where it is dead."""
