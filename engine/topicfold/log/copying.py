@@ -53,7 +53,7 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, tell: Tell) 
     for partition in partitions:
         await _begin(target, partition, starts[partition])
         spans.append(await _copy_partition(source, target, partition, starts[partition]))
-        tell(f"copied partition {partition} from {spans[-1].start} to {spans[-1].end}")
+        tell(f"partition {partition} is the same from {spans[-1].start} to {spans[-1].end}: {spans[-1].copied} copied")
     return spans
 
 
