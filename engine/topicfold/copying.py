@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from topicfold.log.copying import CopiedSpan, Tell, copy_log
+from topicfold.log.copying import CopiedSpan, Progress, copy_log
 from topicfold.log.identity import stated_identity
 from topicfold.log.port import Log, LogIdentity
 from topicfold.settings import Settings
@@ -41,7 +41,7 @@ class Place:
         return str(self.file or f"topic {self.topic} at {self.bootstrap}")
 
 
-def copy_to(place: Place, settings: Settings, tell: Tell) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
+def copy_to(place: Place, settings: Settings, progress: Progress) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
     """Copy the log that `settings` name to `place`; return which it is, and what was copied.
 
     Raises:
@@ -49,17 +49,17 @@ def copy_to(place: Place, settings: Settings, tell: Tell) -> tuple[LogIdentity, 
         WrongLog: it is none, or `place` holds anything else.
         LogUnavailable, ClusterUnavailable: one of both does not answer; doing it again goes on.
     """
-    return asyncio.run(_copy_to(place, settings, tell))
+    return asyncio.run(_copy_to(place, settings, progress))
 
 
-async def _copy_to(place: Place, settings: Settings, tell: Tell) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
+async def _copy_to(place: Place, settings: Settings, progress: Progress) -> tuple[LogIdentity, Sequence[CopiedSpan]]:
     await require_log(settings)
     source = await open_log(settings)
     try:
         identity = await stated_identity(source)
         target = await place.open(identity.partitions)
         try:
-            return identity, await copy_log(source, identity, target, tell)
+            return identity, await copy_log(source, identity, target, progress)
         finally:
             await target.close()
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import nullcontext
 
 import pytest
 
@@ -391,7 +392,7 @@ async def test_a_log_takes_the_copy_of_another_that_was_trimmed(open_log: OpenLo
         store.delete_before(partition, partition)
     log = await open_log()
     for copied in (5, 0):
-        spans = await copy_log(MemoryLog(store), identity, log, str)
+        spans = await copy_log(MemoryLog(store), identity, log, lambda _: nullcontext(lambda: None))
         assert [(each.start, each.end, each.copied) for each in spans] == [
             (partition, 5, max(0, copied - partition)) for partition in range(3)
         ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from topicfold.errors import LogUnavailable, TopicfoldError, WrongLog
-from topicfold.log.copying import CopiedSpan, copy_log
+from topicfold.log.copying import BATCH, CopiedSpan, copy_log
 from topicfold.log.identity import header_value
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Failed, LogIdentity
@@ -25,10 +29,25 @@ def log_of(records: int, partitions: int = 2) -> MemoryStore:
 
 
 async def copied(source: MemoryStore, target: MemoryStore) -> list[CopiedSpan]:
-    told: list[str] = []
-    spans = await copy_log(MemoryLog(source), IDENTITY, MemoryLog(target), told.append)
-    assert len(told) == len(spans)
+    steps = Steps()
+    spans = await copy_log(MemoryLog(source), IDENTITY, MemoryLog(target), steps.begin)
+    assert steps.done == steps.total == sum(math.ceil((span.end - span.start) / BATCH) for span in spans)
     return list(spans)
+
+
+class Steps:
+    """Counts the steps of a copy."""
+
+    def __init__(self) -> None:
+        self.total = self.done = 0
+
+    @contextmanager
+    def begin(self, total: int) -> Iterator[Callable[[], None]]:
+        self.total = total
+        yield self._step
+
+    def _step(self) -> None:
+        self.done += 1
 
 
 async def test_a_copy_holds_each_record_at_its_offset() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from topicfold.cli.arguments import KafkaSettings, read_settings
 from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.progress import progress
 from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
@@ -30,6 +32,7 @@ ToKafkaSettings = Annotated[
     typer.Option("--to-kafka-setting", metavar="KEY=VALUE", help="A setting of librdkafka for it; repeatable."),
 ]
 
+_THOUSANDS = "copying, in thousands of records"
 _HEADER = ("PARTITION", "FROM", "TO", "COPIED")
 
 
@@ -71,7 +74,7 @@ def copy(
             importlib.import_module("topicfold.log.kafka")
     settings = server_settings(Settings, session.config, given, "copying")
     place = Place(to_log, to_kafka or "", topic, there)
-    identity, spans = copy_to(place, settings, session.output.note if session.is_progress_shown else _tell_nothing)
+    identity, spans = copy_to(place, settings, partial(progress, _THOUSANDS, is_shown=session.is_progress_shown))
     told = {
         "incarnation": identity.incarnation.hex(),
         "partitions": [
@@ -97,7 +100,3 @@ def _place(
         flag = "--to-kafka-topic" if topic else "--to-kafka-setting"
         raise InvalidRequest(f"{flag} is for a copy on Kafka", hint="Name the cluster with --to-kafka HOST:PORT.")
     return topic or DEFAULT_TOPIC, read_settings(settings or [], "--to-kafka-setting")
-
-
-def _tell_nothing(text: str) -> None:
-    """Stand for telling where nobody wants to know."""

@@ -7,18 +7,22 @@ begins where that does. Both sides are any log; nothing is interpreted but the h
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from topicfold.errors import TopicfoldError, WrongLog
 from topicfold.log.port import Entry, Log, LogIdentity
 
-_BATCH = 1_000
+BATCH = 1_000
 _LOOK_AGAIN_SECONDS = 0.002
 _BLANK = b""
 """Stands at the offsets of records that are gone, until it is deleted, too."""
 
-Tell = Callable[[str], None]
+Step = Callable[[], None]
+Progress = Callable[[int], AbstractContextManager[Step]]
+"""Takes how many steps there are, of `BATCH` records or the rest of a partition; gives what is called after each."""
 
 
 class CopiedSpan(NamedTuple):
@@ -30,7 +34,7 @@ class CopiedSpan(NamedTuple):
     copied: int
 
 
-async def copy_log(source: Log, identity: LogIdentity, target: Log, tell: Tell) -> Sequence[CopiedSpan]:
+async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Progress) -> Sequence[CopiedSpan]:
     """Make `target`, which is empty or an earlier copy, hold what `source`, which states `identity`, holds by now.
 
     What is there already is compared, so doing it again goes on where it was interrupted, and tells whether both are
@@ -45,15 +49,15 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, tell: Tell) 
             f"there are {target.partitions} partitions where the copy is to be, and the log has {identity.partitions}",
             hint="Name a place where nothing is yet.",
         )
-    starts = await source.start_offsets()
+    starts, ends = await source.start_offsets(), await source.end_offsets()
     partitions = range(identity.partitions)
     for partition in partitions:
         await _require_copy(source, target, partition, starts[partition])
     spans = []
-    for partition in partitions:
-        await _begin(target, partition, starts[partition])
-        spans.append(await _copy_partition(source, target, partition, starts[partition]))
-        tell(f"partition {partition} is the same from {spans[-1].start} to {spans[-1].end}: {spans[-1].copied} copied")
+    with progress(sum(math.ceil((ends[each] - starts[each]) / BATCH) for each in partitions)) as step:
+        for partition in partitions:
+            await _begin(target, partition, starts[partition])
+            spans.append(await _copy_partition(source, target, partition, starts[partition], step))
     return spans
 
 
@@ -71,13 +75,13 @@ async def _begin(target: Log, partition: int, start: int) -> None:
     if not start:
         return
     while (end := (await target.end_offsets())[partition]) < start:
-        await _append(target, partition, [_BLANK] * min(_BATCH, start - end))
+        await _append(target, partition, [_BLANK] * min(BATCH, start - end))
     await target.delete_before(partition, start)
 
 
-async def _copy_partition(source: Log, target: Log, partition: int, start: int) -> CopiedSpan:
+async def _copy_partition(source: Log, target: Log, partition: int, start: int, step: Step) -> CopiedSpan:
     offset, copied = start, 0
-    while batch := await source.read(partition, offset, _BATCH):
+    while batch := await source.read(partition, offset, BATCH):
         there = await target.read(partition, offset, len(batch))
         if not there:
             await _append(target, partition, [entry.value for entry in batch])
@@ -86,6 +90,8 @@ async def _copy_partition(source: Log, target: Log, partition: int, start: int) 
         both = min(len(batch), len(there))
         _require_equal(batch[:both], there[:both])
         offset += both
+        if both == len(batch):
+            step()
     if (await target.end_offsets())[partition] > offset:
         raise _other(partition, offset)
     return CopiedSpan(partition, start, offset, copied)
