@@ -218,6 +218,10 @@ def test_what_changes_while_the_broker_is_away_arrives_when_it_is_back(
             site.remove("orders", "retention")
             own_broker.restart()
             site.reaches(topic, {"max.message.bytes": "2048"})
+            # It tells of a change once that is noted, a moment after Kafka has it.
+            deadline = time.monotonic() + 60
+            while not reports() and time.monotonic() < deadline:
+                time.sleep(0.05)
             assert reports()[-1]["state"] == "changed"
 
 
