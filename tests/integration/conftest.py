@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +16,8 @@ from tests.prerequisites import needed
 from tests.pulsar.admin import PulsarAdmin, tool_process
 from tests.pulsar.answering import AnsweringProcess
 from tests.pulsar.npm import NpmClient, client_process
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -68,3 +73,14 @@ def pulsar_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringPr
 def npm(pulsar_npm: AnsweringProcess, urls: Sequence[str]) -> NpmClient:
     """The npm client; each call goes to the next node."""
     return NpmClient(pulsar_npm, urls)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `topicfold` is the command of this checkout."""
+    command = tmp_path / "bin" / "topicfold"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
+    command.chmod(0o755)
+    own = {"PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "engine"), "PYTHONUTF8": "1"}
+    return {**os.environ, **own, "XDG_CONFIG_HOME": str(tmp_path)}

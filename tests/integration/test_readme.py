@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -32,21 +30,6 @@ def _changes_by_curl(text: str) -> str:
 def timeless(line: str) -> str:
     """Return a line without the times in it."""
     return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "WHEN", line)
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `topicfold` is the command of this checkout."""
-    command = tmp_path / "bin" / "topicfold"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
-    command.chmod(0o755)
-    own = {
-        "PATH": f"{command.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "engine"),
-        "XDG_CONFIG_HOME": str(tmp_path),
-    }
-    return {**os.environ, **own}
 
 
 @pytest.mark.usefixtures("untrimmed")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,17 +18,6 @@ from tests.plain_http import get, put
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "recovery.md").read_text()
 ADMIN = "/admin/v2/persistent/public/default"
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `topicfold` is the command of this checkout."""
-    command = tmp_path / "bin" / "topicfold"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
-    command.chmod(0o755)
-    own = {"PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "engine"), "PYTHONUTF8": "1"}
-    return {**os.environ, **own, "XDG_CONFIG_HOME": str(tmp_path)}
 
 
 def run(script: str, environment: Mapping[str, str], path: Path) -> str:
