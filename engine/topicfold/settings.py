@@ -24,7 +24,7 @@ from topicfold.errors import InvalidName, TopicfoldError
 from topicfold.json_text import read_json
 from topicfold.model.brokers import wrong_with_brokers
 from topicfold.model.labels import MAX_LABELS, MAX_VALUE_LENGTH, LabelRules, broken_key_rule
-from topicfold.model.names import check_cluster, check_tenant, parse_namespace
+from topicfold.model.names import EVENTS_TOPIC, check_cluster, check_tenant, parse_namespace
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.policy.changes import contradicts
 from topicfold.model.policy.limits import MAX_MESSAGE_BYTES, MAX_QUORUM, Limits
@@ -166,7 +166,7 @@ class Settings(BaseSettings):
     kafka_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
         default=None, description="Keep the log on this Kafka cluster instead."
     )
-    kafka_topic: str = Field(default="__change_events", description="The Kafka topic that is the log.")
+    kafka_topic: str = Field(default=EVENTS_TOPIC, description="The Kafka topic that is the log.")
     kafka_settings: dict[str, str] = Field(default_factory=dict, description="Further settings of librdkafka.")
     snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
     partitions: int = Field(default=8, ge=1, le=1024, description="Partitions of a log that is made new.")

@@ -271,7 +271,7 @@ async def test_a_log_that_is_closed_leaves_no_client_of_kafka_to_the_garbage_col
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(LogUnavailable, match=r"^Kafka at 127.0.0.1:1: the log cannot be reached: no broker answers: "):
-        await KafkaLog.open("127.0.0.1:1")
+        await KafkaLog.open("127.0.0.1:1", "log")
 
 
 class TestOutage:

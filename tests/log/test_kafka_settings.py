@@ -72,12 +72,12 @@ def test_a_new_topic_has_as_many_copies_as_the_brokers_allow_up_to_three(brokers
 )
 async def test_a_pinned_setting_may_not_be_given(name: str) -> None:
     with pytest.raises(BadSetting, match=name.replace(".", r"\.")):
-        await KafkaLog.open("127.0.0.1:1", kafka_settings={name: "x"})
+        await KafkaLog.open("127.0.0.1:1", "log", kafka_settings={name: "x"})
 
 
 async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match=r"no\.such\.setting"):
-        await KafkaLog.open("127.0.0.1:1", kafka_settings={"no.such.setting": "x"})
+        await KafkaLog.open("127.0.0.1:1", "log", kafka_settings={"no.such.setting": "x"})
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-
-DEFAULT_TOPIC = "__change_events"
+from topicfold.model.names import EVENTS_TOPIC
 
 ToLog = Annotated[Path | None, typer.Option("--to-log", metavar="FILE", dir_okay=False, help="Copy into this file.")]
 ToKafka = Annotated[
@@ -25,7 +24,7 @@ ToKafka = Annotated[
 ]
 ToKafkaTopic = Annotated[
     str | None,
-    typer.Option("--to-kafka-topic", metavar="TOPIC", help=f"The copy's topic there (default {DEFAULT_TOPIC})."),
+    typer.Option("--to-kafka-topic", metavar="TOPIC", help=f"The copy's topic there (default {EVENTS_TOPIC})."),
 ]
 ToKafkaSettings = Annotated[
     list[str] | None,
@@ -99,4 +98,4 @@ def _place(
     if bootstrap is None and (topic or settings):
         flag = "--to-kafka-topic" if topic else "--to-kafka-setting"
         raise InvalidRequest(f"{flag} is for a copy on Kafka", hint="Name the cluster with --to-kafka HOST:PORT.")
-    return topic or DEFAULT_TOPIC, read_settings(settings or [], "--to-kafka-setting")
+    return topic or EVENTS_TOPIC, read_settings(settings or [], "--to-kafka-setting")

@@ -10,6 +10,7 @@ from topicfold.cli.arguments import KafkaSettings
 from topicfold.cli.security_options import with_security_options
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
+from topicfold.model.names import EVENTS_TOPIC
 
 LogFile = Annotated[
     str | None, typer.Option("--log", metavar="FILE", help="Keep the log in this file (default topicfold.db).")
@@ -18,7 +19,7 @@ KafkaBootstrap = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Keep the log on this Kafka cluster instead.")
 ]
 KafkaTopic = Annotated[
-    str | None, typer.Option("--kafka-topic", metavar="TOPIC", help="The log's topic there (default __change_events).")
+    str | None, typer.Option("--kafka-topic", metavar="TOPIC", help=f"The log's topic there (default {EVENTS_TOPIC}).")
 ]
 Snapshot = Annotated[
     str | None,

@@ -39,7 +39,7 @@ class KafkaLog:
     async def open(
         cls,
         bootstrap: str,
-        topic: str = "__change_events",
+        topic: str,
         partitions: int = 8,
         kafka_settings: Mapping[str, Any] | None = None,
     ) -> KafkaLog:

@@ -23,6 +23,8 @@ DEFAULT_NAMESPACE = "public/default"
 PERSISTENT = "persistent"
 NON_PERSISTENT = "non-persistent"
 DOMAINS = (PERSISTENT, NON_PERSISTENT)
+EVENTS_TOPIC = "__change_events"
+"""Where Pulsar keeps policies, and so what the log on Kafka is called unless it is told otherwise."""
 NAMING_IT = "give the Kafka topic's name as kafkaName in a file for 'topicfold policies apply'."
 """The end of a hint where a topic's own name is none for Kafka."""
 
@@ -30,8 +32,9 @@ _PART = re.compile(r"[-=:.\w]+", re.ASCII)
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _ENCODED_TWICE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARTITION_MARK = "-partition-"
-_EVENTS_TOPIC = re.compile(r"__change_events(-partition-[0-9]+)?")
-SYSTEM_MARKS = _EVENTS_MARK, _TRANSACTION_MARK = "__change_events", "transaction_"
+_POLICY_EVENTS = re.compile(rf"{EVENTS_TOPIC}(-partition-[0-9]+)?")
+_TRANSACTION_MARK = "transaction_"
+SYSTEM_MARKS = (EVENTS_TOPIC, _TRANSACTION_MARK)
 """Texts of which one stands in the name of every topic that is Pulsar's own."""
 _TRANSACTION_TOPIC = re.compile(
     r"transaction_coordinator_assign(-partition-[0-9]+)?|__transaction_log_.*|.*__transaction_pending_ack"
@@ -232,9 +235,9 @@ def is_system_topic(local: str) -> bool:
 
     Source: Pulsar's `SystemTopicNames`.
     """
-    if _EVENTS_MARK not in local and _TRANSACTION_MARK not in local:
+    if EVENTS_TOPIC not in local and _TRANSACTION_MARK not in local:
         return False
-    return bool(_EVENTS_TOPIC.fullmatch(local) or _TRANSACTION_BUFFER.fullmatch(local)) or is_transaction_topic(local)
+    return bool(_POLICY_EVENTS.fullmatch(local) or _TRANSACTION_BUFFER.fullmatch(local)) or is_transaction_topic(local)
 
 
 def is_heartbeat_namespace(namespace: str) -> bool:
