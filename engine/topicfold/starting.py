@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 from topicfold.errors import BadSetting
@@ -19,6 +22,33 @@ from topicfold.runtime.topic_listing import open_topic_listing
 from topicfold.runtime.upkeep import Upkeep, UpkeepOptions
 from topicfold.settings import Settings
 from topicfold.snapshot.commits import sequences
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaPlace:
+    """A topic of a Kafka cluster, where a log is or is to be."""
+
+    bootstrap: str
+    topic: str
+    kafka_settings: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"topic {self.topic} at {self.bootstrap}"
+
+
+async def open_log_at(place: Path | KafkaPlace, partitions: int) -> Log:
+    """Return the log that is there, in a file or on Kafka, made with `partitions` where there is none.
+
+    Raises:
+        BadSetting, WrongLog, LogUnavailable: there cannot be one.
+    """
+    if isinstance(place, KafkaPlace):
+        from topicfold.log.kafka import KafkaLog
+
+        return await KafkaLog.open(place.bootstrap, place.topic, partitions, place.kafka_settings)
+    from topicfold.log.sqlite import SqliteLog
+
+    return await SqliteLog.open(place, partitions)
 
 
 async def open_log(settings: Settings) -> Log:
@@ -34,18 +64,9 @@ async def open_log(settings: Settings) -> Log:
     read_schemas()
     if settings.snapshot is not None and sequences(settings.snapshot):
         await _require_snapshot_log(settings)
-    if settings.kafka_bootstrap is not None:
-        from topicfold.log.kafka import KafkaLog
-
-        return await KafkaLog.open(
-            settings.kafka_bootstrap,
-            topic=settings.kafka_topic,
-            partitions=settings.partitions,
-            kafka_settings=settings.kafka_settings,
-        )
-    from topicfold.log.sqlite import SqliteLog
-
-    return await SqliteLog.open(settings.log_file, partitions=settings.partitions)
+    bootstrap, topic = settings.kafka_bootstrap, settings.kafka_topic
+    place = settings.log_file if bootstrap is None else KafkaPlace(bootstrap, topic, settings.kafka_settings)
+    return await open_log_at(place, settings.partitions)
 
 
 async def require_log(settings: Settings) -> None:
