@@ -56,7 +56,7 @@ def test_an_entry_in_a_variable_goes_before_the_one_in_the_table_and_what_is_sho
     if whole:
         monkeypatch.setenv("TOPICFOLD_KAFKA_SETTINGS", whole)
     assert told(bare_run)["kafka_settings"]["value"] == expected
-    assert server_settings(Settings, resolve_config({}), {}, "serving").kafka_settings == expected
+    assert server_settings(resolve_config({}), {}, "serving").kafka_settings == expected
 
 
 @pytest.mark.parametrize("whole", [None, '{"messageTTLInSeconds": 2}'])
@@ -68,7 +68,7 @@ def test_a_policy_in_a_variable_goes_before_the_one_in_the_table_though_its_name
     if whole:
         monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", whole)
     assert told(bare_run)["policy_defaults"]["value"] == {"messageTTLInSeconds": "3"}
-    settings = server_settings(Settings, resolve_config({}), {}, "serving")
+    settings = server_settings(resolve_config({}), {}, "serving")
     assert settings.policy_limits.defaults == {"messageTTLInSeconds": 3}
 
 

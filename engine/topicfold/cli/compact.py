@@ -95,8 +95,7 @@ def compact(
         from topicfold.compaction.job import CompactOptions, Listener
         from topicfold.compaction.job import compact as run
         from topicfold.compaction.trim import trim as run_trim
-        from topicfold.settings import Settings
-    settings = server_settings(Settings, session.config, given, "compacting")
+    settings = server_settings(session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
     has_new = differs = False

@@ -67,12 +67,11 @@ def copy(
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("copying", {"kafka_bootstrap": to_kafka} if to_kafka else given):
         from topicfold.copying import copy_to
-        from topicfold.settings import Settings
         from topicfold.starting import KafkaPlace
 
         if to_kafka:
             importlib.import_module("topicfold.log.kafka")
-    settings = server_settings(Settings, session.config, given, "copying")
+    settings = server_settings(session.config, given, "copying")
     place = to_log or KafkaPlace(to_kafka or "", topic, there)
     identity, spans = copy_to(place, settings, partial(progress, _THOUSANDS, is_shown=session.is_progress_shown))
     told = {

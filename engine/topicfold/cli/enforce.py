@@ -66,8 +66,7 @@ def enforce(
     given = given_settings(flags, kafka_setting, cluster_setting)
     with needed_packages("enforcing policies", {}, "kafka"):
         from topicfold.enforcement.run import enforce_for_ever, enforce_once
-        from topicfold.settings import Settings
-    settings = server_settings(Settings, session.config, given, "enforcing policies")
+    settings = server_settings(session.config, given, "enforcing policies")
     is_shown = session.is_progress_shown
     shown = partial(progress, "enforce", is_shown=is_shown)
     if not (once or dry_run):

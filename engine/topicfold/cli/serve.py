@@ -96,6 +96,5 @@ def serve(
     given = given_settings(flags, kafka_setting, cluster_setting)
     with needed_packages("serving", given):
         from topicfold.server.run import serve as run
-        from topicfold.settings import Settings
-    settings = server_settings(Settings, session.config, given, "serving")
+    settings = server_settings(session.config, given, "serving")
     raise typer.Exit(run(settings, is_quiet=session.output.is_quiet))

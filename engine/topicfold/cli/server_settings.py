@@ -68,7 +68,7 @@ def given_settings(
     return given
 
 
-def server_settings(settings_class: type[Settings], config: Config, given: Mapping[str, Any], doing: str) -> Settings:
+def server_settings(config: Config, given: Mapping[str, Any], doing: str) -> Settings:
     """Return the settings that follow from flags, environment and file.
 
     Raises:
@@ -76,7 +76,7 @@ def server_settings(settings_class: type[Settings], config: Config, given: Mappi
         InvalidRequest: flags about a log on Kafka, and the log is in a file.
         ExtraMissing: a cluster or a snapshot is named, and the package for it is not installed.
     """
-    settings = _validated(settings_class, config, given)
+    settings = _validated(config, given)
     if settings.kafka_bootstrap is None and (useless := {"kafka_settings", "kafka_topic"} & given.keys()):
         raise InvalidRequest(
             f"{_flag_of(min(useless))} is for a log on Kafka, this one is in a file",
@@ -111,16 +111,18 @@ def without(value: Any, entries: Mapping[str, str]) -> Any:
     return {key: each for key, each in value.items() if key.lower() not in entries}
 
 
-def _validated(settings_class: type[Settings], config: Config, given: Mapping[str, Any]) -> Settings:
+def _validated(config: Config, given: Mapping[str, Any]) -> Settings:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
+
+    from topicfold.settings import Settings
 
     check_keys(config.server, SERVER_SETTINGS, config.file)
     # The class itself looks at the environment, but takes what it is called with first: so the file must give way.
     names = {name for name in config.server if not os.environ.get(ENVIRONMENT_PREFIX + name.upper())}
     from_file = {name: without(config.server[name], entries_in_variables(name)) for name in names}
     try:
-        return settings_class(**{**from_file, **given})
+        return Settings(**{**from_file, **given})
     except ValidationError as error:
         raise BadSetting("; ".join(_reason(each, config, given) for each in error.errors())) from None
     except SettingsError as error:

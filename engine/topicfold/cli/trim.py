@@ -68,8 +68,7 @@ def trim(
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("trimming", given, "snapshot"):
         from topicfold.compaction.trim import trim as run
-        from topicfold.settings import Settings
-    settings = server_settings(Settings, session.config, given, "trimming")
+    settings = server_settings(session.config, given, "trimming")
     is_shown = session.is_progress_shown
     tell = session.output.note if is_shown else _tell_nothing
     plan = run(settings, snapshot, grace_seconds, tell, only_plans=dry_run)
