@@ -11,6 +11,7 @@ import typer
 from topicfold.cli.completion import complete_namespaces, complete_tenants, complete_topics, complete_versions
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import parse_pairs
+from topicfold.model.names import EVENTS_TOPIC
 
 Topic = Annotated[
     str,
@@ -35,6 +36,15 @@ At = Annotated[
 ]
 Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
+LogFile = Annotated[
+    str | None, typer.Option("--log", metavar="FILE", help="The file with the server's log (default topicfold.db).")
+]
+KafkaBootstrap = Annotated[
+    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
+]
+KafkaTopic = Annotated[
+    str | None, typer.Option("--kafka-topic", metavar="TOPIC", help=f"The log's topic there (default {EVENTS_TOPIC}).")
+]
 KafkaSettings = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topicfold.cli.arguments import KafkaSettings, read_settings
-from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile, read_settings
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import Update, bar
-from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.trim import Grace, read_grace
@@ -95,7 +93,8 @@ def compact(
         from topicfold.compaction.job import CompactOptions, Listener
         from topicfold.compaction.job import compact as run
         from topicfold.compaction.trim import trim as run_trim
-    settings = server_settings(session.config, given, "compacting")
+
+        settings = server_settings(session.config, given, "compacting")
     spark = read_settings(spark_setting, "--spark-setting") if spark_setting else {}
     options = CompactOptions(snapshot, once, every, batch_rows, slices, keep, checkpoint, spark)
     has_new = differs = False

@@ -9,10 +9,8 @@ from typing import Annotated
 
 import typer
 
-from topicfold.cli.arguments import KafkaSettings, read_settings
-from topicfold.cli.enforce import KafkaBootstrap, LogFile
+from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile, read_settings
 from topicfold.cli.progress import progress
-from topicfold.cli.serve import KafkaTopic
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
@@ -71,7 +69,7 @@ def copy(
 
         if to_kafka:
             importlib.import_module("topicfold.log.kafka")
-    settings = server_settings(session.config, given, "copying")
+        settings = server_settings(session.config, given, "copying")
     place = to_log or KafkaPlace(to_kafka or "", topic, there)
     identity, spans = copy_to(place, settings, partial(progress, _THOUSANDS, is_shown=session.is_progress_shown))
     told = {

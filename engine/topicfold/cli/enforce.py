@@ -11,23 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.arguments import KafkaSettings
+from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile
 from topicfold.cli.config import OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.progress import progress
-from topicfold.cli.serve import ClusterBootstrap, ClusterSettings, KafkaTopic, Snapshot
+from topicfold.cli.serve import ClusterBootstrap, ClusterSettings, Snapshot
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 
 if TYPE_CHECKING:
     from topicfold.enforcement.reports import Report
 
-LogFile = Annotated[
-    str | None, typer.Option("--log", metavar="FILE", help="The file with the server's log (default topicfold.db).")
-]
-KafkaBootstrap = Annotated[
-    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
-]
 Once = Annotated[bool, typer.Option("--once", help="End after one look at every topic.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
 
@@ -66,7 +60,8 @@ def enforce(
     given = given_settings(flags, kafka_setting, cluster_setting)
     with needed_packages("enforcing policies", {}, "kafka"):
         from topicfold.enforcement.run import enforce_for_ever, enforce_once
-    settings = server_settings(session.config, given, "enforcing policies")
+
+        settings = server_settings(session.config, given, "enforcing policies")
     is_shown = session.is_progress_shown
     shown = partial(progress, "enforce", is_shown=is_shown)
     if not (once or dry_run):

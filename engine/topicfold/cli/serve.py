@@ -6,20 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from topicfold.cli.arguments import KafkaSettings
+from topicfold.cli.arguments import KafkaSettings, KafkaTopic
 from topicfold.cli.security_options import with_security_options
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
-from topicfold.model.names import EVENTS_TOPIC
 
 LogFile = Annotated[
     str | None, typer.Option("--log", metavar="FILE", help="Keep the log in this file (default topicfold.db).")
 ]
 KafkaBootstrap = Annotated[
     str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Keep the log on this Kafka cluster instead.")
-]
-KafkaTopic = Annotated[
-    str | None, typer.Option("--kafka-topic", metavar="TOPIC", help=f"The log's topic there (default {EVENTS_TOPIC}).")
 ]
 Snapshot = Annotated[
     str | None,
@@ -96,5 +92,6 @@ def serve(
     given = given_settings(flags, kafka_setting, cluster_setting)
     with needed_packages("serving", given):
         from topicfold.server.run import serve as run
-    settings = server_settings(session.config, given, "serving")
+
+        settings = server_settings(session.config, given, "serving")
     raise typer.Exit(run(settings, is_quiet=session.output.is_quiet))

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topicfold.cli.arguments import KafkaSettings
-from topicfold.cli.enforce import KafkaBootstrap, LogFile
-from topicfold.cli.serve import KafkaTopic
+from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
 from topicfold.cli.units import read_seconds
@@ -68,7 +66,8 @@ def trim(
     given = given_settings(flags, kafka_setting, None)
     with needed_packages("trimming", given, "snapshot"):
         from topicfold.compaction.trim import trim as run
-    settings = server_settings(session.config, given, "trimming")
+
+        settings = server_settings(session.config, given, "trimming")
     is_shown = session.is_progress_shown
     tell = session.output.note if is_shown else _tell_nothing
     plan = run(settings, snapshot, grace_seconds, tell, only_plans=dry_run)
