@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.compaction.classes import jvm_options
@@ -36,6 +37,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         directory = Path(os.environ.pop(_SESSION))
         end_shared(directory)
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Let nodes log nothing during a test."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import structlog
 
 from tests.guarantees.watch_history import Stream
 from tests.runtime.interrupting import Interruption, When, interrupted_everywhere, on_loop_of_its_own
@@ -27,19 +26,11 @@ from topicfold.runtime.watch_group import Subject
 from topicfold.runtime.watcher import Watcher
 from topicfold.server.frames import Frames
 
+pytestmark = pytest.mark.usefixtures("quiet")
 PATIENCE_SECONDS = 60.0
 """Virtual, as all time here."""
 
 Work = Callable[[Node, Node], Coroutine[Any, Any, object]]
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Let nodes log nothing."""
-    before = structlog.get_config()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    yield
-    structlog.configure(**before)
 
 
 class DistantLog(WilfulLog):
