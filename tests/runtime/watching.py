@@ -103,3 +103,11 @@ async def quiet(node: Node) -> None:
 def tell(node: Node) -> None:
     """Tell everybody how far they are, as the beat does."""
     node.engine.watches.pump.tell(node.engine.watches.groups)
+
+
+async def many(node: Node, number: int, selector: str = "", **start: Any) -> list[Watching]:
+    """Return so many watchers of the same, all up to date."""
+    made = [Watching(node, selector, **start) for _ in range(number)]
+    for each in made:
+        await each.up_to_date()
+    return made
