@@ -23,7 +23,7 @@ from tests.builders import namespace_put
 from tests.client.waiting import eventually
 from tests.compaction.folding import index_of
 from tests.compaction.logs import PARTITION, append, random_values, replayed, settings_of
-from tests.compaction.test_failures import rows
+from tests.compaction.tables import rows
 from tests.snapshot.making import compacted_further
 from topicfold.compaction import job as jobs
 from topicfold.compaction import log_facts

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.compaction.job_process import run
-from tests.compaction.test_failures import whole
+from tests.compaction.tables import whole
 from tests.markdown import code_blocks
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "compaction.md").read_text()

@@ -1,0 +1,49 @@
+"""What snapshots' tables say, and small snapshots of several commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+from tests.compaction.folding import Placed, run_here
+from tests.compaction.job_process import IDENTITY, batches
+from topicfold.compaction.compactor import Compactor
+
+
+def rows(root: Path, table: str) -> list[dict[str, Any]]:
+    """Return what everybody else sees of a table: through Delta, not through our commits."""
+    return DeltaTable(str(root / table)).to_pyarrow_table().to_pylist()
+
+
+def whole(root: Path) -> Mapping[str, Any]:
+    """Return what the tables say, whatever commits it came in."""
+    topics = sorted(rows(root, "topics") + rows(root, "topics_tail"), key=lambda row: row["offset"])
+    newest = {(row["kind"], row["name"]): row for row in topics}
+    commits = rows(root, "commits")
+    return {
+        "topics": [newest[each] for each in sorted(newest) if not newest[each]["gone"]],
+        "history": sorted(without(rows(root, "history"), "sequence"), key=lambda row: row["offset"]),
+        "diffs": sorted(map(str, without(rows(root, "label_index_diffs"), "sequence"))),
+        "rings": sorted(map(str, rows(root, "rings"))),
+        "namespaces": rows(root, "namespaces"),
+        "end": max((row["to"], row["digests"]) for row in commits),
+        "chain": sorted((row["from"], row["to"]) for row in commits)[0][0],
+    }
+
+
+def without(found: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    """Return rows without a column."""
+    return [{name: value for name, value in row.items() if name != column} for row in found]
+
+
+def three_commits(root: Path) -> list[list[Placed]]:
+    """Make three commits; return all batches behind the first."""
+    first, *others = batches(cuts=1)
+    job = Compactor(root, IDENTITY)
+    for each in (first, *others[:2]):
+        job.take(run_here(each), slices=2)
+    job.close()
+    return others
