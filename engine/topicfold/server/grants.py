@@ -65,52 +65,40 @@ class Permissions:
         around, _ = self.node.reading.namespace(name.namespace)
         return read_answer(_joined(around.grants, own), cut, view.etag)
 
-    async def grant_on_tenant(self, request: Request) -> Response:
-        """Let a role do things in a tenant."""
-        name = tenant_in(request)
-        return await self._grant(request, partial(self.node.writing.change_tenant, name), tenant_missing(name))
-
-    async def grant_on_namespace(self, request: Request) -> Response:
-        """Let a role do things in a namespace."""
-        name = namespace_in(request)
-        with said_of_absent_namespace(name):
-            return await self._grant(
-                request, partial(self.node.writing.change_namespace, name), namespace_missing(name)
-            )
-
-    async def grant_on_topic(self, request: Request) -> Response:
-        """Let a role do things with a topic."""
-        name = whole_topic_in(request)
-        return await self._grant(request, partial(self.node.writing.change_topic, name), topic_missing(str(name)))
-
-    async def revoke_on_tenant(self, request: Request) -> Response:
-        """Take away what a role was granted on a tenant."""
-        name = tenant_in(request)
-        return await self._revoke(request, partial(self.node.writing.change_tenant, name), tenant_missing(name))
-
-    async def revoke_on_namespace(self, request: Request) -> Response:
-        """Take away what a role was granted on a namespace."""
-        name = namespace_in(request)
-        with said_of_absent_namespace(name):
-            return await self._revoke(
-                request, partial(self.node.writing.change_namespace, name), namespace_missing(name)
-            )
-
-    async def revoke_on_topic(self, request: Request) -> Response:
-        """Take away what a role was granted on a topic."""
-        name = whole_topic_in(request)
-        return await self._revoke(request, partial(self.node.writing.change_topic, name), topic_missing(str(name)))
-
-    async def _grant(self, request: Request, write: Write, missing: Refuse) -> Response:
+    async def grant(self, request: Request) -> Response:
+        """Let a role do things with what the path names."""
+        write, missing = self._aimed(request)
         role = _role_in(request)
         actions = actions_in(await json_body(request, self.node))
         asked = asked_to_write(request, self.node, "grant", role, actions)
         return written_answer(await write(grant(role, actions, missing), asked))
 
-    async def _revoke(self, request: Request, write: Write, missing: Refuse) -> Response:
+    async def revoke(self, request: Request) -> Response:
+        """Take away what a role was granted on what the path names."""
+        write, missing = self._aimed(request)
         role = _role_in(request)
         asked = asked_to_write(request, self.node, "revoke", role)
         return written_answer(await write(revoke(role, missing), asked))
+
+    def _aimed(self, request: Request) -> tuple[Write, Refuse]:
+        """Return how the tenant, namespace or topic that the path names is changed, and what is said if it is missing.
+
+        Raises:
+            InvalidName: it breaks the rules.
+        """
+        writing = self.node.writing
+        if "topic" in request.path_params:
+            topic = whole_topic_in(request)
+            return partial(writing.change_topic, topic), topic_missing(str(topic))
+        if "namespace" in request.path_params:
+            namespace = namespace_in(request)
+            return partial(self._change_namespace, namespace), namespace_missing(namespace)
+        tenant = tenant_in(request)
+        return partial(writing.change_tenant, tenant), tenant_missing(tenant)
+
+    async def _change_namespace(self, name: str, updater: Updater, asked: Asked) -> Written:
+        with said_of_absent_namespace(name):
+            return await self.node.writing.change_namespace(name, updater, asked)
 
 
 def operations(node: Node) -> Sequence[Operation]:
@@ -127,27 +115,27 @@ def operations(node: Node) -> Sequence[Operation]:
                   "Read what roles may do in a tenant", answer=_BY_ROLE, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
                   needs=tenant),
-        Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant_on_tenant,
+        Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant,
                   "Let a role do things in a tenant", 204, body=TEXTS, errors=(*changing, *no_tenant),
                   needs=tenant),
-        Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke_on_tenant,
+        Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke,
                   "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
                   "Read what roles may do in a namespace", answer=_BY_ROLE, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=namespace),
-        Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant_on_namespace,
+        Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant,
                   "Let a role do things in a namespace", 204, body=TEXTS, errors=(*changing, *no_namespace),
                   needs=namespace),
-        Operation("revokeOnNamespace", "DELETE", f"{of_namespace}/{{role}}", permissions.revoke_on_namespace,
+        Operation("revokeOnNamespace", "DELETE", f"{of_namespace}/{{role}}", permissions.revoke,
                   "Take away what a role may do in a namespace", 204, errors=(*changing, *no_namespace),
                   needs=namespace),
         Operation("getTopicPermissions", "GET", of_topic, permissions.of_topic,
                   "Read what roles may do with a topic", answer=_BY_ROLE,
                   errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=topic),
-        Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant_on_topic,
+        Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant,
                   "Let a role do things with a topic", 204, body=TEXTS, errors=(*changing, *no_topic),
                   needs=topic),
-        Operation("revokeOnTopic", "DELETE", f"{of_topic}/{{role}}", permissions.revoke_on_topic,
+        Operation("revokeOnTopic", "DELETE", f"{of_topic}/{{role}}", permissions.revoke,
                   "Take away what a role may do with a topic", 204, errors=(*changing, *no_topic), needs=topic),
     )  # fmt: skip
 
