@@ -13,11 +13,10 @@ from typing import Any
 
 import orjson
 import pytest
-from starlette.types import Message
 
 from tests.server.auth.conftest import bearer
 from tests.server.auth.roles import ROLES, Role, settle_in
-from tests.server.auth.test_matrix import Cell, cells
+from tests.server.auth.test_matrix import Cell, answer_to, cells
 from tests.server.policy_samples import IN_BODY, SAMPLES, path_of
 from tests.server.rest import RestNode, rest_node
 from topicfold.log.memory import MemoryStore
@@ -100,24 +99,10 @@ def requests(app: Application) -> Iterator[Asked]:
 
 async def answered(app: Application, asked: Asked, token: str) -> tuple[int, bytes]:
     """Return status and body of the answer to whoever brings `token`, "" for nobody."""
-    cell, body = asked.cell, b"" if asked.body is None else orjson.dumps(asked.body)
-    headers = [(b"host", b"localhost"), (b"content-length", str(len(body)).encode())]
-    headers += [(b"authorization", token.encode())] if token else []
-    headers += [(b"if-match", NEVER.encode())] if cell.operation.method != "GET" else []
-    scope = {
-        "type": "http", "method": cell.operation.method, "path": cell.path, "raw_path": cell.path.encode(),
-        "query_string": cell.query.encode(), "headers": headers,
-    }  # fmt: skip
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": body}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    return int(sent[0]["status"]), sent[1]["body"]
+    body = b"" if asked.body is None else orjson.dumps(asked.body)
+    more = [(b"content-length", str(len(body)).encode())]
+    more += [(b"if-match", NEVER.encode())] if asked.cell.operation.method != "GET" else []
+    return await answer_to(app, asked.cell, token, more, body)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ What a role may do is worked out anew in `roles`, from the declaration and from 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,9 +81,11 @@ async def app(store: MemoryStore, key_file: Path) -> AsyncIterator[Application]:
         yield node.app
 
 
-async def status_of(app: Application, cell: Cell, token: str) -> int:
-    """Return the status of a cell's answer to whoever brings `token`, "" for nobody."""
-    headers = [(b"host", b"localhost"), *([(b"authorization", token.encode())] if token else [])]
+async def answer_to(
+    app: Application, cell: Cell, token: str, more: Sequence[tuple[bytes, bytes]] = (), body: bytes = b""
+) -> tuple[int, bytes]:
+    """Return status and body of a cell's answer to whoever brings `token`, "" for nobody, and `more` headers."""
+    headers = [(b"host", b"localhost"), *([(b"authorization", token.encode())] if token else []), *more]
     scope = {
         "type": "http", "method": cell.operation.method, "path": cell.path, "raw_path": cell.path.encode(),
         "query_string": cell.query.encode(), "headers": headers,
@@ -91,13 +93,13 @@ async def status_of(app: Application, cell: Cell, token: str) -> int:
     sent: list[Message] = []
 
     async def receive() -> Message:
-        return {"type": "http.request", "body": b""}
+        return {"type": "http.request", "body": body}
 
     async def send(message: Message) -> None:
         sent.append(message)
 
     await app(scope, receive, send)
-    return int(sent[0]["status"])
+    return int(sent[0]["status"]), sent[1]["body"]
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
@@ -107,7 +109,7 @@ async def test_every_route_is_open_to_just_those_that_are_declared(app: Applicat
     wrong = []
     for cell in cells(app):
         expected = REACHED if role.may(cell.operation.needs, cell.domain, cell.is_about_all_clusters) else closed
-        status = await status_of(app, cell, token)
+        status, _ = await answer_to(app, cell, token)
         if status != expected:
             wrong.append((cell.operation.method, cell.path, cell.query, status, expected))
     assert wrong == []
