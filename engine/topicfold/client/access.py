@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from topicfold.client.answers import Written
-from topicfold.client.call import Answer, Call, ChangeOptions, change, names_in
+from topicfold.client.call import Call, ChangeOptions, change, lists_in, names_in
 from topicfold.client.declaring import asks
 from topicfold.client.find_calls import Texts, each_of
 from topicfold.client.own_namespace import InOwnNamespace
@@ -96,10 +96,7 @@ class AccessCalls(InOwnNamespace):
 
 
 def _permissions(path: str) -> Call[Grants]:
-    def read(answer: Answer) -> Grants:
-        return {role: tuple(actions) for role, actions in answer.body.items()}
-
-    return Call("GET", f"{path}/permissions", read)
+    return Call("GET", f"{path}/permissions", lists_in)
 
 
 def _grant(path: str, role: str, actions: Texts, o: ChangeOptions) -> Call[Written]:

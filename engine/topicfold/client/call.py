@@ -195,6 +195,15 @@ def names_in(answer: Answer) -> tuple[str, ...]:
     return tuple(answer.body)
 
 
+def lists_in(answer: Answer) -> dict[str, tuple[str, ...]]:
+    """Return the lists that an object holds, by name.
+
+    Raises:
+        AttributeError, TypeError: it is no object, or holds something else.
+    """
+    return {name: tuple(each) for name, each in answer.body.items()}
+
+
 def mapping_in(answer: Answer) -> Mapping[str, Any]:
     """Return the object that an answer is.
 

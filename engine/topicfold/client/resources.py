@@ -15,6 +15,7 @@ from topicfold.client.call import (
     change,
     change_headers,
     etag_of,
+    lists_in,
     mapping_in,
     names_in,
 )
@@ -106,11 +107,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def namespace_labels(self, namespace: str) -> Call[dict[str, tuple[str, ...]]]:
         """Return the labels in use in a namespace: each key with its values, both sorted."""
-
-        def read(answer: Answer) -> dict[str, tuple[str, ...]]:
-            return {key: tuple(values) for key, values in answer.body.items()}
-
-        return Call("GET", f"{namespace_path(namespace)}/topicCustomLabels", read)
+        return Call("GET", f"{namespace_path(namespace)}/topicCustomLabels", lists_in)
 
     @asks
     def list_topics(
