@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from topicfold.compaction.avro_columns import Pairs, read_plain_topics
-from topicfold.compaction.spans import Flags, Numbers, Spans
+from topicfold.compaction.spans import Flags, Numbers, Spans, codes_of
 from topicfold.log.payload import decode_indexed
 from topicfold.snapshot.tables import LABELS
 
@@ -122,7 +122,7 @@ def labels_of_column(column: pa.MapArray) -> Labels:
     offsets = _offsets(counts)
     places = pa.array(np.repeat(firsts[:-1] - offsets[:-1], counts) + np.arange(offsets[-1]))
     keys, values = (each.take(places).dictionary_encode() for each in (column.keys, column.items))
-    pairs = _codes(keys) << _VALUE_BITS | _codes(values)
+    pairs = codes_of(keys) << _VALUE_BITS | codes_of(values)
     return Labels(offsets, pairs, is_known, Words(keys.dictionary, values.dictionary))
 
 
@@ -235,12 +235,7 @@ def _united(parts: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[Numbe
     """Return the words of all `parts`, each once, and for each part the numbers that its words have there."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *parts]).dictionary_encode()
     ends = np.cumsum([len(each) for each in parts])
-    return encoded.dictionary, np.split(_codes(encoded), ends[:-1])
-
-
-def _codes(encoded: pa.DictionaryArray) -> Numbers:
-    codes: Numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
+    return encoded.dictionary, np.split(codes_of(encoded), ends[:-1])
 
 
 def _offsets(counts: Numbers) -> Numbers:

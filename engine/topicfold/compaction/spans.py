@@ -99,13 +99,19 @@ def different(pieces: Spans) -> tuple[Numbers, Spans]:
     width = int(pieces.lengths.max(initial=1))
     if width > _FILLED:
         encoded = pieces.cut().dictionary_encode()
-        return _numbers(encoded), spans_of_column(encoded.dictionary)
+        return codes_of(encoded), spans_of_column(encoded.dictionary)
     rows = pieces.windows(width)
     rows *= np.arange(width) < pieces.lengths[:, None]
     encoded = pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)]).dictionary_encode()
     count = len(encoded.dictionary)
     data = np.frombuffer(encoded.dictionary.buffers()[1], np.uint8, count * width)
-    return _numbers(encoded), spans_of(data, np.arange(count) * width, np.full(count, width))
+    return codes_of(encoded), spans_of(data, np.arange(count) * width, np.full(count, width))
+
+
+def codes_of(encoded: pa.DictionaryArray) -> Numbers:
+    """Return for each value of a column which one of its dictionary it is."""
+    codes: Numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
 
 
 def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
@@ -125,8 +131,3 @@ def spans_of(data: Bytes, starts: Numbers, lengths: Numbers) -> Spans:
 def _words(data: Bytes, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return what of this kind begins at each byte, numbers as little-endian ones."""
     return np.ndarray((len(data) - kind.itemsize + 1,), kind.newbyteorder("<"), data.data, 0, (1,))
-
-
-def _numbers(encoded: pa.DictionaryArray) -> Numbers:
-    found: Numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
