@@ -26,7 +26,7 @@ from topicfold.cli.query_options import (
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace, partition_base
+from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -181,7 +181,7 @@ def _found(
     partitions, and the client carries its position on.
     """
     from topicfold.client.bulk import topics_in
-    from topicfold.client.listed_topics import listing_by
+    from topicfold.client.listed_topics import listing_by, with_partitioned
 
     client, namespaces = session.client, [*map(parse_namespace, namespaces)]
     client.list_tenants()
@@ -191,7 +191,7 @@ def _found(
         asked = listing_by(namespace, properties, with_system_topics=wanted["with_system_topics"])
         names, confirmed = client.perform(asked)
         is_heeded = is_heeded and confirmed is not None
-        listed |= {each for name in names for each in (name, partition_base(name) or name)}
+        listed |= with_partitioned(names)
     topics = topics_in(client, namespaces, **wanted, limit=None if properties else _page_beyond(limit))
     found = [each for each in topics if not properties or each.name in listed]
     if not is_heeded:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 
@@ -90,7 +90,7 @@ class ListedTopics:
         if confirmed != asked:
             url = self._client.url
             raise QueryUnconfirmed(url=url, asked=f"properties {asked}", confirmed=confirmed, hint=_HINT)
-        return {whole for name in names for whole in (name, partition_base(name) or name)}
+        return with_partitioned(names)
 
     def _found(self, named: Mapping[str, Set[str]]) -> dict[str, Match]:
         """Return the topics that match, of those that listings named, in these namespaces."""
@@ -100,6 +100,11 @@ class ListedTopics:
         found = self._client.page_through(Listing(asked, PAGE_SIZE))
         names = frozenset().union(*named.values())
         return {topic.name: topic for topic in found if topic.name in names}
+
+
+def with_partitioned(names: Iterable[str]) -> Set[str]:
+    """Return `names` of a listing, and those of the partitioned topics whose partitions are among them."""
+    return {whole for name in names for whole in (name, partition_base(name) or name)}
 
 
 def listing_by(
