@@ -93,6 +93,24 @@ def test_commits_that_cannot_be_listed_are_not_taken_for_none(tmp_path: Path, mo
         sequences(tmp_path)
 
 
+@pytest.mark.parametrize("why", [errno.EIO, errno.ESTALE])
+def test_a_commit_whose_file_cannot_be_read_is_not_taken_for_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: int
+) -> None:
+    def fail(path: Path) -> bytes:
+        raise OSError(why, os.strerror(why), str(path))
+
+    put(tmp_path)
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    with pytest.raises(SnapshotUnreadable, match=f"{manifest(tmp_path)} cannot be read: {os.strerror(why)}"):
+        read_commit(tmp_path, 1)
+
+
+def test_a_commit_that_is_removed_while_it_is_read_is_gone_past(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotDamaged, match="No such file"):
+        read_commit(tmp_path, 1)
+
+
 @pytest.mark.parametrize("name", ["file:///snapshot", "s3://bucket/snapshot"])
 def test_a_url_is_not_taken_for_a_directory_without_commits(name: str) -> None:
     with pytest.raises(SnapshotUnreadable, match="is a URL") as caught:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, active_files_at, published_sequence
-from topicfold.errors import SnapshotDamaged, SnapshotUnreadable
+from topicfold.errors import SnapshotDamaged
 from topicfold.snapshot.claims import CLAIMS
 from topicfold.snapshot.commits import MANIFESTS, Commit, commit_path, not_given_up, read_commit, sequences
 from topicfold.snapshot.file_clock import now_in
@@ -94,11 +94,7 @@ def _commits(root: Path) -> list[tuple[int, Commit | None]]:
     for number in sequences(root):
         try:
             found.append((number, read_commit(root, number)))
-        except SnapshotDamaged as error:
-            why = error.__cause__
-            if isinstance(why, OSError) and not isinstance(why, FileNotFoundError):
-                path = commit_path(root, number)
-                raise SnapshotUnreadable(f"{path} cannot be read: {why.strerror}", path=str(path)) from why
+        except SnapshotDamaged:
             found.append((number, None))
     return found
 

@@ -130,8 +130,8 @@ def read_commit(root: Path, sequence: int) -> Commit:
     """Return one commit, as it was put. Its files are not looked at: `require_intact` does that.
 
     Raises:
-        SnapshotDamaged: the text is not what was put, or was put under another number.
-        SnapshotUnreadable: memory, open files or rights do not suffice.
+        SnapshotDamaged: the text is not what was put, or was put under another number, or is gone since it was listed.
+        SnapshotUnreadable: it cannot be read, whatever the reason: it may be whole.
         WrongSnapshot: a newer version wrote it.
     """
     path = commit_path(root, sequence)
@@ -144,9 +144,11 @@ def read_commit(root: Path, sequence: int) -> Commit:
         fields = read_json(text)
         if fields["sequence"] != sequence:
             raise ValueError(f"it is commit {fields['sequence']}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{path} is damaged: {error}"
         raise SnapshotDamaged(reason, sequence=sequence, path=str(path)) from error
+    except OSError as error:
+        raise SnapshotUnreadable(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
     if fields["format"] > FORMAT:
         raise WrongSnapshot(
             f"{path} has format {fields['format']}, this version knows {FORMAT}", hint="Install a newer Topicfold here."
@@ -158,7 +160,7 @@ def readable_commits(root: Path, on_damaged: Callable[[SnapshotDamaged], None] =
     """Yield the commits under `root` that can be read, the newest first; others are told to `on_damaged`.
 
     Raises:
-        SnapshotUnreadable: they cannot be listed, or memory, open files or rights do not suffice to read them.
+        SnapshotUnreadable: they cannot be listed, or one cannot be read.
         WrongSnapshot: a newer version wrote one.
     """
     for sequence in sequences(root):
