@@ -24,7 +24,7 @@ from topicfold.model.events import AggregateKind
 from topicfold.model.policy.kafka_settings import Sayings
 from topicfold.model.records import Record, TenantRecord
 from topicfold.model.updates import Stored
-from topicfold.runtime.asking import Asked
+from topicfold.runtime.asking import ACTOR, Asked
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.revision import Revision, decode_revision
 from topicfold.runtime.writing import Writing
@@ -34,7 +34,6 @@ _log = structlog.get_logger(__name__)
 ENFORCED = "@enforced"
 """The tenant's name. `@` is none of the characters that names may have."""
 CLEAN = "clean"
-ACTOR = "topicfold"
 _SECONDS_A_NOTE = 5.0
 
 Lines = frozenset[str]

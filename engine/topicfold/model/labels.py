@@ -23,7 +23,8 @@ MAX_KEY_PREFIX_LENGTH = 253
 MAX_VIOLATIONS = 100
 """Told in one answer; a request may hold tens of thousands, and each be as long as all keys that are allowed."""
 
-_KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+"""What Kubernetes takes for the name of a key, and for a value."""
 _KEY_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -129,7 +130,7 @@ def _literal(text: str) -> str:
 def broken_key_rule(key: str) -> str | None:
     """Return the rule that `key` breaks as a sentence, None for a key that may be set and asked for."""
     prefix, slash, name = key.rpartition("/")
-    if not _KEY_NAME.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
+    if not WORD.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
         return (
             f"a key is 1 to {MAX_KEY_NAME_LENGTH} of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit, "
             "perhaps behind 'prefix/'"

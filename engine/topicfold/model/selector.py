@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from topicfold.errors import InvalidLabels, InvalidSelector
-from topicfold.model.labels import MAX_VALUE_LENGTH, LabelRules, check_labels
+from topicfold.model.labels import MAX_VALUE_LENGTH, WORD, LabelRules, check_labels
 
 MAX_REQUIREMENTS = 64
 
 Labels = Mapping[str, str]
 
-_WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _INTEGER = re.compile(r"([+-]?)(?=[0-9])0*+([0-9]{0,19})")
 _INT64 = range(-(2**63), 2**63)
 
@@ -244,7 +243,7 @@ def equalities(labels: Labels, name: str, max_value_length: int) -> tuple[Equals
 
 def is_word(value: str, max_length: int) -> bool:
     """Return whether the grammar of texts can write `value`: a word of at most `max_length` characters, or nothing."""
-    return not value or (len(value) <= max_length and _WORD.fullmatch(value) is not None)
+    return not value or (len(value) <= max_length and WORD.fullmatch(value) is not None)
 
 
 def word_rule(max_length: int) -> str:

@@ -11,6 +11,9 @@ from topicfold.model.events import Audit
 from topicfold.model.names import TopicName
 from topicfold.runtime.revision import Revision
 
+ACTOR = "topicfold"
+"""Who asks for what nodes change by themselves."""
+
 
 class Consistency(Enum):
     """How new the state must be that answers a read."""

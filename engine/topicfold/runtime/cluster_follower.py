@@ -21,7 +21,7 @@ from topicfold.model import kafka_steps
 from topicfold.model.adoption import Adoption, New, Present, missing_namespaces, plan_adoption
 from topicfold.model.names import parse_topic, recorded_topic, topic_of_key
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
-from topicfold.runtime.asking import Asked
+from topicfold.runtime.asking import ACTOR, Asked
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import CHUNK, Slice
@@ -30,7 +30,6 @@ from topicfold.runtime.writing import Writing
 _log = structlog.get_logger(__name__)
 
 CONFIRM_SECONDS = 0.5
-ACTOR = "topicfold"
 REASON = "follow the cluster"
 _AT_ONCE = 64
 _SHOWN = 20

@@ -31,7 +31,7 @@ from topicfold.model.events import AggregateKind, Verdict
 from topicfold.model.names import TopicName, recorded_topic, topic_of_key
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.model.updates import Refuse, Updater
-from topicfold.runtime.asking import Asked, Written
+from topicfold.runtime.asking import ACTOR, Asked, Written
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.kafka_records import holder_of, record_of
 from topicfold.runtime.kafka_topics import KafkaTopics
@@ -39,7 +39,6 @@ from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.updates import operation_text
 from topicfold.runtime.writing import Writing
 
-ACTOR = "topicfold"
 _LOOKS = 5
 _AT_ONCE = 16
 PAUSE_SECONDS = 0.02

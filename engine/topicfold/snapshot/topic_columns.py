@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from topicfold.model.names import NON_PERSISTENT
 from topicfold.model.pattern import MAX_SEGMENTS
 from topicfold.snapshot.groups import grouped, ranked
 from topicfold.snapshot.topic_rows import PACKED, Flags, Numbers, TopicRows, are_system_topics
@@ -22,8 +21,7 @@ from topicfold.state.columns import ROW, Columns
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.pieces import Pieces
 from topicfold.state.postings import Postings
-
-_FOREIGN = f"{NON_PERSISTENT}://"
+from topicfold.state.topic_table import FOREIGN
 
 
 class Owned(NamedTuple):
@@ -174,8 +172,8 @@ class _Names:
 
     def __init__(self, rows: TopicRows, places: _Places, separator: str) -> None:
         of, numbers, is_live = places.of, places.numbers, rows.is_live & (places.of >= 0)
-        self.is_foreign: Flags = pc.starts_with(rows.keys, _FOREIGN).to_numpy(zero_copy_only=False)
-        local = pc.replace_substring(rows.keys, _FOREIGN, "") if self.is_foreign.any() else rows.keys
+        self.is_foreign: Flags = pc.starts_with(rows.keys, FOREIGN).to_numpy(zero_copy_only=False)
+        local = pc.replace_substring(rows.keys, FOREIGN, "") if self.is_foreign.any() else rows.keys
         parted = pc.match_substring(local, separator).to_numpy(zero_copy_only=False) & is_live
         split = pc.split_pattern(local.filter(pa.array(parted)), separator)
         segments, counts = split.flatten(), np.diff(split.offsets.to_numpy())

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from topicfold.model.policy.changes import RETENTION
 from topicfold.model.policy.resolve import Effective, Origin, Policies
-from topicfold.model.policy.values import Value
+from topicfold.model.policy.values import MIB, Value
 
-RETENTION = "retentionPolicies"
 MESSAGE_SIZE = "maxMessageSize"
 COMPACTION = "compactionThreshold"
 ENFORCED = (RETENTION, MESSAGE_SIZE, COMPACTION)
@@ -34,7 +34,6 @@ SETTINGS = (RETENTION_MS, RETENTION_BYTES, MAX_MESSAGE_BYTES, CLEANUP_POLICY)
 
 _COMPACTED, _COMPACTED_AND_TRIMMED = "compact", "compact,delete"
 _MS_PER_MINUTE = 60_000
-_BYTES_PER_MIB = 1024 * 1024
 _LARGEST = (1 << 63) - 1
 
 
@@ -63,7 +62,7 @@ def kafka_settings(policy: str, value: Value) -> dict[str, str]:
                 return {}
             return {
                 RETENTION_MS: _limit(minutes, _MS_PER_MINUTE),
-                RETENTION_BYTES: _limit(size, _BYTES_PER_MIB),
+                RETENTION_BYTES: _limit(size, MIB),
             }
         case "maxMessageSize":
             return {MAX_MESSAGE_BYTES: str(value)} if value > 0 else {}

@@ -6,9 +6,7 @@ that 35,791,395 of them conflict with everything; here they do not.
 
 from __future__ import annotations
 
-from topicfold.model.policy.values import Value
-
-_BYTES_PER_MIB = 1024 * 1024
+from topicfold.model.policy.values import MIB, Value
 
 QUOTA_EXCEEDS = "Backlog Quota exceeds configured retention quota for topic. Please increase retention quota and retry"
 RETENTION_BELOW = (
@@ -27,7 +25,6 @@ def conflicts(retention: Value | None, quotas: Value | None) -> bool:
         return False
     minutes, size = retention["retentionTimeInMinutes"], retention["retentionSizeInMB"]
     return any(
-        (size > 0 and quota["limitSize"] >= size * _BYTES_PER_MIB)
-        or (minutes > 0 and quota["limitTime"] >= minutes * 60)
+        (size > 0 and quota["limitSize"] >= size * MIB) or (minutes > 0 and quota["limitTime"] >= minutes * 60)
         for quota in quotas.values()
     )

@@ -5,7 +5,7 @@ Source: Pulsar's `org.apache.pulsar.common.policies.data`.
 
 from __future__ import annotations
 
-from topicfold.model.policy.values import Choice, Decimal, Flag, MapOf, Member, Number, Shape, Text
+from topicfold.model.policy.values import MIB, Choice, Decimal, Flag, MapOf, Member, Number, Shape, Text
 
 INT, LONG = Number(32), Number(64)
 
@@ -112,7 +112,6 @@ AUTO_SUBSCRIPTION = Shape(
     (Member("allowAutoSubscriptionCreation", Flag(), False, "Whether consumers may make subscriptions."),),
 )
 
-_MIB = 1024 * 1024
 
 OFFLOAD = Shape(
     "OffloadPolicies",
@@ -131,16 +130,16 @@ OFFLOAD = Shape(
         Member("s3ManagedLedgerOffloadRegion", Text(), doc="Region in S3."),
         Member("s3ManagedLedgerOffloadBucket", Text(), doc="Bucket in S3."),
         Member("s3ManagedLedgerOffloadServiceEndpoint", Text(), doc="Endpoint of S3."),
-        Member("s3ManagedLedgerOffloadMaxBlockSizeInBytes", INT, 64 * _MIB, "Size of a block in S3."),
-        Member("s3ManagedLedgerOffloadReadBufferSizeInBytes", INT, _MIB, "Read buffer for S3."),
+        Member("s3ManagedLedgerOffloadMaxBlockSizeInBytes", INT, 64 * MIB, "Size of a block in S3."),
+        Member("s3ManagedLedgerOffloadReadBufferSizeInBytes", INT, MIB, "Read buffer for S3."),
         Member("s3ManagedLedgerOffloadCredentialId", Text(), doc="Id of the credential for S3."),
         Member("s3ManagedLedgerOffloadCredentialSecret", Text(), doc="Secret of the credential for S3."),
         Member("s3ManagedLedgerOffloadRole", Text(), doc="Role in S3."),
         Member("s3ManagedLedgerOffloadRoleSessionName", Text(), "pulsar-s3-offload", "Name of the role's session."),
         Member("gcsManagedLedgerOffloadRegion", Text(), doc="Region in Google Cloud Storage."),
         Member("gcsManagedLedgerOffloadBucket", Text(), doc="Bucket in Google Cloud Storage."),
-        Member("gcsManagedLedgerOffloadMaxBlockSizeInBytes", INT, 128 * _MIB, "Size of a block there."),
-        Member("gcsManagedLedgerOffloadReadBufferSizeInBytes", INT, _MIB, "Read buffer for it."),
+        Member("gcsManagedLedgerOffloadMaxBlockSizeInBytes", INT, 128 * MIB, "Size of a block there."),
+        Member("gcsManagedLedgerOffloadReadBufferSizeInBytes", INT, MIB, "Read buffer for it."),
         Member("gcsManagedLedgerOffloadServiceAccountKeyFile", Text(), doc="File of the service account's key."),
         Member("fileSystemProfilePath", Text(), doc="Profile of the file system driver."),
         Member("fileSystemURI", Text(), doc="Address of the file system."),

@@ -17,6 +17,7 @@ from typing import Any, assert_never
 from topicfold.errors import InvalidPolicy, step
 from topicfold.model.labels import MAX_VIOLATIONS
 
+MIB = 1024 * 1024
 MAX_TEXT_LENGTH = 1024
 MAX_ITEMS = 256
 
