@@ -46,7 +46,7 @@
         ├── LevelUnsupported   the log moved to a folding rule this version does not know
         ├── StateDiverged      a partition's state in memory is not what the log says
         ├── SnapshotDamaged    a snapshot's files are not what its commit says
-        ├── SnapshotUnreadable a snapshot's commits cannot be listed
+        ├── SnapshotUnreadable a snapshot's commits cannot be listed or read
         ├── SnapshotUnwritable a snapshot's files cannot be written
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
         ├── TrimRefused        the snapshot does not stand for the log's beginning yet, or not truly

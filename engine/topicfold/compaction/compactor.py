@@ -52,7 +52,7 @@ class Compactor:
             BadSetting: no snapshot can be there.
             WrongSnapshot, LevelUnsupported: it is of another log, or of a newer version.
             SnapshotDamaged: there are commits, and none of them is whole; or a table's Delta log cannot be read.
-            SnapshotUnreadable: they cannot be listed, or memory, open files or rights do not suffice.
+            SnapshotUnreadable: they cannot be listed or read, or memory, open files or rights do not suffice.
         """
         # Executors have working directories of their own, and Delta takes `a:b` for a URL.
         self._root = root.absolute()

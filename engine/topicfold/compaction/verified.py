@@ -53,7 +53,7 @@ class Verifier:
             WrongSnapshot, LevelUnsupported: they are of another log, or of a newer version.
             LogGap: the log ends before the newest one does, or holds other records than they are made of.
             LogUnavailable: the log did not answer in time.
-            SnapshotUnreadable: the commits cannot be listed, or memory, open files or rights do not suffice.
+            SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
 
         Cost: the fold of what the log got since the newest that is known; without one, of all that it holds.
         """

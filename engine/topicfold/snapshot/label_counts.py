@@ -35,7 +35,7 @@ def newest_label_counts(root: Path, namespaces: Collection[str] | None) -> Newes
         NamespaceNotFound: one of them is not there, or no more.
         WrongSnapshot: there is no commit, or a newer version wrote it.
         SnapshotDamaged: none is whole; says what is wrong with the newest.
-        SnapshotUnreadable: its commits cannot be listed, or memory, open files or rights do not suffice.
+        SnapshotUnreadable: its commits cannot be listed or read, or memory, open files or rights do not suffice.
 
     Cost: 1 µs a topic with five labels.
     """

@@ -78,7 +78,7 @@ def load(
         WrongSnapshot: it is of another log than this, or of a newer version.
         LevelUnsupported: it is at a level that this version does not know.
         SnapshotDamaged: there are commits to choose from, and none is whole; says what is wrong with the newest.
-        SnapshotUnreadable: the commits cannot be listed, or memory, open files or rights do not suffice.
+        SnapshotUnreadable: the commits cannot be listed or read, or memory, open files or rights do not suffice.
     """
     damaged: list[SnapshotDamaged] = []
     for sequence in sequences(root):
