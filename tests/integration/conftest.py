@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.integration.command import environment_in
 from tests.integration.node import running
 from tests.prerequisites import needed
 from tests.pulsar.admin import PulsarAdmin, tool_process
 from tests.pulsar.answering import AnsweringProcess
 from tests.pulsar.npm import NpmClient, client_process
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -78,9 +74,4 @@ def npm(pulsar_npm: AnsweringProcess, urls: Sequence[str]) -> NpmClient:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """An environment in which `topicfold` is the command of this checkout."""
-    command = tmp_path / "bin" / "topicfold"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
-    command.chmod(0o755)
-    own = {"PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "engine"), "PYTHONUTF8": "1"}
-    return {**os.environ, **own, "XDG_CONFIG_HOME": str(tmp_path)}
+    return environment_in(tmp_path)

@@ -20,6 +20,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 
 from tests import plain_http
 from tests.brokers.process import KafkaProcess
+from tests.integration.command import topicfold
 from tests.integration.node import Node, running
 
 pytestmark = pytest.mark.kafka
@@ -78,8 +79,7 @@ class Site:
 
     def enforce(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Run the enforcer to its end."""
-        command = [sys.executable, "-m", "topicfold", "enforce", *self.options, *more]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return topicfold("enforce", *self.options, *more)
 
     def reaches(self, topic: str, wanted: dict[str, str]) -> None:
         """Return once the topic overrides just this."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import uuid
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests import plain_http
+from tests.integration.command import topicfold
 from tests.integration.node import Node, running
 
 pytestmark = pytest.mark.kafka
@@ -57,7 +54,7 @@ def _cluster(admin: AdminClient, mark: str) -> dict[str, int]:
 
 def _import(node: Node, bootstrap: str) -> str:
     """Run the import and return all that it says."""
-    done = _run(node, ["import", "kafka", "--bootstrap", bootstrap])
+    done = topicfold("import", "kafka", "--bootstrap", bootstrap, TOPICFOLD_URL=node.url)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -65,14 +62,3 @@ def _import(node: Node, bootstrap: str) -> str:
 def _records(node: Node, namespace: str) -> dict[str, dict[str, Any]]:
     answer = plain_http.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
     return {item["name"]: {key: item.get(key) for key in ("partitions", "kafkaName")} for item in answer["items"]}
-
-
-def _run(node: Node, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "topicfold", *arguments],
-        env={**os.environ, "TOPICFOLD_URL": node.url},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )

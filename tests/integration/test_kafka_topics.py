@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -18,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from tests import plain_http
 from tests.brokers.process import KafkaProcess
+from tests.integration.command import topicfold
 from tests.integration.node import Node, running
 from topicfold.log.sqlite import SqliteLog
 from topicfold.model.names import parse_topic
@@ -71,18 +69,6 @@ def on_file(tmp_path: Path, bootstrap: str, *more: str) -> list[str]:
     return ["--log", str(tmp_path / "log.db"), "--cluster-bootstrap", bootstrap, *more]
 
 
-def run(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line against `node`."""
-    return subprocess.run(
-        [sys.executable, "-m", "topicfold", *arguments],
-        env={**os.environ, "TOPICFOLD_URL": node.url},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
 def records(node: Node, mark: str, namespace: str = "public/default") -> dict[str, int]:
     """Return the partitions of each topic record whose name holds `mark`, by its last part."""
     answer = plain_http.get(f"{node.url}/api/v1/topics", params={"namespace": namespace}, timeout=10).json()
@@ -123,7 +109,7 @@ def test_the_command_line_makes_grows_and_deletes_topics_in_kafka(
         ]
         wanted: dict[str, int | None] = {}
         for arguments, change in steps:
-            done = run(node, *arguments)
+            done = topicfold(*arguments, TOPICFOLD_URL=node.url)
             assert done.returncode == 0, done.stdout + done.stderr
             wanted |= change
             assert cluster.topics(mark) == {name: count for name, count in wanted.items() if count}
@@ -135,7 +121,7 @@ def test_a_node_that_only_adopts_changes_nothing_in_kafka(kafka_bootstrap: str, 
     with running(on_file(tmp_path, kafka_bootstrap, "--adopt-only"), tmp_path) as (node,):
         assert put(node, f"{mark}-there", 3).status_code == 201
         assert put(node, f"{mark}-new").status_code == 201
-        assert run(node, "topics", "delete-partitioned-topic", f"{mark}-there").returncode == 0
+        assert topicfold("topics", "delete-partitioned-topic", f"{mark}-there", TOPICFOLD_URL=node.url).returncode == 0
     assert cluster.topics(mark) == {f"{mark}-there": 3}
 
 
@@ -207,7 +193,7 @@ def test_two_nodes_on_one_log_follow_the_cluster_through_a_restart_of_the_broker
         cluster.delete(f"{mark}-a")
         eventually(lambda: nodes[0].health()["cluster"]["topics"]["missing"], 1)
         assert records(nodes[0], mark) == {f"{mark}-a": 4, f"{mark}-c": 0}
-        assert run(nodes[1], "topics", "delete", f"{mark}-c").returncode == 0
+        assert topicfold("topics", "delete", f"{mark}-c", TOPICFOLD_URL=nodes[1].url).returncode == 0
         assert cluster.topics(mark) == {f"__{mark}": 8, f"{mark}..pay..b": 2}
         time.sleep(1.5)
         assert records(nodes[0], mark) == {f"{mark}-a": 4}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import shlex
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.integration.command import environment_in
 from tests.integration.node import running
 from tests.markdown import code_blocks
 from tests.snapshot.making import compacted
@@ -49,19 +47,11 @@ async def compact(log_file: Path, root: Path) -> None:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What the examples find: the command, a node whose log was trimmed, and the time that they speak of."""
     path = tmp_path_factory.mktemp("node")
-    command = path / "bin" / "topicfold"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m topicfold "$@"\n')
-    command.chmod(0o755)
     log_file, snapshot = path / "log.db", path / "snapshot"
     # Versions are offsets; digest records come between them, as time goes by.
     options = ["--log", str(log_file), "--snapshot", str(snapshot)]
     with running(options, path, settings={"digest_within_seconds": "0"}) as (node,):
-        given = {
-            "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "engine"),
-            "XDG_CONFIG_HOME": str(path), "URL": node.url, "TOPICFOLD_URL": node.url, "PYTHONUTF8": "1",
-        }  # fmt: skip
-        environment = {**os.environ, **given}
+        environment = {**environment_in(path), "URL": node.url, "TOPICFOLD_URL": node.url}
         script = "".join(code_blocks(DOCUMENT, "sh"))
         then = run(f"set -e\n{script}\necho $THEN", environment).splitlines()[-1]
         asyncio.run(compact(log_file, snapshot))

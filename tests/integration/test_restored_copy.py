@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 from tests import plain_http
+from tests.integration.command import topicfold
 from tests.integration.node import Node
 
 ADMIN = "/admin/v2/persistent/public/default"
@@ -40,8 +39,7 @@ def test_a_watch_from_after_the_copy_begins_anew_on_the_log_that_was_renewed(tmp
         listed = plain_http.get(f"{node.url}/api/v1/topics?namespace=public/default")
         node.stop()
         copy.replace(path)
-        words = [sys.executable, "-m", "topicfold", "renew", "--log", str(path)]
-        subprocess.run(words, check=True, capture_output=True)
+        assert topicfold("renew", "--log", str(path)).returncode == 0
         node.start()
         write(node, "first", "second")
         frames = followed(node, listed.headers["x-log-position"])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests import plain_http
+from tests.integration.command import topicfold
 from tests.integration.node import Node, agree, running
 from tests.snapshot.making import compacted
 from topicfold.settings import Settings
@@ -89,9 +88,7 @@ def test_the_snapshot_of_another_log_keeps_a_node_from_starting(log_options: Seq
     with running(["--log", str(tmp_path / "other.db")], tmp_path / "elsewhere", 1):
         pass
     other = ["--log", str(tmp_path / "other.db"), "--snapshot", str(snapshot), "--port", "0"]
-    run = subprocess.run(
-        [sys.executable, "-m", "topicfold", "serve", *other], capture_output=True, text=True, timeout=60, check=False
-    )
+    run = topicfold("serve", *other)
     assert run.returncode == 1
     assert "error: the snapshot is of the log" in run.stderr
     assert "hint: " in run.stderr

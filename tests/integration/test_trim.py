@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ from tests.guarantees.watch_clients import NAMESPACES, any_query
 from tests.guarantees.watch_history import changes
 from tests.guarantees.watch_log import WatchedLog
 from tests.guarantees.watch_validators import violations
+from tests.integration.command import topicfold
 from tests.integration.logs import entries_in, opened
 from tests.integration.node import Node, agree, running
 from tests.integration.test_snapshot_start import create, watched
@@ -40,12 +40,6 @@ LABELS = "/admin/v2/persistent/public/default/kept/custom-labels"
 async def compact(options: Sequence[str], root: Path) -> None:
     async with opened(options) as log:
         await compacted_further(log, root)
-
-
-def topicfold(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "topicfold", *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 def trim(options: Sequence[str], root: Path, *more: str) -> subprocess.CompletedProcess[str]:

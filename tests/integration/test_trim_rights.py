@@ -12,8 +12,9 @@ from confluent_kafka.admin import AclOperation
 
 from tests.brokers.guarded import GuardedKafka
 from tests.compaction.logs import append, random_values, settings_of
+from tests.integration.command import topicfold
 from tests.integration.logs import opened
-from tests.integration.test_trim import compact, topicfold
+from tests.integration.test_trim import compact
 from tests.prerequisites import needed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
