@@ -207,7 +207,7 @@ def _refusals(operation: Operation) -> dict[str, dict[str, Any]]:
             by_state.add(status)
     if operation.body is not None:
         codes |= {each.value: [each.name.lower()] for each in _OF_BODIES}
-    problem = {"application/problem+json": {"schema": _schema(Problem)}}
+    problem = {headers.PROBLEM_TYPE: {"schema": _schema(Problem)}}
     documented: dict[str, dict[str, Any]] = {}
     for status, found in sorted(codes.items()):
         said = _refusal_headers(status) | _headers(*(_log_headers(operation) if status in by_state else ()))

@@ -46,7 +46,7 @@ _SINGLE = frozenset(
         names.CONSISTENCY, names.REQUEST_ID,
     )
 )  # fmt: skip
-_AUTHORIZATION = b"authorization"
+AUTHORIZATION = b"authorization"
 _REQUEST_ID_FORM = re.compile(rb"[\x21-\x7e]{1,128}")
 
 Headers = dict[bytes, bytes]
@@ -146,12 +146,12 @@ def take_headers(scope: Scope, exchange: Exchange) -> Headers:
         size += len(name) + len(value)
         if name not in headers:
             headers[name] = value.strip(b" \t")
-        elif name == _AUTHORIZATION:
+        elif name == AUTHORIZATION:
             raise Unauthenticated("header Authorization is given twice")
         elif name in _SINGLE:
             raise InvalidRequest(f"header {name.decode('latin-1')} is given twice")
     if size > MAX_HEADER_BYTES:
-        if len(headers.get(_AUTHORIZATION, b"")) > MAX_TOKEN_BYTES:
+        if len(headers.get(AUTHORIZATION, b"")) > MAX_TOKEN_BYTES:
             raise Unauthenticated(f"the token is longer than {MAX_TOKEN_BYTES} bytes")
         raise TooLarge(
             f"{size} bytes of path and headers, at most {MAX_HEADER_BYTES} are allowed", limit=MAX_HEADER_BYTES

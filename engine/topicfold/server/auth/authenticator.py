@@ -12,14 +12,13 @@ from topicfold.errors import Unauthenticated
 from topicfold.server.auth.peer import peer_of
 from topicfold.server.auth.principal import Credential, Principal
 from topicfold.server.auth.tokens import TokenVerifier
-from topicfold.server.guard import HEADERS_KEY, MAX_TOKEN_BYTES
+from topicfold.server.guard import AUTHORIZATION, HEADERS_KEY, MAX_TOKEN_BYTES
 
 SCHEME = b"Bearer "
 RECHECK_SECONDS = 300.0
 """For how long a token that was verified is taken without another look at its signature, if it lasts as long."""
 MAX_REMEMBERED = 10_000
 
-_AUTHORIZATION = b"authorization"
 _NOBODY = "Need to authenticate to perform the request"
 """Pulsar's words."""
 _SAYING_WHO = "Send Authorization: Bearer TOKEN, with a token that this server takes."
@@ -59,7 +58,7 @@ class Authenticator:
 
         A token that is sent must be right, whatever the certificate of the connection says.
         """
-        header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
+        header: bytes | None = scope[HEADERS_KEY].get(AUTHORIZATION)
         peer = peer_of(scope)
         now = self._clock()
         if header is None:
@@ -82,7 +81,7 @@ class Authenticator:
         known = self.remembered(scope)
         if known is not None:
             return known
-        header: bytes | None = scope[HEADERS_KEY].get(_AUTHORIZATION)
+        header: bytes | None = scope[HEADERS_KEY].get(AUTHORIZATION)
         if header is None:
             peer = peer_of(scope)
             if peer.certified is not None:
