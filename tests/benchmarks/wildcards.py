@@ -19,10 +19,11 @@ from topicfold.model.names import DEFAULT_NAMESPACE, topic_of_key
 from topicfold.model.pattern import ONE, REST, SEPARATOR, Pattern, parse_pattern
 from topicfold.runtime.found import Found, sections_of
 from topicfold.state.aggregate import NO_ETAG, Aggregate
+from topicfold.state.indexed import Indexed
 from topicfold.state.name_index import NameIndex
 from topicfold.state.name_order import NameOrder
 from topicfold.state.pattern_index import PatternIndex
-from topicfold.state.topic_table import Indexed, TopicTable
+from topicfold.state.topic_table import TopicTable
 
 PATTERNS = ["**", "*__*__*", "team-7__**", "team-7__*__*", "team-7__r3__*", "team-7__r3__*__dlq", "*__r3__*",
             "*__*__*__dlq", "*__*__svc-0000777", "*__*__svc-0000777__**", "team-7__r3__svc-0000777"]  # fmt: skip

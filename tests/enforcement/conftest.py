@@ -116,7 +116,7 @@ def append_unreadable(site: Site, **fields: Any) -> None:
     Its payload is damaged, or else what `fields` say of the event is why.
     """
     state = site.node.engine.states[site.node.engine.partition("public/default")]
-    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].get("orders").version
     site.node.log.store.append(
         state.partition, encode_event(topic_put(7, life, base, **(fields or {"payload": b"\xff"})))
     )

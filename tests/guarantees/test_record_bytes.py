@@ -19,7 +19,7 @@ from topicfold.model.records import (
     TopicRecord,
     frozen,
 )
-from topicfold.state.topic_table import Indexed
+from topicfold.state.indexed import Indexed
 
 pairs = st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=4).map(frozen)
 texts = st.lists(st.text(max_size=5), max_size=3).map(tuple)

@@ -98,7 +98,7 @@ async def test_of_a_record_that_cannot_be_read_nobody_says_that_its_topic_has_gr
 ) -> None:
     await node.create("orders", 3)
     state = node.engine.states[0]
-    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("orders")
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].get("orders").version
     node.log.store.append(0, encode_event(topic_put(7, life, base, **unreadable)))
     await node.cluster.create("bills", 1)
     with structlog.testing.capture_logs() as lines:
@@ -114,7 +114,7 @@ async def test_what_a_record_that_cannot_be_read_may_stand_for_is_not_taken_for_
     await node.cluster.create("legacy.bills", 1)
     await node.writing.record_topic(parse_topic("bills"), TopicRecord(kafka_name="legacy.bills"), node.asked())
     state = node.engine.states[0]
-    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].version("bills")
+    life, base = state.namespaces["public/default"].incarnation, state.topics["public/default"].get("bills").version
     of_newer_node = topic_put(7, life, base, name="persistent://public/default/bills", payload_schema=99)
     node.log.store.append(0, encode_event(of_newer_node))
     with structlog.testing.capture_logs() as lines:

@@ -367,7 +367,7 @@ async def make_unreadable(kafka_node: KafkaNode) -> None:
     """Give `orders` a record that cannot be read."""
     state = kafka_node.engine.states[0]
     incarnation = state.namespaces["public/default"].incarnation
-    version = state.topics["public/default"].version("orders")
+    version = state.topics["public/default"].get("orders").version
     kafka_node.log.store.append(0, encode_event(topic_put(7, incarnation, version, payload=b"\xff")))
     await kafka_node.caught_up()
 

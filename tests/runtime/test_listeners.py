@@ -395,7 +395,7 @@ async def test_a_record_that_cannot_be_read_is_not_told_as_one_without_policies(
     service.register_listener("orders", told)
     await ttl(service, 60)
     life = orders.engine.states[0].namespaces[NAMESPACE].incarnation
-    version = orders.engine.states[0].topics[NAMESPACE].version(ORDERS.key)
+    version = orders.engine.states[0].topics[NAMESPACE].get(ORDERS.key).version
     store.append(0, encode_event(topic_put(7, life, version, payload=b"\xff")))
     await orders.caught_up()
     await turns()

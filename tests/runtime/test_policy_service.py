@@ -280,7 +280,7 @@ async def test_a_record_that_cannot_be_read_never_counts_as_one_without_policies
     service: TopicPoliciesService, orders: Node, store: MemoryStore
 ) -> None:
     life = orders.engine.states[0].namespaces[NAMESPACE].incarnation
-    version = orders.engine.states[0].topics[NAMESPACE].version(ORDERS.key)
+    version = orders.engine.states[0].topics[NAMESPACE].get(ORDERS.key).version
     store.append(0, encode_event(topic_put(7, life, version, payload=b"\xff")))
     await orders.caught_up()
     for asked in (service.get("orders"), service.update("orders", putting(**{TTL: 60})), service.delete("orders")):

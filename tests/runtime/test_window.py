@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from hypothesis import given
+
+from tests.builders import empty_state, fold
+from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.model.records import NO_GRANTS
 from topicfold.runtime.window import _KEPT_BEFORE_FIRST, Seen, Window
 from topicfold.state.aggregate import Etag
-from topicfold.state.change import NamespaceTurn, TopicDelta, TopicRow
+from topicfold.state.change import NamespaceTurn, TopicChange, TopicDelta, TopicRow
 
+NAMESPACES = ["a/b"]
 BEFORE = TopicRow((("team", "pay"), ("tier", "gold")), 0, None, Etag(bytes(16), 1), 3, NO_GRANTS)
 AFTER = TopicRow((("team", "pay"),), 4, "orders.eu", Etag(b"e" * 16, 2), 7, {"ann": ("consume", "watch")})
 
@@ -20,7 +25,7 @@ def turn(offset: int) -> NamespaceTurn:
 
 def offsets(window: Window, start: int, end: int = 10**6) -> list[int]:
     """Return where what came between two positions lies, in partition 0."""
-    return [effect.offset for effect, _ in window.between(0, start, end)]
+    return [effect.offset for effect, _ in window.between(0, start, end, NAMESPACES)]
 
 
 def test_what_goes_in_comes_out_equal() -> None:
@@ -33,7 +38,22 @@ def test_what_goes_in_comes_out_equal() -> None:
     ]
     for effect, audit in seen:
         window.add(0, effect, audit)
-    assert window.between(0, 0, 12) == seen
+    assert window.between(0, 0, 12, NAMESPACES) == seen
+
+
+@given(logs)
+def test_what_the_fold_makes_comes_out_as_what_it_shows(log: Log) -> None:
+    window, shown = Window({PARTITION: 0}), []
+    for change in fold(empty_state(PARTITION, PARTITIONS), log):
+        effect, event = change.effect, change.event
+        if effect is not None and event is not None:
+            window.add(PARTITION, effect, event.audit)
+            shown.append((effect.delta() if isinstance(effect, TopicChange) else effect, event.audit))
+    namespaces = {each.namespace for each, _ in shown}
+    assert window.between(PARTITION, 0, len(log), namespaces) == shown
+    for namespace in namespaces:
+        expected = [each for each in shown if each[0].namespace == namespace]
+        assert window.between(PARTITION, 0, len(log), [namespace]) == expected
 
 
 def test_only_what_lies_between_comes() -> None:
@@ -143,8 +163,8 @@ def test_many_grants_come_out_as_they_went_in_whatever_becomes_of_them() -> None
     seen: list[Seen] = [(each, b"audit") for each in changes_of(*rows)]
     for effect, audit in seen:
         window.add(0, effect, audit)
-    assert window.between(0, 0, 100) == seen
-    after = [effect.after for effect, _ in window.between(0, 1, 5) if isinstance(effect, TopicDelta)]
+    assert window.between(0, 0, 100, NAMESPACES) == seen
+    after = [effect.after for effect, _ in window.between(0, 1, 5, NAMESPACES) if isinstance(effect, TopicDelta)]
     assert [row and len(row.grants) for row in after] == [1_000, 1_000, 1_001, 1_000]
 
 
@@ -155,7 +175,7 @@ def test_events_before_which_something_else_became_of_a_topic_have_their_own_gra
     ]
     for effect, audit in seen:
         window.add(0, effect, audit)
-    assert window.between(0, 0, 100) == seen
+    assert window.between(0, 0, 100, NAMESPACES) == seen
 
 
 def test_events_that_change_few_of_many_grants_take_little() -> None:

@@ -122,7 +122,7 @@ async def test_by_properties_says_what_is_there_at_the_end(listing_by: Open, mon
     owner = state.namespaces["public/default"].incarnation
     for number, local, record in ((77, "a", RECORDS["d"]), (78, "e", RECORDS["a"])):
         changes: dict[str, Any] = {"payload": encode_record(record), "operations": (operation(number),)}
-        event = topic_put(number, owner, table.version(local), name=f"{DEFAULT}/{local}", **changes)
+        event = topic_put(number, owner, table.get(local).version, name=f"{DEFAULT}/{local}", **changes)
         engine.reader.deliver([Entry(state.partition, state.position, encode_event(event))])
     assert not listed.done()
     numbers = await listed

@@ -29,7 +29,6 @@ from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.change import Change, Outcome
 from topicfold.state.fold import PartitionState
 from topicfold.state.operations import OperationRing, Operations, Settled
-from topicfold.state.topic_table import TopicTable
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -73,8 +72,8 @@ def _delete_forgets_the_version(patch: pytest.MonkeyPatch) -> None:
 def _incarnations_are_not_compared(patch: pytest.MonkeyPatch) -> None:
     """An event for a former life of its namespace is taken."""
 
-    def accepted(event: Event, namespace: Aggregate, topics: TopicTable, key: str) -> bool:
-        return namespace.is_live and topics.version(key) == event.base
+    def accepted(event: Event, namespace: Aggregate, topic: Aggregate) -> bool:
+        return namespace.is_live and topic.version == event.base
 
     patch.setattr(topicfold.state.fold, "topic_event_is_accepted", accepted)
 

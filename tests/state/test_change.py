@@ -17,15 +17,20 @@ from tests.builders import (
 from tests.builders import topic_put as put
 from tests.state.histories import PARTITION, PARTITIONS, Log, logs
 from topicfold.model.events import Event, Verdict
-from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
+from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicDelta, TopicRow
 
 LIFE = an_id(1)
 CHANGED = (operation(1),)
 
 
-def effects(*events: Event) -> list[Effect | None]:
+def effects(*events: Event) -> list[TopicDelta | NamespaceTurn | None]:
     """Return what each of `events` shows, after a namespace was made."""
-    return [change.effect for change in fold(empty_state(), (namespace_put(1), *events))][1:]
+    return [shown(change.effect) for change in fold(empty_state(), (namespace_put(1), *events))][1:]
+
+
+def shown(effect: Effect | None) -> TopicDelta | NamespaceTurn | None:
+    """Return what an effect shows, None where there is none."""
+    return effect.delta() if isinstance(effect, TopicChange) else effect
 
 
 def labels_of(row: TopicRow | None) -> dict[str, str] | None:
@@ -66,6 +71,15 @@ def test_an_event_that_changed_no_record_shows_nothing() -> None:
     assert effects(topic_delete(2, LIFE, an_id(0), operations=(operation(1, Verdict.TOPIC_NOT_FOUND),))) == [None]
 
 
+def test_other_labels_are_shown_though_the_event_says_that_nothing_changed() -> None:
+    unchanged = (operation(2, Verdict.UNCHANGED),)
+    for labels in ({"team": "ship"}, {}):
+        born = put(2, LIFE, labels={"team": "pay"}, operations=CHANGED)
+        *_, other = effects(born, put(3, LIFE, an_id(2), labels=labels, operations=unchanged))
+        assert isinstance(other, TopicDelta)
+        assert (labels_of(other.before), labels_of(other.after)) == ({"team": "pay"}, labels)
+
+
 def test_a_rejected_event_shows_nothing() -> None:
     assert effects(put(2, LIFE, an_id(7), operations=CHANGED)) == [None]
 
@@ -85,7 +99,7 @@ def test_what_is_shown_added_up_is_what_lives(log: Log) -> None:
     state = empty_state(PARTITION, PARTITIONS)
     held: dict[str, dict[str, TopicRow]] = {}
     for change in fold(state, log):
-        match change.effect:
+        match shown(change.effect):
             case NamespaceTurn(namespace, True):
                 held[namespace] = {}
             case NamespaceTurn(namespace):

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from topicfold.enforcement.comparing import Difference
 from topicfold.model.names import recorded_topic, topic_of_key
-from topicfold.state.change import Effect, NamespaceTurn, TopicDelta
+from topicfold.state.change import Effect, NamespaceTurn, TopicChange
 
 
 class Overrides:
@@ -44,12 +44,14 @@ class Overrides:
         Cost: O(topics with overrides) where a namespace's life begins or ends.
         """
         match effect:
-            case TopicDelta(namespace, key, after=None):
-                self.forget(topic_of_key(namespace, key))
+            case TopicChange(namespace, key):
+                name = topic_of_key(namespace, key)
+                if name in self._kafka_topics and effect.delta().after is None:
+                    self.forget(name)
             case NamespaceTurn(namespace):
                 for name in [each for each in self._kafka_topics if recorded_topic(each).namespace == namespace]:
                     self.forget(name)
-            case TopicDelta() | None:
+            case None:
                 pass
             case _:
                 assert_never(effect)

@@ -29,9 +29,12 @@ from topicfold.model.records import (
     TopicRecord,
     frozen,
 )
-from topicfold.state.topic_table import Indexed
+from topicfold.state.indexed import Indexed
 
 MAX_PAYLOAD_BYTES = 256 * 1024
+
+LABELS_SCHEMA = 1
+"""What topics are written with that have no policies, no grants, and nothing left to do in Kafka."""
 
 _RECALLED_BYTES = 1_024
 _STEPS = frozenset(Step)
@@ -42,7 +45,7 @@ def payload_schema_of(record: Record) -> int:
     match record:
         case TopicRecord():
             has_policies = record.local is not None or record.global_ is not None
-            return 2 if has_policies or record.grants or record.pending else 1
+            return 2 if has_policies or record.grants or record.pending else LABELS_SCHEMA
         case NamespaceRecord():
             return 2 if record.policies or record.grants else 1
         case TenantRecord():

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from topicfold.runtime.window import SIZE
-from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
+from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicRow, row_of
 from topicfold.state.topic_table import TopicTable
 
 MAX_CHANGES = SIZE
@@ -92,10 +92,10 @@ class _Past:
         """Return whether none of `numbers` has changed as far back as a cut is open. Cost: O(1) where nothing has."""
         return not self._rows or self._rows.keys().isdisjoint(numbers)
 
-    def save(self, delta: TopicDelta) -> None:
+    def save(self, change: TopicChange) -> None:
         """Keep the row that a change replaces."""
-        self._rows.setdefault(delta.number, []).append((self.changes, delta.before))
-        self._order.append(delta.number)
+        self._rows.setdefault(change.number, []).append((self.changes, row_of(change.before, change.decode)))
+        self._order.append(change.number)
         self.changes += 1
         oldest = next(iter(self.cuts))
         if oldest.age > MAX_CHANGES:

@@ -23,7 +23,7 @@ from topicfold.runtime.finding import Finding
 from topicfold.runtime.listener_call import call_listener
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.task_end import end_tasks
-from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicDelta, TopicRow
+from topicfold.state.change import Change, NamespaceTurn, Outcome, TopicChange, TopicDelta, TopicRow
 from topicfold.state.topic_table import TopicTable
 
 _STEP = 256
@@ -124,13 +124,14 @@ class LabelService:
         if effect is None or change.outcome is not Outcome.ACCEPTED:
             return
         followers = self._followers.get(effect.namespace)
-        if not followers or (isinstance(effect, TopicDelta) and is_system_topic(local_of_key(effect.key))):
+        if not followers or (isinstance(effect, TopicChange) and is_system_topic(local_of_key(effect.key))):
             return
+        seen = effect.delta() if isinstance(effect, TopicChange) else effect
         for follower in followers.values():
-            if isinstance(effect, TopicDelta):
-                follower.note(topic_of_key(effect.namespace, effect.key), effect.before, effect.after)
+            if isinstance(seen, TopicDelta):
+                follower.note(topic_of_key(seen.namespace, seen.key), seen.before, seen.after)
             else:
-                follower.turn(effect, self._engine.watches.table(effect.namespace))
+                follower.turn(seen, self._engine.watches.table(seen.namespace))
             task = follower.wake()
             if task is not None:
                 self._telling.add(task)

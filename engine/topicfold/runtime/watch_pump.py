@@ -169,11 +169,12 @@ class Pump:
             if not effect.is_live:
                 await self._reset(index.all(), noted.number, effect)
             return
-        labels = borne(effect)
+        delta = effect.delta()
+        labels = borne(delta)
         made: dict[object, bytes] = {}
-        for count, group in enumerate(index.candidates(effect), 1):
+        for count, group in enumerate(index.candidates(delta), 1):
             with self._guarding(group):
-                self._match_group(group, noted, effect, labels, made)
+                self._match_group(group, noted, delta, labels, made)
             if group.subject.query.regex or not count % _BETWEEN_LOOKS:
                 await work.rest()
 

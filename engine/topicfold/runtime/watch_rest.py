@@ -101,10 +101,9 @@ class Rest:
         for partition in sorted(positions):
             folded = self._states[partition].position
             end = (positions[partition] // PART + 1) * PART
-            for effect, audit in self._window.between(partition, positions[partition], min(end, folded)):
+            start, last = positions[partition], min(end, folded)
+            for effect, audit in self._window.between(partition, start, last, subject.namespaces):
                 positions[partition] = effect.offset + 1
-                if effect.namespace not in subject.namespaces:
-                    continue
                 if isinstance(effect, TopicDelta):
                     if self._is_hidden_now(subject, partition, effect):
                         return Part(tuple(frames), positions, said, OTHER_RIGHTS), False
@@ -118,7 +117,7 @@ class Rest:
                         return Part(tuple(frames), positions, said, None), True
                 elif not effect.is_live:
                     return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
-            positions[partition] = min(end, folded)
+            positions[partition] = last
             if end <= folded:
                 return Part(tuple(frames), positions, said, None), True
         return Part(tuple(frames), positions, said, None), False

@@ -8,7 +8,7 @@ labels of full size, the window does not reach back so far: else a writer could 
     >>> from topicfold.state.change import NamespaceTurn
     >>> window = Window({0: 0}, size=100)
     >>> window.add(0, NamespaceTurn("a/b", is_live=True, offset=4), b"")
-    >>> [effect.offset for effect, _ in window.between(0, 0, 10)], window.between(0, 5, 10)
+    >>> [seen.offset for seen, _ in window.between(0, 0, 10, ["a/b"])], window.between(0, 5, 10, ["a/b"])
     ([4], [])
 """
 
@@ -17,13 +17,15 @@ from __future__ import annotations
 import marshal
 from array import array
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from typing import Any
 
+from topicfold.log.payload import LABELS_SCHEMA, decode_indexed
+from topicfold.model.events import GENESIS
 from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.runtime.window_grants import ChangedGrants, KeptGrants, ManyGrants
-from topicfold.state.aggregate import Etag
-from topicfold.state.change import Effect, NamespaceTurn, TopicDelta, TopicRow
+from topicfold.state.aggregate import Aggregate, Etag
+from topicfold.state.change import Effect, NamespaceTurn, TopicChange, TopicDelta, TopicRow, row_of
 
 SIZE = 100_000
 """Events back, in one partition, that a stream may resume from."""
@@ -33,9 +35,10 @@ MAX_BYTES = 128 * 1024 * 1024
 
 _KEPT_BEFORE_FIRST = 1024
 _PARTS_OF_TURN = 2
+_PARTS_OF_STORED = 4
 
-Seen = tuple[Effect, bytes]
-"""What an event changed, and its audit trail."""
+Seen = tuple[TopicDelta | NamespaceTurn, bytes]
+"""What an event showed, and its audit trail."""
 
 _Packed = bytes | tuple[bytes, bytes, bytes]
 """What happened; with it, where the topic has many grants, the lists that those before and after are told by."""
@@ -75,10 +78,15 @@ class Window:
         """Return the lowest position after which everything is here, where `position` is folded up to."""
         return max(self._starts[partition], self.lowest(partition, position))
 
-    def add(self, partition: int, effect: Effect, audit: bytes) -> None:
-        """Take the next effect of a partition; drop what has become too old. Cost: O(labels), amortized."""
+    def add(self, partition: int, effect: Effect | TopicDelta, audit: bytes) -> None:
+        """Take the next effect of a partition; drop what has become too old.
+
+        Cost: O(payload), amortized, and what reading it costs where it is more than labels.
+        """
         if effect.offset < self._starts[partition]:
             return
+        if isinstance(effect, TopicChange) and not (_is_labels(effect.before) and _is_labels(effect.after)):
+            effect = effect.delta()
         offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
         _note_closed(closed, effect)
         packed, size = _packed(effect, audit, self._grants[partition])
@@ -143,19 +151,32 @@ class Window:
         """
         return self._closed[partition].get((namespace, key), -1) >= start
 
-    def between(self, partition: int, start: int, end: int) -> list[Seen]:
-        """Return the effects of events from position `start` on that lie before `end`, in order.
+    def between(self, partition: int, start: int, end: int, namespaces: Container[str]) -> list[Seen]:
+        """Return what events from position `start` on that lie before `end` showed in `namespaces`, in order.
 
-        Complete only where `start` is not below the floor. Cost: O(log size + effects).
+        Complete only where `start` is not below the floor. Cost: O(log size + effects), and reading those of
+        `namespaces`, 10 µs each.
         """
         offsets, first = self._offsets[partition], self._first[partition]
         places = slice(bisect_left(offsets, start, first), bisect_left(offsets, end, first))
         wholes: dict[int, Grants] = {}
-        return [_unpacked(each, wholes) for each in self._seen[partition][places]]
+        found: list[Seen] = []
+        for packed in self._seen[partition][places]:
+            lists, said = _loaded(packed)
+            if said[0][0] in namespaces:
+                found.append(_unpacked(said, lists, wholes))
+        return found
 
 
-def _note_closed(closed: dict[Hashable, int], effect: Effect) -> None:
+def _is_labels(topic: Aggregate) -> bool:
+    """Return whether a topic is nothing but its labels, as far as is shown."""
+    return topic.payload_schema == LABELS_SCHEMA or not topic.is_live
+
+
+def _note_closed(closed: dict[Hashable, int], effect: Effect | TopicDelta) -> None:
     what: Hashable
+    if isinstance(effect, TopicChange):
+        return
     if isinstance(effect, TopicDelta):
         before, after = effect.before, effect.after
         if before is None or after is None or not before.grants or before.grants == after.grants:
@@ -169,11 +190,15 @@ def _note_closed(closed: dict[Hashable, int], effect: Effect) -> None:
     closed[what] = effect.offset
 
 
-def _packed(effect: Effect, audit: bytes, grants: ManyGrants) -> tuple[_Packed, int]:
+def _packed(effect: Effect | TopicDelta, audit: bytes, grants: ManyGrants) -> tuple[_Packed, int]:
     """Return what happened as bytes that only this process reads, and how many of them no event before has.
 
-    A label that did not change is in them once.
+    Topics that are nothing but labels are kept as they are stored, for they are seldom looked at again; of others a
+    label that did not change is in them once.
     """
+    if isinstance(effect, TopicChange):
+        packed = marshal.dumps((effect[:3], _stored(effect.before), _stored(effect.after), effect.offset, audit))
+        return packed, len(packed)
     if isinstance(effect, NamespaceTurn):
         packed = marshal.dumps((tuple(effect), audit))
         return packed, len(packed)
@@ -190,15 +215,27 @@ def _packed(effect: Effect, audit: bytes, grants: ManyGrants) -> tuple[_Packed, 
     return (packed, _list(around.before), _list(around.after)), len(packed) + around.added_bytes
 
 
-def _unpacked(packed: _Packed, wholes: dict[int, Grants]) -> Seen:
+def _loaded(packed: _Packed) -> tuple[list[bytes], tuple[Any, ...]]:
+    """Return the lists of grants before and after, and what happened, in parts; the first begins with a namespace."""
+    packed, *lists = (packed, b"", b"") if isinstance(packed, bytes) else packed
+    return lists, marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
+
+
+def _unpacked(said: tuple[Any, ...], lists: list[bytes], wholes: dict[int, Grants]) -> Seen:
     """Return what happened. `wholes` are the lists of grants that were read already, by which bytes they were."""
-    packed, list_before, list_after = (packed, b"", b"") if isinstance(packed, bytes) else packed
-    said = marshal.loads(packed)  # noqa: S302 -- these bytes were never outside this process
     if len(said) == _PARTS_OF_TURN:
         return NamespaceTurn(*said[0]), said[1]
-    (namespace, key, number), before, after, offset, audit = said
-    before, after = before and _row(before, list_before, wholes), after and _row(after, list_after, wholes)
+    (namespace, key, number), *sides, offset, audit = said
+    before, after = (side and _row(side, whole, wholes) for side, whole in zip(sides, lists, strict=True))
     return TopicDelta(namespace, key, number, before, after, offset), audit
+
+
+def _stored(topic: Aggregate) -> tuple[Any, ...] | None:
+    """Return a topic that is nothing but labels in what can be packed, None where it is not live."""
+    if not topic.is_live:
+        return None
+    event_id, place = topic.etag
+    return event_id, place, topic.offset, topic.payload
 
 
 def _list(kept: KeptGrants | None) -> bytes:
@@ -212,7 +249,11 @@ def _plain(row: TopicRow, kept: KeptGrants | None = None) -> tuple[Any, ...]:
     return labels, partitions, kafka_name, tuple(etag), offset, grants
 
 
-def _row(plain: tuple[Any, ...], whole: bytes, wholes: dict[int, Grants]) -> TopicRow:
+def _row(plain: tuple[Any, ...], whole: bytes, wholes: dict[int, Grants]) -> TopicRow | None:
+    if len(plain) == _PARTS_OF_STORED:
+        event_id, place, offset, payload = plain
+        etag = Etag(event_id, place)
+        return row_of(Aggregate(GENESIS, True, etag, LABELS_SCHEMA, payload, offset), decode_indexed)
     row = TopicRow._make(plain)
     if not whole:
         return row._replace(etag=Etag(*row.etag), grants=row.grants or NO_GRANTS)

@@ -6,8 +6,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from topicfold.model.events import Event, Kind, Verdict
-from topicfold.model.records import Grants
-from topicfold.state.aggregate import Etag
+from topicfold.model.records import Grants, Step
+from topicfold.state.aggregate import Aggregate, Etag
+from topicfold.state.indexed import NOTHING, DecodeIndexed
 from topicfold.state.label_index import Labels
 from topicfold.state.operations import Settled
 
@@ -38,8 +39,19 @@ class TopicRow(NamedTuple):
     grants: Grants
 
 
+def row_of(topic: Aggregate, decode: DecodeIndexed) -> TopicRow | None:
+    """Return what is shown of a topic as it is stored, None where it is not live. Cost: O(payload)."""
+    if not topic.is_live:
+        return None
+    indexed = decode(topic.payload_schema, topic.payload) or NOTHING
+    if indexed.pending is Step.END:
+        return None
+    labels = tuple(indexed.labels.items())
+    return TopicRow(labels, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants)
+
+
 class TopicDelta(NamedTuple):
-    """One topic before and after an accepted event that changed its record; None where it is not live.
+    """What is shown of one topic before and after an accepted event; None where it is not live.
 
     `key` is its key in the namespace, `number` its number there.
     """
@@ -52,6 +64,26 @@ class TopicDelta(NamedTuple):
     offset: int
 
 
+class TopicChange(NamedTuple):
+    """One topic as it was stored before an accepted event that changed its record, and as it is stored after it.
+
+    What it shows is read in its payloads by whoever asks: mostly nobody does.
+    """
+
+    namespace: str
+    key: str
+    number: int
+    before: Aggregate
+    after: Aggregate
+    offset: int
+    decode: DecodeIndexed
+
+    def delta(self) -> TopicDelta:
+        """Return what that shows. Cost: as `row_of`, twice."""
+        before, after = row_of(self.before, self.decode), row_of(self.after, self.decode)
+        return TopicDelta(self.namespace, self.key, self.number, before, after, self.offset)
+
+
 class NamespaceTurn(NamedTuple):
     """A namespace's life began, or ended and all of its topics with it."""
 
@@ -60,7 +92,7 @@ class NamespaceTurn(NamedTuple):
     offset: int
 
 
-Effect = TopicDelta | NamespaceTurn
+Effect = TopicChange | NamespaceTurn
 
 
 class Change(NamedTuple):

@@ -30,11 +30,12 @@ from topicfold.model.made import made
 from topicfold.model.names import is_namespace_shape, split_topic
 from topicfold.model.pattern import SEPARATOR
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
-from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicDelta
+from topicfold.state.change import GARBAGE, Change, NamespaceTurn, Outcome, TopicChange
 from topicfold.state.columns import Columns
 from topicfold.state.digest import DigestMark, DigestRecord
+from topicfold.state.indexed import DecodeIndexed
 from topicfold.state.operations import Operations, Settled
-from topicfold.state.topic_table import DecodeIndexed, TopicTable
+from topicfold.state.topic_table import TopicTable
 from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 
 KEPT_DIGEST_RECORDS = 16
@@ -187,18 +188,19 @@ class PartitionState:
             mine = self._belongs(namespace_name)
             return Change(Outcome.REJECTED if mine else Outcome.NO_OP, event)
         table = self.topics.get(namespace_name)
-        if table is None or not topic_event_is_accepted(event, namespace, table, key):
+        if table is None:
             return Change(Outcome.REJECTED, event)
-        number = table.numbers.get(key)
-        before = None if number is None else table.shown(number)
-        old_etag = table.etag(key) if before is None else before.etag
-        settled, etag = self._settle(event, old_etag)
-        after = table.put(event.name, key, _after(event, offset, etag))
+        old = table.get(key)
+        if not topic_event_is_accepted(event, namespace, old):
+            return Change(Outcome.REJECTED, event)
+        settled, etag = self._settle(event, old.etag)
+        new = _after(event, offset, etag)
+        number = table.put(event.name, key, new)
         self.accepted_to = offset + 1
-        if etag is old_etag and (before and before.labels) == (after and after.labels):
+        change = made(TopicChange, (namespace_name, key, number, old, new, offset, self._decode))
+        if etag is old.etag and not _shows_other_labels(change):
             return Change(Outcome.ACCEPTED, event, settled)
-        delta = made(TopicDelta, (namespace_name, key, table.numbers[key], before, after, offset))
-        return made(Change, (Outcome.ACCEPTED, event, settled, delta))
+        return made(Change, (Outcome.ACCEPTED, event, settled, change))
 
     def _owner_event(self, offset: int, event: Event, owners: dict[str, Aggregate]) -> Change:
         """Fold an event of a namespace or tenant."""
@@ -258,6 +260,15 @@ class PartitionState:
 
     def _belongs(self, name: str) -> bool:
         return partition_of(name, self.partitions) == self.partition
+
+
+def _shows_other_labels(change: TopicChange) -> bool:
+    """Return whether an event that changed no record by its own word changed what is shown all the same."""
+    before, after = change.before, change.after
+    if (before.is_live, before.payload_schema, before.payload) == (after.is_live, after.payload_schema, after.payload):
+        return False
+    _, _, _, was, shows, _ = change.delta()
+    return (was and was.labels) != (shows and shows.labels)
 
 
 def _after(event: Event, offset: int, etag: Etag) -> Aggregate:

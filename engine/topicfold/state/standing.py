@@ -8,7 +8,8 @@ from topicfold.model.events import AggregateKind
 from topicfold.model.names import is_system_topic, local_of_key
 from topicfold.model.records import NO_GRANTS, Grants, Step
 from topicfold.state.aggregate import hash_of
-from topicfold.state.topic_table import FOREIGN, NOTHING, TopicTable
+from topicfold.state.indexed import NOTHING
+from topicfold.state.topic_table import FOREIGN, TopicTable
 
 
 class Standing(NamedTuple):

@@ -9,7 +9,7 @@ Cost in memory: about 60 bytes a row beside the name, the payload and the postin
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
@@ -21,33 +21,19 @@ from topicfold.model.names import NON_PERSISTENT, is_system_topic, local_of_key
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS, Grants, Step
 from topicfold.model.selector import Equals, Selector
-from topicfold.state.aggregate import ABSENT, NO_ETAG, Aggregate, Etag, add_hashes, hash_of
+from topicfold.state.aggregate import ABSENT, Aggregate, Etag, add_hashes, hash_of
 from topicfold.state.change import TopicRow
 from topicfold.state.columns import ROW, Columns
 from topicfold.state.grant_index import GrantIndex
+from topicfold.state.indexed import NOTHING, DecodeIndexed, Indexed
 from topicfold.state.label_index import NO_LABELS, PAIR_BYTES, LabelIndex
 from topicfold.state.name_index import NameIndex
 from topicfold.state.pieces import ByteColumn
 from topicfold.state.selection import select
 
 _HASH_AT = 44
-_ETAG = struct.Struct("<16sH")
-_ETAG_AT = 16
 _SHOWN = struct.Struct("<16x16sH2xq16x")
 """Of a row what `shown` shows: the ETag and the offset."""
-
-
-class Indexed(NamedTuple):
-    """What of a topic's record is indexed: its labels, partitions (0 for a plain topic), grants, what it is in Kafka.
-
-    `kafka_name` None follows from the topic's own; `pending`: the step that is left to do there.
-    """
-
-    labels: Mapping[str, str]
-    partitions: int
-    kafka_name: str | None = None
-    pending: Step | None = None
-    grants: Grants = NO_GRANTS
 
 
 class ShownColumns(NamedTuple):
@@ -63,11 +49,6 @@ class ShownColumns(NamedTuple):
     versions: list[tuple[bytes, int, int]]
 
 
-DecodeIndexed = Callable[[int, bytes], Indexed | None]
-"""Takes a payload's schema number and bytes; returns what is indexed of it, None where it cannot be read."""
-
-NOTHING = Indexed({}, 0)
-"""What is indexed of a topic that is dead, or cannot be read."""
 FOREIGN = f"{NON_PERSISTENT}://"
 """How keys begin of topics that are not persistent."""
 
@@ -128,16 +109,6 @@ class TopicTable:
         for number in columns.decoded:
             self._index(number, self.row(number))
 
-    def version(self, key: str) -> bytes:
-        """Return the current version of the topic called `key`, GENESIS where there never was one."""
-        number = self.numbers.get(key)
-        return ABSENT.version if number is None else bytes(self._rows[number * 60 : number * 60 + 16])
-
-    def etag(self, key: str) -> Etag:
-        """Return the ETag of the topic called `key`, `NO_ETAG` where there never was one."""
-        number = self.numbers.get(key)
-        return NO_ETAG if number is None else Etag(*_ETAG.unpack_from(self._rows, number * ROW.size + _ETAG_AT))
-
     def get(self, key: str) -> Aggregate:
         """Return the topic called `key`, dead or alive."""
         number = self.numbers.get(key)
@@ -197,8 +168,8 @@ class TopicTable:
         partitions, kafka_name = self.partitions.get(number, 0), self.kafka_names.get(number)
         return made(TopicRow, (pairs, partitions, kafka_name, etag, offset, self.grants.get(number, NO_GRANTS)))
 
-    def put(self, name: str, key: str, topic: Aggregate) -> TopicRow | None:
-        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return what it shows.
+    def put(self, name: str, key: str, topic: Aggregate) -> int:
+        """Give the topic `key` (full name `name`) this state, its labels and all indexes with it; return its number.
 
         A payload that cannot be read leaves the topic without labels, listed in `undecodable`.
         Cost: O(payload + labels that differ).
@@ -214,7 +185,7 @@ class TopicTable:
             self._payloads.append(b"")
             self._labels.append(NO_LABELS)
             self._rows.extend(bytes(ROW.size))
-        indexed, labels = self._index(number, topic)
+        self._index(number, topic)
         if topic.is_live and number not in self.live:
             self.live.add(number)
             self.names.add(number)
@@ -230,16 +201,10 @@ class TopicTable:
             new_hash.to_bytes(16, "big"),
         )  # fmt: skip
         self._payloads[number] = topic.payload
-        if not topic.is_live or indexed.pending is Step.END:
-            return None
-        pairs = self.index.pairs(labels)
-        return made(
-            TopicRow,
-            (pairs, indexed.partitions, indexed.kafka_name, topic.etag, topic.offset, indexed.grants),
-        )
+        return number
 
-    def _index(self, number: int, topic: Aggregate) -> tuple[Indexed, bytes]:
-        """Have all but the names say of a topic what its payload says; return that, and the numbers of its pairs."""
+    def _index(self, number: int, topic: Aggregate) -> None:
+        """Have all but the names say of a topic what its payload says."""
         indexed = self.indexed(topic)
         if indexed is None:
             self.undecodable.add(number)
@@ -266,8 +231,7 @@ class TopicTable:
             self._grant(number, indexed.grants)
         labels = self._labels.of(number)
         if indexed.labels or labels:
-            labels = self._labels[number] = self.index.replace(number, labels, indexed.labels)
-        return indexed, labels
+            self._labels[number] = self.index.replace(number, labels, indexed.labels)
 
     def _grant(self, number: int, grants: Grants) -> None:
         self.granted.replace(number, self.grants.get(number, NO_GRANTS), grants)

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from topicfold.model.events import Event
 from topicfold.state.aggregate import Aggregate
-from topicfold.state.topic_table import TopicTable
 
 
-def topic_event_is_accepted(event: Event, namespace: Aggregate, topics: TopicTable, key: str) -> bool:
-    """Return whether a topic's event takes effect on these topics of its namespace."""
-    return namespace.is_live and namespace.incarnation == event.namespace_id and topics.version(key) == event.base
+def topic_event_is_accepted(event: Event, namespace: Aggregate, topic: Aggregate) -> bool:
+    """Return whether a topic's event takes effect on that topic of its namespace."""
+    return namespace.is_live and namespace.incarnation == event.namespace_id and topic.version == event.base
 
 
 def event_is_accepted(event: Event, aggregate: Aggregate) -> bool:
