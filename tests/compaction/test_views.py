@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import SparkSession
 
-from tests.compaction.job_process import run
+from tests.builders import empty_state
+from tests.compaction.folding import Placed, index_of, run_here
+from tests.compaction.job_process import IDENTITY, batches, run, the_log
 from tests.compaction.tables import whole
 from tests.markdown import code_blocks
+from tests.state.histories import PARTITION, PARTITIONS
+from topicfold.compaction.compactor import Compactor
+from topicfold.log.codec import decode_event, encode_audit, encode_event
+from topicfold.model.events import Audit, AuditTrail
 
+TABLES = ("topics", "topics_tail", "label_index_diffs", "history")
+MIDNIGHT_MS = int(datetime(2026, 3, 3, tzinfo=UTC).timestamp() * 1000)
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "compaction.md").read_text()
 
 
@@ -27,7 +37,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(root: Path, statement: str) -> list[tuple[object, ...]]:
     """Return what DuckDB answers, with our tables in the place of its extension's scans."""
     connection = duckdb.connect()
-    for name in ("topics", "topics_tail", "label_index_diffs"):
+    connection.execute("SET TimeZone = 'America/New_York'")
+    for name in TABLES:
         connection.register(name, DeltaTable(str(root / name)).to_pyarrow_table())
     return connection.execute(re.sub(r"delta_scan\('snapshot/(\w+)'\)", r"\1", statement)).fetchall()
 
@@ -62,3 +73,52 @@ def test_pandas_sees_the_same(root: Path) -> None:
     found: dict[str, pd.DataFrame] = {}
     exec(code_blocks(DOCUMENT, "python")[0].replace('"snapshot/', f'"{root}/'), found)
     assert sorted(found["now"]["name"]) == sorted(row["name"] for row in whole(root)["topics"])
+    expected = {
+        row["name"]: dict(row["labels"] or [])
+        for row in whole(root)["topics"]
+        if row["kind"] == "topic" and row["live"]
+    }
+    assert {name: labels or {} for name, labels in found["labels"].items()} == expected
+
+
+def timed(record: Placed) -> Placed:
+    """Return a record as it were if it was written at its offset's minute of the third of March."""
+    event = decode_event(record.value)
+    if event is None:
+        return record
+    audits = (Audit("ann", "", ""),) * len(event.operations)
+    trail = AuditTrail(audits, MIDNIGHT_MS + record.offset * 60_000, -1)
+    return record._replace(value=encode_event(event._replace(audit=encode_audit(trail))))
+
+
+def test_diffs_up_to_a_time_are_the_labels_that_there_were_then(tmp_path: Path) -> None:
+    job = Compactor(tmp_path, IDENTITY)
+    for batch in batches(cuts=1):
+        job.take(run_here([*map(timed, batch)]), slices=2)
+    job.close()
+    state = empty_state(PARTITION, PARTITIONS)
+    statement = code_blocks(DOCUMENT, "sql")[2].replace("payments", "pay")
+    for record in the_log():
+        if record.offset % 10 == 0:
+            until = statement.replace("03-04 00:00", f"03-03 {record.offset // 60:02}:{record.offset % 60:02}")
+            expected = {(topic[0], topic[3]) for topic in index_of(state) if topic[1:3] == ("team", "pay")}
+            assert set(asked(tmp_path, until)) == expected
+        state.apply(record.offset, decode_event(record.value))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_spark_takes_what_is_asked_of_duckdb(root: Path, spark: dict[str, str]) -> None:
+    session = SparkSession.builder.getOrCreate()
+    for name in TABLES:
+        session.createDataFrame(DeltaTable(str(root / name)).to_pyarrow_table()).createOrReplaceTempView(name)
+    for block in code_blocks(DOCUMENT, "sql"):
+        *views, question = block.strip().rstrip(";").split(";")
+        for view in views:
+            session.sql(_for_spark(view)).collect()
+        assert {*map(tuple, session.sql(_for_spark(question)).collect())} == {*asked(root, block)}
+
+
+def _for_spark(statement: str) -> str:
+    known = statement.replace("CREATE VIEW", "CREATE OR REPLACE TEMPORARY VIEW").replace("TIMESTAMPTZ", "TIMESTAMP")
+    return re.sub(r"delta_scan\('snapshot/(\w+)'\)", r"\1", known)
