@@ -49,14 +49,17 @@ def test_what_spark_submit_is_told_is_not_overruled(tmp_path: Path) -> None:
         'conf = open_session({"spark.sql.caseSensitive": "true"}, needs_kafka=False).conf\n'
         'for name in ("caseSensitive", "adaptive.enabled", "streaming.metricsEnabled"):\n'
         '    print(name, conf.get(f"spark.sql.{name}"))\n'
+        'print(conf.get("spark.app.name"))\n'
     )
     told = {**spark_settings("local[1]"), "spark.sql.caseSensitive": "false", "spark.sql.adaptive.enabled": "true"}
-    options = [part for name, value in told.items() for part in ("--conf", f"{name}={value}")]
+    options = ["--name", "nightly", *(part for each in told.items() for part in ("--conf", "=".join(each)))]
     environment = {**ENVIRONMENT, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
     ran = subprocess.run([home / "bin" / "spark-submit", *options, script], capture_output=True, text=True, check=False,
                          env=environment, timeout=200)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines() == ["caseSensitive true", "adaptive.enabled true", "streaming.metricsEnabled false"]
+    assert ran.stdout.splitlines() == [
+        "caseSensitive true", "adaptive.enabled true", "streaming.metricsEnabled false", "nightly",
+    ]  # fmt: skip
 
 
 def test_two_jobs_at_once_both_end_well_and_say_no_more_than_what_they_did(tmp_path: Path) -> None:

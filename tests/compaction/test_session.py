@@ -83,6 +83,16 @@ def test_of_what_the_connector_needs_only_that_is_fetched_which_pyspark_does_not
     assert not fetched & brought
 
 
+@pytest.mark.parametrize(("said", "told"), [("compact.py", {}), ("nightly", {"spark.app.name": "nightly"})])
+def test_a_job_bears_the_name_that_spark_submit_was_told_but_not_that_of_its_script(
+    monkeypatch: pytest.MonkeyPatch, said: str, told: dict[str, str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["deploy/compact.py", "--once"])
+    monkeypatch.setattr(session, "SparkContext", SimpleNamespace(_ensure_initialized=lambda: None))
+    monkeypatch.setattr(session, "SparkConf", lambda: SimpleNamespace(getAll=lambda: [("spark.app.name", said)]))
+    assert session._told_to_spark_submit() == told
+
+
 class Ending(Builder):
     """Makes no session, as where Java ends before it has begun."""
 

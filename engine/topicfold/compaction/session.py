@@ -37,6 +37,7 @@ _EXCLUDES = (
 """What the connector needs and PySpark brings. Spark looks for such a jar in Maven's local repository alone where that
 has its description, which other builds leave there without it; then nothing is fetched at all."""
 _SETTINGS: Mapping[str, str] = {
+    "spark.app.name": "topicfold-compact",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
@@ -105,7 +106,7 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
     chosen |= settings
     if "spark.jars" in chosen:
         chosen["spark.jars"] = ",".join(map(_absolute, chosen["spark.jars"].split(",")))
-    conf = SparkConf().setAppName("topicfold-compact").setAll(list(chosen.items()))
+    conf = SparkConf().setAll(list(chosen.items()))
     try:
         # In the main thread Spark would take Ctrl-C for itself, and a JVM that is left alone while it starts goes on.
         session: SparkSession = asyncio.run(call_in_own_thread("spark-start", _started, conf, is_alone))
@@ -119,9 +120,13 @@ def open_session(settings: Mapping[str, str], *, needs_kafka: bool) -> SparkSess
 
 
 def _told_to_spark_submit() -> Mapping[str, str]:
-    """Return the settings that the JVM of `spark-submit` has, which runs already."""
+    """Return the settings that the JVM of `spark-submit` has, which runs already.
+
+    Not the name that it gives a job by itself: that of the script's file.
+    """
     SparkContext._ensure_initialized()
-    return dict(SparkConf().getAll())
+    made_up = ("spark.app.name", Path(sys.argv[0]).name)
+    return dict(each for each in SparkConf().getAll() if each != made_up)
 
 
 def _said_of(error: Exception) -> str:
