@@ -259,3 +259,22 @@ def test_a_batch_that_lacks_a_record_is_refused_with_what_may_have_taken_it(tmp_
     assert "Run it again" in caught.value.hint
     assert "transactions" in caught.value.hint
     assert not tables.commits
+
+
+@pytest.mark.parametrize("cuts", [[0, 7], [0, 2, 7], [0, 3, 7], [0, 4, 7]])
+def test_a_namespace_that_was_not_empty_at_one_delete_may_be_at_the_next(tmp_path: Path, cuts: list[int]) -> None:
+    log: Log = [
+        namespace_put(1),
+        topic_put(2, an_id(1)),
+        namespace_delete(3, an_id(1), flags=REQUIRE_EMPTY),
+        topic_delete(4, an_id(1), an_id(2)),
+        namespace_delete(5, an_id(3), flags=REQUIRE_EMPTY),
+        namespace_put(6, an_id(5)),
+        topic_put(7, an_id(6)),
+    ]
+    tables = Tables(tmp_path, PARTITIONS)
+    for start, end in pairwise(cuts):
+        tables.take(placed(PARTITION, log[start:end], start))
+        assert tables.commit.digests[PARTITION] == replayed(log[:end]).digest().hex()
+    deletes = [row for row in tables.history() if row["deletes"] and row["kind"] == "namespace"]
+    assert [(row["offset"], row["refused"]) for row in deletes] == [(2, True), (4, False)]
