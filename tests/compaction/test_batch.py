@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.builders import TOPIC, an_id, empty_state, namespace_delete, namespace_put, topic_delete, topic_put
 from tests.compaction.folding import Tables, index_of, placed, run_here
 from tests.state.histories import NAMESPACES, PARTITION, PARTITIONS, Log, logs
-from topicfold.compaction import batch, rings
+from topicfold.compaction import batch, records, rings
 from topicfold.compaction.batch import fold_batch
 from topicfold.compaction.folded import folded_at
 from topicfold.compaction.plan import Plan, SliceResult
@@ -33,13 +33,14 @@ seeds = st.integers(0, 1_000_000)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_rings() -> Iterator[None]:
-    """Rings of a few operations, so that they overflow."""
+def _small() -> Iterator[None]:
+    """Rings of a few operations, so that they overflow, and pages of what comes at once, so that there are several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rings, "CAPACITIES", {"client": 4, "server": 3})
         for module in ("batch", "folded"):
             patch.setattr(f"topicfold.compaction.{module}.CAPACITIES", {"client": 4, "server": 3})
         patch.setattr(batch, "_RING_FILES", 3)
+        patch.setattr(records, "_PAGE_BYTES", 1)
         yield
 
 
@@ -211,15 +212,20 @@ def test_what_lies_in_another_partition_or_behind_an_unknown_level_or_has_no_id_
     assert [row["event_id"] for row in tables.history()] == [an_id(1), an_id(2)]
 
 
-def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_topics(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [[], [2]])
+def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_topics(
+    tmp_path: Path, cut: list[int]
+) -> None:
     name = NAMESPACES[1]
     log: Log = [
         namespace_put(1, name=name),
         topic_put(2, an_id(1), name=f"persistent://{name}/a"),
         namespace_delete(3, an_id(1), name=name),
         namespace_put(1, an_id(3), name=name),
+        namespace_delete(4, an_id(1), name=name, flags=REQUIRE_EMPTY),
+        namespace_put(1, an_id(4), name=name),
     ]
-    commit = in_batches(log, [2], 0, tmp_path).commit
+    commit = in_batches(log, cut, 0, tmp_path).commit
     assert commit.digests[PARTITION] == replayed(log).digest().hex()
     assert commit.counts["records"] == 0
 
@@ -252,10 +258,10 @@ def test_a_batch_again_changes_nothing(log: Log, cut: list[int], seed: int) -> N
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_a_batch_that_lacks_a_record_is_refused_with_what_may_have_taken_it(tmp_path: Path, missing: int) -> None:
-    records = placed(PARTITION, [namespace_put(number) for number in range(1, 5)])
+    whole = placed(PARTITION, [namespace_put(number) for number in range(1, 5)])
     tables = Tables(tmp_path, PARTITIONS)
     with pytest.raises(LogGap) as caught:
-        tables.take(records[:missing] + records[missing + 1 :])
+        tables.take(whole[:missing] + whole[missing + 1 :])
     assert "Run it again" in caught.value.hint
     assert "transactions" in caught.value.hint
     assert not tables.commits

@@ -19,6 +19,7 @@ from topicfold.model.events import Event
 _OFFSET_BITS = 44
 _PAGE_ROWS = 20_000
 """What is made of so many records on the way stays in a processor's cache."""
+_PAGE_BYTES = 1 << 26
 _FEW_RUNS = 8
 
 RECORDS = pa.schema({"partition": pa.int32(), "offset": pa.int64(), "value": pa.binary(), "is_own": pa.bool_()})
@@ -110,13 +111,14 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
     """Return the records of `batches` at or above `start`, which is by partition; and what was seen of each partition.
 
     Batches have the columns `RECORDS`, in whichever of Arrow's layouts Spark was told to bring them
-    (`spark.sql.execution.arrow.useLargeVarTypes`); rows below `start` are folded already. Rows may be in any order, but
-    are expected in that of the log within long runs, which is how Spark's shuffle brings them.
+    (`spark.sql.execution.arrow.useLargeVarTypes`) and however small (`maxRecordsPerBatch`); rows below `start` are
+    folded already. Rows may be in any order, but are expected in that of the log within long runs, which is how Spark's
+    shuffle brings them.
     """
     floors = np.asarray(start, dtype=np.int64)
     runs: list[Page] = []
     places: list[npt.NDArray[np.int64]] = []
-    for batch in (each.cast(RECORDS) for each in batches):
+    for batch in _joined_batches(each.cast(RECORDS) for each in batches):
         partitions = batch.column("partition").to_numpy().astype(np.int64)
         offsets = batch.column("offset").to_numpy()
         own = batch.column("is_own").to_numpy(zero_copy_only=False)
@@ -129,6 +131,25 @@ def read_records(batches: Iterable[pa.RecordBatch], start: Sequence[int]) -> tup
         runs += _runs(page if fresh.all() else page.at(np.flatnonzero(fresh[rows])))
     seen_places = np.concatenate(places, axis=1) if places else np.zeros((2, 0), np.int64)
     return Records(_in_order(runs)), _seen(seen_places)
+
+
+def _joined_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows in fewer batches, where they come in small ones: each costs as much as 2,000 records."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        rows, size = rows + len(batch), size + batch.nbytes
+        if waiting and (rows > _PAGE_ROWS or size > _PAGE_BYTES):
+            yield _as_one(waiting)
+            waiting, rows, size = [], len(batch), batch.nbytes
+        waiting.append(batch)
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return `batches` as one; a single one, which may be of 2 GB, is not copied."""
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _runs(page: Page) -> list[Page]:
