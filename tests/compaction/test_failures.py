@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +23,12 @@ from tests.compaction.tables import rows, three_commits, whole, without
 from tests.state.histories import PARTITION, PARTITIONS
 from topicfold.compaction import compactor, publishing
 from topicfold.compaction.compactor import Compactor
+from topicfold.compaction.plan import Plan, SliceResult
 from topicfold.compaction.publishing import publish
 from topicfold.compaction.vacuum import vacuum
 from topicfold.errors import LevelUnsupported, SnapshotDamaged, WrongSnapshot
 from topicfold.log.codec import decode_event
+from topicfold.snapshot.claims import Claims
 from topicfold.snapshot.commits import MANIFESTS, DataFile, commit_path, put_commit, read_commit, sequences
 from topicfold.snapshot.tables import GROWING_TABLES, SCHEMAS, STATE_TABLES
 
@@ -92,6 +95,28 @@ def test_a_job_that_finds_nothing_new_keeps_nobody_from_what_comes_next(tmp_path
     done = first.take(run_here(two), 2, lambda sequence: pytest.fail(f"it waits at commit {sequence}"))
     assert done is not None
     assert done.commit.sequence == 2
+
+
+def test_a_job_that_was_overtaken_before_it_had_its_claim_folds_nothing_onto_the_old_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (Compactor(tmp_path, IDENTITY) for _ in range(2))
+    one, two, *_ = batches(cuts=1)
+    plans: list[Plan] = []
+    claim = Claims.take
+
+    def late(claims: Claims, sequence: int, predecessor: str, start: tuple[int, ...]) -> bool:
+        monkeypatch.setattr(Claims, "take", claim)
+        first.take(run_here(one), slices=2)
+        return claim(claims, sequence, predecessor, start)
+
+    def run(plan: Plan) -> Sequence[SliceResult]:
+        plans.append(plan)
+        return run_here([*one, *two])(plan)
+
+    monkeypatch.setattr(Claims, "take", late)
+    assert second.take(run, slices=2) is not None
+    assert {plan.sequence for plan in plans} == {2}
 
 
 def test_a_damaged_commit_is_given_up_and_folded_anew(undisturbed: Path, tmp_path: Path) -> None:
@@ -167,6 +192,20 @@ def test_a_commit_that_was_removed_is_folded_anew_under_another_number(undisturb
     run(tmp_path, cuts=2)
     assert whole(tmp_path) == whole(undisturbed)
     assert read_commit(tmp_path, newest.sequence + 1).after == newest.after
+
+
+def test_nor_is_its_number_given_again_where_only_some_tables_know_of_it(
+    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = three_commits(tmp_path)
+    job = Compactor(tmp_path, IDENTITY)
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "_append_commit", lambda root, commit, versions: None)
+        job.take(run_here(others[2]), slices=2)
+    job.close()
+    commit_path(tmp_path, 4).unlink()
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
 
 
 def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import publish, published_sequence, require_usable, restore_lost
+from topicfold.compaction.publishing import noted_sequence, publish, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -135,7 +135,7 @@ class Compactor:
     def _newest(self) -> Base:
         """Return the newest commit that is whole, with its state. No number is given twice, not that of one removed."""
         found = sequences(self._root)
-        sequence = max(*found[:1], published_sequence(self._root), 0) + 1
+        sequence = max(*found[:1], noted_sequence(self._root), 0) + 1
         reason: SnapshotDamaged | None = None
         for number in found:
             try:

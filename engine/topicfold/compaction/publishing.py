@@ -105,6 +105,11 @@ def published_sequence(root: Path) -> int:
     return _transaction(root / "commits")
 
 
+def noted_sequence(root: Path) -> int:
+    """Return the newest commit that any table has taken note of, 0 for none: another of that number it would not."""
+    return max(_transaction(root / table) for table in SCHEMAS)
+
+
 def active_files(root: Path, table: str) -> set[str]:
     """Return the names of the files that make up a Delta table now."""
     if not DeltaTable.is_deltatable(str(root / table)):
