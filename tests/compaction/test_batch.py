@@ -223,7 +223,6 @@ def test_a_namespace_that_begins_again_under_the_same_id_has_none_of_its_former_
         namespace_delete(3, an_id(1), name=name),
         namespace_put(1, an_id(3), name=name),
         namespace_delete(4, an_id(1), name=name, flags=REQUIRE_EMPTY),
-        namespace_put(1, an_id(4), name=name),
     ]
     commit = in_batches(log, cut, 0, tmp_path).commit
     assert commit.digests[PARTITION] == replayed(log).digest().hex()
