@@ -208,6 +208,27 @@ def test_nor_is_its_number_given_again_where_only_some_tables_know_of_it(
     assert whole(tmp_path) == whole(undisturbed)
 
 
+@pytest.mark.parametrize("table", GROWING_TABLES)
+@pytest.mark.parametrize("log_start", [0, LENGTH])
+def test_what_a_copy_of_a_growing_table_lacks_is_folded_anew_where_the_log_has_it(
+    undisturbed: Path, tmp_path: Path, table: str, log_start: int
+) -> None:
+    others = three_commits(tmp_path)
+    shutil.copytree(tmp_path / table, tmp_path / "copy")
+    job = Compactor(tmp_path, IDENTITY)
+    for each in others[2:4]:
+        job.take(run_here(each), slices=2)
+    job.close()
+    shutil.rmtree(tmp_path / table)
+    (tmp_path / "copy").rename(tmp_path / table)
+    gone_on_from = Compactor(tmp_path, IDENTITY, log_start=(0, log_start)).base.commit
+    assert gone_on_from
+    assert (gone_on_from.sequence == 5) == bool(log_start)
+    assert rows(tmp_path, table)
+    run(tmp_path, cuts=2)
+    assert whole(tmp_path) == whole(undisturbed)
+
+
 def test_a_commit_stands_though_the_one_before_was_damaged_meanwhile(undisturbed: Path, tmp_path: Path) -> None:
     job = Compactor(tmp_path, IDENTITY)
     for each in batches(1):

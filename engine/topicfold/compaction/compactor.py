@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import noted_sequence, publish, require_usable, restore_lost
+from topicfold.compaction.publishing import has_growth, noted_sequence, publish, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -45,8 +45,10 @@ class Done:
 class Compactor:
     """One job on one snapshot."""
 
-    def __init__(self, root: Path, identity: LogIdentity, *, keep: int = KEPT_COMMITS) -> None:
-        """Open the snapshot at `root`; there need not be one yet.
+    def __init__(
+        self, root: Path, identity: LogIdentity, *, keep: int = KEPT_COMMITS, log_start: Sequence[int] = ()
+    ) -> None:
+        """Open the snapshot at `root`; there need not be one yet. The log begins at `log_start`, by partition.
 
         Raises:
             BadSetting: no snapshot can be there.
@@ -58,6 +60,7 @@ class Compactor:
         self._root = root.absolute()
         self._identity = identity
         self._keep = keep
+        self._log_start = log_start
         self._claims = Claims(self._root)
         require_usable(root)
         self._root.mkdir(parents=True, exist_ok=True)
@@ -133,10 +136,14 @@ class Compactor:
         return any(number >= self.base.sequence for number in sequences(self._root)[:1])
 
     def _newest(self) -> Base:
-        """Return the newest commit that is whole, with its state. No number is given twice, not that of one removed."""
+        """Return the newest commit that is whole, with its state. No number is given twice, not that of one removed.
+
+        What growing tables lack of it is folded anew, from an older one, where the log has it still.
+        """
         found = sequences(self._root)
         sequence = max(*found[:1], noted_sequence(self._root), 0) + 1
         reason: SnapshotDamaged | None = None
+        newest: Commit | None = None
         for number in found:
             try:
                 commit = read_commit(self._root, number)
@@ -145,11 +152,18 @@ class Compactor:
                     "another directory for this log's snapshot",
                 )  # fmt: skip
                 require_level(commit)
+                if newest and any(to < start for to, start in zip(commit.to, self._log_start, strict=False)):
+                    break
                 require_intact(self._root, commit, STATE_TABLES)
             except SnapshotDamaged as error:
                 reason = reason or error
                 continue
-            return Base(commit, folded_at(self._root, commit), sequence)
+            if has_growth(self._root, commit):
+                newest = commit
+                break
+            newest = newest or commit
+        if newest is not None:
+            return Base(newest, folded_at(self._root, newest), sequence)
         if reason is not None:
             raise reason
         return Base(None, empty_folded(self._identity.partitions), sequence)

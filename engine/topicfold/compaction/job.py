@@ -124,7 +124,7 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
     stop = Stop(listener.stops)
     with stopping_on_signals(stop.say):
         with naming_unwritable(options.root):
-            compactor = Compactor(options.root, facts.identity, keep=options.keep)
+            compactor = Compactor(options.root, facts.identity, keep=options.keep, log_start=facts.start)
             events = _require_continuation(settings, options.root, facts, compactor.base)
         has_all = options.once and compactor.base.start == facts.end
         if not has_all and not stop.is_said:

@@ -86,6 +86,19 @@ def restore_lost(root: Path, newest: Commit) -> None:
                 _bring(root, table, each)
 
 
+def has_growth(root: Path, newest: Commit) -> bool:
+    """Return whether growing tables have the rows of all commits up to `newest`, or the files to be brought them from.
+
+    A copy that was made while the job ran may have neither. What commits added that are gone is taken to be there.
+    """
+    for table in GROWING_TABLES:
+        with suppress(SnapshotDamaged):
+            for each in _back_to(root, newest, _transaction(root / table)):
+                if not all((root / file.path).exists() for file in each.added if file.table == table):
+                    return False
+    return True
+
+
 def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
     """Yield the commits behind that number, the newest first.
 
@@ -142,7 +155,9 @@ def _bring(root: Path, table: str, commit: Commit) -> int:
             gone = active - {_name(each) for each in files}
         else:
             gone, kept = _given_up(root, table, commit, active)
-            files = [*(each for each in commit.added if each.table == table), *kept]
+            # One that is gone, as from a copy, would keep everybody from reading the others.
+            added = (each for each in commit.added if each.table == table and (root / each.path).exists())
+            files = [*added, *kept]
         new = [each for each in files if _name(each) not in active]
         if not new and not gone:
             return delta.version()
