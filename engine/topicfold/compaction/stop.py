@@ -7,9 +7,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
+from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from topicfold.signals import handling
@@ -32,7 +33,9 @@ class Stop:
         self.is_said = True
         self._hears()
         if self._query is not None:
-            self._query.stop()
+            # What is sent to the whole group of processes ends Spark's own, too, where a cluster is named.
+            with suppress(Py4JError, ConnectionError):
+                self._query.stop()
 
     def ends(self, query: StreamingQuery) -> None:
         """Have `query` stopped when it is said, now if it was."""
