@@ -138,6 +138,12 @@ def test_no_answer_is_a_matter_of_the_whole_cluster() -> None:
         assert not error.is_of_one_topic
 
 
+async def test_who_finds_nobody_there_is_told_so(nowhere: KafkaCluster) -> None:
+    for question in (nowhere.reach(), nowhere.topic("orders")):
+        with pytest.raises(ClusterUnavailable, match=r"Connection refused$"):
+            await question
+
+
 @pytest.mark.kafka
 async def test_a_broker_that_comes_back_is_asked_again(
     own_broker: KafkaProcess, fresh_topic: Callable[[], str]

@@ -59,7 +59,7 @@ def test_a_node_that_is_to_make_its_log_says_of_each_right_that_it_lacks_how_to_
         pass
 
 
-def test_who_comes_with_a_wrong_password_is_asked_about_the_security_settings(
+def test_who_comes_with_a_wrong_password_is_told_so_and_asked_about_the_security_settings(
     guarded: GuardedKafka, tmp_path: Path
 ) -> None:
     given = [word.replace(guarded.settings()["sasl.password"], "wrong") for word in as_ann(guarded, "log")]
@@ -67,7 +67,10 @@ def test_who_comes_with_a_wrong_password_is_asked_about_the_security_settings(
     node.launch()
     assert node.process is not None
     assert node.process.wait(60) == 6
-    assert "the security settings that it asks for?" in node.output.read_text()
+    said = node.output.read_text()
+    assert "Kafka does not let us in" in said
+    assert "Invalid username or password" in said
+    assert "the security settings that it asks for?" in said
 
 
 def test_a_right_that_is_taken_from_a_node_is_named_to_who_writes_and_by_the_doctor_until_it_is_given_back(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -40,7 +40,8 @@ class Producer:
 
     made: list[Producer]
 
-    def __init__(self, _: object) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.settings = settings
         self.reports: list[Report] = []
         self.due: list[tuple[Report, KafkaError | None, int | None]] = []
         self.is_purged = self.is_broken = self.is_broken_for_good = False
@@ -181,6 +182,21 @@ async def test_what_waits_in_a_producer_that_kafka_turned_away_is_told_why(world
     failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
     assert failure.reason.startswith("Kafka does not allow us Write on topic topic: ")
     assert "--operation Write --topic topic" in failure.hint
+
+
+async def test_what_ran_out_of_time_while_kafka_let_nobody_in_says_so_until_something_is_written(world: World) -> None:
+    producer = await world.append(4)
+    timed_out = KafkaError(KafkaError._MSG_TIMED_OUT)
+    producer.settings["error_cb"](KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials"))
+    producer.report(None, timed_out)
+    failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
+    assert failure.reason == "Kafka does not let us in: b1: invalid credentials"
+    producer.report(0)
+    producer.report(20_000)
+    assert await world.next_told() == 0
+    producer.report(None, timed_out)
+    failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
+    assert "credentials" not in failure.reason
 
 
 async def test_no_more_appends_wait_than_are_allowed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
@@ -23,9 +24,16 @@ class Consumer:
         self._code = code
         self.waited: list[float] = []
         self.leaders_asked = 0
+        self.settings: dict[str, Any] = {}
+        self.trouble: KafkaError | None = None
 
     def list_topics(self, topic: str, timeout: float) -> None:
         self.leaders_asked += 1
+
+    def poll(self, seconds: float) -> None:
+        """Tell what is wrong with the connections, which Kafka's client does nowhere else."""
+        if self.trouble:
+            self.settings["error_cb"](self.trouble)
 
     def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
         self.waited.append(timeout)
@@ -37,7 +45,11 @@ class Consumer:
 @pytest.fixture
 def reader_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Consumer], KafkaReader]:
     def make(consumer: Consumer) -> KafkaReader:
-        monkeypatch.setattr(kafka_reader, "Consumer", lambda _: consumer)
+        def told(settings: dict[str, Any]) -> Consumer:
+            consumer.settings = settings
+            return consumer
+
+        monkeypatch.setattr(kafka_reader, "Consumer", told)
         return KafkaReader({"bootstrap.servers": "kafka:9092"}, "log", partitions=2)
 
     return make
@@ -50,7 +62,7 @@ def test_a_first_question_that_came_before_the_connection_is_soon_put_again(
     reader = reader_of(consumer)
     assert reader.end_offsets(range(2), 1.0) == {0: 7, 1: 7}
     first, second = consumer.waited
-    assert first <= 0.2 < second <= 1
+    assert first <= 0.2 < second <= 5
     reader.end_offsets(range(2), 0.5)
     assert consumer.waited[-1] <= 0.5
 
@@ -94,12 +106,70 @@ def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader])
     assert len(consumer.waited) == 1
 
 
-def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
+class Clock:
+    """Goes on while somebody sleeps, or waits for an answer."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Connecting(Consumer):
+    """Takes its time to come to all brokers, and answers then."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        super().__init__(silent=0)
+        self._clock, self._seconds = clock, seconds
+
+    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        if self._clock.now + timeout < self._seconds:
+            self._clock.sleep(timeout)
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        self._clock.now = max(self._clock.now, self._seconds)
+        return super().offsets_for_times(wanted, timeout)
+
+
+def test_a_client_has_the_time_that_it_takes_to_come_to_brokers_before_its_first_answer(
     reader_of: Callable[[Consumer], KafkaReader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    consumer = Consumer(silent=1_000)
+    clock = Clock()
+    monkeypatch.setattr(kafka_reader, "time", clock)
+    assert reader_of(Connecting(clock, 4.0)).start_offsets() == {0: 7, 1: 7}
+    reader = reader_of(Connecting(clock, 20.0))
+    with pytest.raises(LogUnavailable):
+        reader.end_offsets(range(2), 1.0)
+    assert clock.now < 10
+
+
+def test_who_is_not_let_in_is_told_so_until_there_is_an_answer(reader_of: Callable[[Consumer], KafkaReader]) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    reader.end_offsets(range(2), 1.0)
+    consumer.silent = 1_000
+    consumer.trouble = KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials (after 3ms in state AUTH_REQ)")
+    with pytest.raises(LogUnavailable, match=r"^Kafka does not let us in: b1: invalid credentials$"):
+        reader.end_offsets(range(2), 0.05)
+    consumer.silent, consumer.trouble = 0, None
+    reader.end_offsets(range(2), 1.0)
+    consumer.silent = 1_000
     with pytest.raises(LogUnavailable, match="no broker answers"):
-        reader_of(consumer).end_offsets(range(2), 0.05)
+        reader.end_offsets(range(2), 0.05)
+
+
+def test_a_broker_that_does_not_answer_in_time_is_not_asked_for_ever(
+    reader_of: Callable[[Consumer], KafkaReader],
+) -> None:
+    consumer = Consumer(silent=0)
+    reader = reader_of(consumer)
+    reader.end_offsets(range(2), 1.0)
+    consumer.silent, consumer.waited = 1_000, []
+    with pytest.raises(LogUnavailable, match="no broker answers"):
+        reader.end_offsets(range(2), 0.05)
     assert 1 < len(consumer.waited) < 10
 
 

@@ -18,6 +18,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 from topicfold.cluster.kafka_errors import text_of, translated
 from topicfold.cluster.port import Configuration, TopicSetting
 from topicfold.errors import BadSetting, ClusterUnavailable, TopicfoldError, TopicNotFound
+from topicfold.kafka_connections import KafkaConnections
 from topicfold.model.adoption import KafkaTopic
 from topicfold.own_thread import call_in_own_thread
 
@@ -52,12 +53,11 @@ class KafkaCluster:
         """
         self._bootstrap = bootstrap
         self._answer_seconds = answer_seconds
+        self._connections = KafkaConnections()
         try:
             # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
-            halted = {"socket.timeout.ms": int(1000 * answer_seconds)}
-            self._admin: AdminClient | None = AdminClient(
-                {**_PINNED, **halted, **(settings or {}), "bootstrap.servers": bootstrap}
-            )
+            own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
+            self._admin: AdminClient | None = AdminClient({**own, **(settings or {}), "bootstrap.servers": bootstrap})
         except (KafkaException, TypeError, ValueError) as error:
             raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
 
@@ -199,9 +199,12 @@ class KafkaCluster:
         """Return what a broker says of the cluster and of one topic, or of all for None."""
         admin = self._open()
         try:
-            return await call_in_own_thread("topicfold-kafka-list", admin.list_topics, topic, self._answer_seconds)
+            found = await call_in_own_thread("topicfold-kafka-list", admin.list_topics, topic, self._answer_seconds)
         except KafkaException as error:
-            raise translated(error, self._bootstrap, "", "Describe") from error
+            raise self._translated(error, "", "Describe") from error
+        admin.poll(0)
+        self._connections.forget()
+        return found
 
     async def _described(self, name: str) -> Any:
         futures = self._open().describe_topics(TopicCollection([name]), request_timeout=self._answer_seconds)
@@ -223,7 +226,12 @@ class KafkaCluster:
         try:
             return await asyncio.wrap_future(future)
         except KafkaException as error:
-            raise translated(error, self._bootstrap, name, right) from error
+            raise self._translated(error, name, right) from error
+
+    def _translated(self, exception: KafkaException, topic: str, right: str) -> TopicfoldError:
+        if self._admin is not None:
+            self._admin.poll(0)
+        return translated(KafkaException(self._connections.cause_of(exception.args[0])), self._bootstrap, topic, right)
 
     async def _until(self, what: str, is_so: Callable[[], Awaitable[bool]]) -> None:
         """Return once the brokers show what the controller has said.

@@ -21,6 +21,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
+from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_errors import Right, error_in, is_fatal, translated, unanswered
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES
@@ -67,7 +68,9 @@ class KafkaAppender:
         Raises:
             KafkaException: librdkafka does not like the settings.
         """
-        self._settings = {**settings, "message.max.bytes": min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)}
+        self._connections = KafkaConnections()
+        limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)
+        self._settings = {**settings, "message.max.bytes": limit, "error_cb": self._connections.note}
         self._producer = Producer(self._settings)
         self._topic = topic
         self._right = Right("Write", topic, settings["bootstrap.servers"])
@@ -189,7 +192,8 @@ class KafkaAppender:
             append, error, partition, offset = self._outcomes.popleft()
             if error is not None:
                 is_purged = error.code() in _PURGED
-                failure = self._turned_away if is_purged and self._turned_away else translated(error, self._right)
+                cause = self._connections.cause_of(error)
+                failure = self._turned_away if is_purged and self._turned_away else translated(cause, self._right)
                 self._loop.call_soon_threadsafe(append.failed, failure)
             elif offset is None:
                 self._unplaced.add(partition)
@@ -198,6 +202,7 @@ class KafkaAppender:
                 written.append(Entry(partition, offset, append.value))
         if written:
             self._turned_away = None
+            self._connections.forget()
             self._written(written)
 
 

@@ -86,7 +86,7 @@ def unanswered(error: KafkaError, right: Right) -> LogUnavailable:
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are
     "unknown" to it, which is not passed on.
     """
-    if error.code() < 0 and error.code() not in LOST:
+    if error.code() < 0 and error.code() not in LOST | _NOT_LET_IN:
         cause = "" if error.code() in _GONE else f": {error.str()}"
         return LogUnavailable(f"the log cannot be reached: no broker answers{cause}")
     fault = translated(error, right)

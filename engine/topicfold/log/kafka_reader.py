@@ -14,11 +14,15 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from topicfold.errors import LogUnavailable
+from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.kafka_errors import LOST, Right, error_in, is_passing, unanswered
 from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
 OFFSETS_SECONDS = 1.0
+_CONNECT_SECONDS = 5.0
+"""So long a client's first answer may take: by then it has asked who leads the partitions, and come to each of these
+brokers. With TLS and SASL that took 0.1 to 0.3 s, and more than a second beside brokers that were just starting."""
 _FIRST_SECONDS = 0.1
 """So long a client's first question waits for its answer before it is put again. Where it came just before there was a
 connection, librdkafka asks who leads the partitions after 0.7 s only."""
@@ -44,7 +48,9 @@ class KafkaReader:
         Raises:
             KafkaException: librdkafka does not like the settings.
         """
-        self._consumer = Consumer({**without_lines(settings), "fetch.wait.max.ms": _FETCH_WAIT_MS})
+        self._connections = KafkaConnections()
+        own = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "error_cb": self._connections.note}
+        self._consumer = Consumer({**without_lines(settings), **own})
         self._topic = topic
         self._describing, self._reading = (
             Right(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")
@@ -59,7 +65,7 @@ class KafkaReader:
         """Return per partition the first offset that still exists.
 
         Raises:
-            LogUnavailable: no answer within a second.
+            LogUnavailable: no answer within a second; within five, where there never was one.
         """
         return self._offsets(self.partitions, OFFSET_BEGINNING, time.monotonic() + OFFSETS_SECONDS)
 
@@ -70,7 +76,8 @@ class KafkaReader:
         `AdminClient.list_offsets` takes 0.28 ms, `get_watermark_offsets` one by one 1.2 ms.
 
         Raises:
-            LogUnavailable: one of `partitions` did not answer within `seconds`.
+            LogUnavailable: one of `partitions` did not answer within `seconds`; within five, where there never was an
+                answer.
         """
         return self._offsets(partitions, OFFSET_END, time.monotonic() + seconds)
 
@@ -101,7 +108,7 @@ class KafkaReader:
                 with suppress(KafkaException):
                     told |= self._asked([partition], place, seconds)
         if not told:
-            raise unanswered(error, self._describing)
+            raise self._unanswered(error)
         return told
 
     def leaders(self, seconds: float) -> Iterable[Collection[int]]:
@@ -113,9 +120,9 @@ class KafkaReader:
         try:
             found = self._consumer.list_topics(self._topic, seconds).topics[self._topic]
         except KafkaException as exception:
-            raise unanswered(error_in(exception), self._describing) from None
+            raise self._unanswered(error_in(exception)) from None
         if found.error is not None:
-            raise unanswered(found.error, self._describing)
+            raise self._unanswered(found.error)
         known = found.partitions
         led: dict[int, list[int]] = {}
         for partition in self.partitions:
@@ -177,10 +184,17 @@ class KafkaReader:
         return [first, *self._consumer.consume(limit - 1, 0)] if limit > 1 else [first]
 
     def _offsets(self, partitions: Collection[int], place: int, deadline: float) -> dict[int, int]:
+        if not self._has_answer:
+            deadline = max(deadline, time.monotonic() + _CONNECT_SECONDS)
         try:
             return self._asked_until(deadline, partitions, place)
         except KafkaException as exception:
-            raise unanswered(error_in(exception), self._describing) from None
+            raise self._unanswered(error_in(exception)) from None
+
+    def _unanswered(self, error: KafkaError) -> LogUnavailable:
+        """Return the error of a question about offsets or leaders that was not answered."""
+        self._consumer.poll(0)
+        return unanswered(self._connections.cause_of(error), self._describing)
 
     def _asked_until(self, deadline: float, partitions: Collection[int], place: int) -> dict[int, int]:
         """Return offsets of all `partitions`, asking again where that may help.
@@ -209,6 +223,8 @@ class KafkaReader:
                 if timeout <= 0 or not (is_passing(error) or error.code() in _NOT_CONNECTED):
                     raise said from None
             else:
+                if self._leaders_may_have_moved:
+                    self._connections.forget()
                 self._leaders_may_have_moved = False
                 self._has_answer = True
                 return offsets

@@ -18,6 +18,7 @@ from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
+from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.kafka_errors import Right, error_in, restoring, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
@@ -56,7 +57,9 @@ class KafkaTopics:
             KafkaException: librdkafka does not like the settings.
         """
         # A broker that was halted keeps its connections: only so is a request to it given up within a minute.
-        self._admin = AdminClient({"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), **without_lines(settings)})
+        self._connections = KafkaConnections()
+        own: dict[str, Any] = {"socket.timeout.ms": int(1000 * _ANSWER_SECONDS), "error_cb": self._connections.note}
+        self._admin = AdminClient({**own, **without_lines(settings)})
         self._bootstrap = bootstrap
 
     def close(self) -> None:
@@ -76,7 +79,7 @@ class KafkaTopics:
             except KafkaException:
                 limit = SAFE_MESSAGE_BYTES
         except KafkaException as error:
-            raise unanswered(error_in(error), self._right("Describe", name)) from error
+            raise self._unanswered(error_in(error), "Describe", name) from error
         return KafkaTopic(name, str(described.topic_id), len(described.partitions), limit)
 
     def problems(self, topic: KafkaTopic) -> list[SettingProblem]:
@@ -85,10 +88,11 @@ class KafkaTopics:
         Raises:
             LogUnavailable: Kafka did not answer.
         """
+        self._forget_connections()
         try:
             return self._problems(topic)
         except KafkaException as error:
-            raise unanswered(error_in(error), self._right("Describe", topic.name)) from error
+            raise self._unanswered(error_in(error), "Describe", topic.name) from error
 
     def delete_before(self, topic: KafkaTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
@@ -110,7 +114,7 @@ class KafkaTopics:
                     expected=offset,
                     found=None,
                 ) from exception
-            raise unanswered(error, self._right("Delete", topic.name)) from exception
+            raise self._unanswered(error, "Delete", topic.name) from exception
 
     def _problems(self, topic: KafkaTopic) -> list[SettingProblem]:
         # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
@@ -138,6 +142,15 @@ class KafkaTopics:
         in_sync = {partition.id: len(partition.isr) for partition in described.partitions}
         problems = topic_problems(self._bootstrap, topic.name, configuration, replicas, brokers)
         return lacking + problems + too_few_in_sync(configuration, in_sync, min(map(len, replicas.values())))
+
+    def _forget_connections(self) -> None:
+        """Take no notice of what was wrong with the connections before now."""
+        self._admin.poll(0)
+        self._connections.forget()
+
+    def _unanswered(self, error: KafkaError, operation: str, topic: str) -> LogUnavailable:
+        self._admin.poll(0)
+        return unanswered(self._connections.cause_of(error), self._right(operation, topic))
 
     def _right(self, operation: str, topic: str) -> Right:
         return Right(operation, topic, self._bootstrap)
@@ -178,7 +191,7 @@ class KafkaTopics:
             self._admin.create_topics([wanted], request_timeout=_CREATE_SECONDS)[name].result()
         except KafkaException as error:
             if error_in(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise unanswered(error_in(error), self._right("Create", name)) from error
+                raise self._unanswered(error_in(error), "Create", name) from error
         deadline = time.monotonic() + _CREATE_SECONDS
         while time.monotonic() < deadline:
             described = self._describe(name)

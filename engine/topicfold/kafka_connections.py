@@ -1,0 +1,49 @@
+"""What is wrong with the connections of a client of Kafka, which its answers do not say: these only run out of time."""
+
+from __future__ import annotations
+
+import re
+
+from confluent_kafka import KafkaError
+
+_EMPTY_WORDS = frozenset(
+    {
+        KafkaError._TIMED_OUT,
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+    }
+)
+_CIRCUMSTANCES = re.compile(r" \(after [^()]* in state [^()]*\)$")
+
+
+class KafkaConnections:
+    """Those of one client: a password that is refused, a certificate that is not trusted, an address with nobody there.
+
+    A client tells of them within `poll` alone. Not for two threads at once.
+
+    >>> connections = KafkaConnections()
+    >>> refused = "b1: SASL authentication error: invalid credentials (after 3ms in state AUTH_REQ)"
+    >>> connections.note(KafkaError(KafkaError._AUTHENTICATION, refused))
+    >>> connections.note(KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down"))
+    >>> connections.cause_of(KafkaError(KafkaError._TIMED_OUT)).str()
+    'b1: SASL authentication error: invalid credentials'
+    """
+
+    def __init__(self) -> None:
+        self._trouble: KafkaError | None = None
+
+    def note(self, error: KafkaError) -> None:
+        """Take what the client says of one of them: its `error_cb`."""
+        if error.code() < 0 and error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._trouble = error
+
+    def forget(self) -> None:
+        """Take them for well, as after an answer."""
+        self._trouble = None
+
+    def cause_of(self, error: KafkaError) -> KafkaError:
+        """Return what was noted last, where `error` only says that nothing came; else `error` itself."""
+        if self._trouble is None or error.code() not in _EMPTY_WORDS:
+            return error
+        return KafkaError(self._trouble.code(), _CIRCUMSTANCES.sub("", self._trouble.str()))

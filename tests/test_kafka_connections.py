@@ -1,0 +1,43 @@
+"""What is wrong with a client's connections, told in the place of words that say nothing."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError
+
+from topicfold.kafka_connections import KafkaConnections
+
+REFUSED = KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials (after 3ms in state AUTH_REQ, 1 suppressed)")
+
+
+@pytest.fixture
+def refused() -> KafkaConnections:
+    """Connections that a broker has refused."""
+    connections = KafkaConnections()
+    connections.note(REFUSED)
+    return connections
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT, KafkaError._TRANSPORT])
+def test_who_only_waited_in_vain_is_told_why_without_what_differs_each_time(
+    refused: KafkaConnections, code: int
+) -> None:
+    cause = refused.cause_of(KafkaError(code))
+    assert (cause.code(), cause.str()) == (KafkaError._AUTHENTICATION, "b1: invalid credentials")
+
+
+def test_that_no_broker_is_up_or_a_topic_unknown_is_no_word_of_connections(refused: KafkaConnections) -> None:
+    for code in (KafkaError._ALL_BROKERS_DOWN, KafkaError.UNKNOWN_TOPIC_OR_PART):
+        refused.note(KafkaError(code))
+    assert refused.cause_of(KafkaError(KafkaError._ALL_BROKERS_DOWN)).code() == KafkaError._AUTHENTICATION
+
+
+def test_what_says_something_itself_stays_as_it_is(refused: KafkaConnections) -> None:
+    denied = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert refused.cause_of(denied) is denied
+
+
+def test_an_old_trouble_is_no_cause_of_a_new_one(refused: KafkaConnections) -> None:
+    refused.forget()
+    silent = KafkaError(KafkaError._TIMED_OUT)
+    assert refused.cause_of(silent) is silent
