@@ -11,7 +11,6 @@ from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, 
 _REFUSED: Mapping[int, str] = {
     KafkaError.INVALID_CONFIG: "it does not take the setting",
     KafkaError.INVALID_PARTITIONS: "it does not take the number of partitions",
-    KafkaError.INVALID_REPLICATION_FACTOR: "it does not take the number of replicas",
     KafkaError.INVALID_REPLICA_ASSIGNMENT: "it does not take the number of replicas",
     KafkaError.INVALID_REQUEST: "it does not take the request",
     KafkaError.POLICY_VIOLATION: "its policy is against it",
@@ -47,6 +46,10 @@ def translated(exception: KafkaException, bootstrap: str, topic: str, right: str
     if code == KafkaError.TOPIC_DELETION_DISABLED:
         hint = "Set delete.topic.enable=true on its brokers."
         return _denied(f"Kafka at {bootstrap} deletes no topics, {topic} neither", hint, bootstrap)
+    if code == KafkaError.INVALID_REPLICATION_FACTOR:  # We ask for the brokers' own default.
+        hint = "Start the brokers that are away, or lower default.replication.factor to as many as there are."
+        reason = f"Kafka at {bootstrap} has too few brokers in service for topic {topic}: {text}"
+        return _denied(reason, hint, bootstrap)
     if code in _UNKNOWN_TO_IT:
         return ClusterUnavailable(
             f"Kafka at {bootstrap} does not let us in: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
