@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from confluent_kafka import KafkaError
 
@@ -35,6 +37,16 @@ def test_that_no_broker_is_up_or_a_topic_unknown_is_no_word_of_connections(refus
 def test_what_says_something_itself_stays_as_it_is(refused: KafkaConnections) -> None:
     denied = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     assert refused.cause_of(denied) is denied
+
+
+def test_who_waited_in_vain_above_a_quota_is_told_so_until_it_is_kept_to() -> None:
+    connections = KafkaConnections()
+    connections.note_throttle(SimpleNamespace(broker_name="b1", throttle_time=12.34))
+    connections.forget()
+    silent = KafkaError(KafkaError._MSG_TIMED_OUT)
+    assert connections.cause_of(silent).str() == "b1 lets us wait for 12.3 s: we are above a quota of the cluster's"
+    connections.note_throttle(SimpleNamespace(broker_name="b1", throttle_time=0.0))
+    assert connections.cause_of(silent) is silent
 
 
 def test_an_old_trouble_is_no_cause_of_a_new_one(refused: KafkaConnections) -> None:

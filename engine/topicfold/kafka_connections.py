@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from confluent_kafka import KafkaError
 
@@ -17,8 +18,17 @@ _EMPTY_WORDS = frozenset(
 _CIRCUMSTANCES = re.compile(r" \(after [^()]* in state [^()]*\)$")
 
 
+class Throttle(Protocol):
+    """What a client is told of a broker's quota; of 0 seconds once it keeps to it again."""
+
+    broker_name: str
+    throttle_time: float
+
+
 class KafkaConnections:
     """Those of one client: a password that is refused, a certificate that is not trusted, an address with nobody there.
+
+    Or a broker that lets it wait, for its principal or its `client.id` has a quota.
 
     A client tells of them within `poll` alone. Not for two threads at once.
 
@@ -32,18 +42,25 @@ class KafkaConnections:
 
     def __init__(self) -> None:
         self._trouble: KafkaError | None = None
+        self._throttled: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:
         """Take what the client says of one of them: its `error_cb`."""
         if error.code() < 0 and error.code() != KafkaError._ALL_BROKERS_DOWN:
             self._trouble = error
 
+    def note_throttle(self, told: Throttle) -> None:
+        """Take that a broker lets the client wait, or no longer: its `throttle_cb`."""
+        text = f"{told.broker_name} lets us wait for {told.throttle_time:.1f} s: we are above a quota of the cluster's"
+        self._throttled = KafkaError(KafkaError.THROTTLING_QUOTA_EXCEEDED, text) if told.throttle_time else None
+
     def forget(self) -> None:
-        """Take them for well, as after an answer."""
+        """Take them for well, as after an answer, which a quota does not keep anybody from."""
         self._trouble = None
 
     def cause_of(self, error: KafkaError) -> KafkaError:
         """Return what was noted last, where `error` only says that nothing came; else `error` itself."""
-        if self._trouble is None or error.code() not in _EMPTY_WORDS:
+        cause = self._trouble or self._throttled
+        if cause is None or error.code() not in _EMPTY_WORDS:
             return error
-        return KafkaError(self._trouble.code(), _CIRCUMSTANCES.sub("", self._trouble.str()))
+        return KafkaError(cause.code(), _CIRCUMSTANCES.sub("", cause.str()))

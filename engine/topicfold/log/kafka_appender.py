@@ -70,7 +70,8 @@ class KafkaAppender:
         """
         self._connections = KafkaConnections()
         limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)
-        self._settings = {**settings, "message.max.bytes": limit, "error_cb": self._connections.note}
+        hearing = {"error_cb": self._connections.note, "throttle_cb": self._connections.note_throttle}
+        self._settings = {**settings, "message.max.bytes": limit, **hearing}
         self._producer = Producer(self._settings)
         self._topic = topic
         self._right = Right("Write", topic, settings["bootstrap.servers"])
