@@ -67,6 +67,7 @@ def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, clien
     assert (
         "kafka-topics.sh --bootstrap-server broker:9092 --create --topic lost --partitions 5 makes it" in told["lost"]
     )
+    assert "or none that you may Describe" in told["lost"]
     assert not any("delete" in line for line in told.values())
 
 

@@ -110,10 +110,13 @@ def _difference(topic: Present, bootstrap: str, config: Config) -> str:
 
 
 def _lost(topic: Gone, bootstrap: str) -> str:
-    """Return what to type where the Kafka topic of a record is not there: what makes it anew, without its messages."""
+    """Return what to type where the Kafka topic of a record is not there: what makes it anew, without its messages.
+
+    Kafka tells nobody of a topic that they may not describe.
+    """
     name, count = shlex.quote(topic.kafka_name), topic.partitions
     step = f"kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name} --partitions {count}"
-    return f"no such topic in Kafka; its record stays: {step} makes it, empty"
+    return f"no such topic in Kafka, or none that you may Describe; its record stays: {step} makes it, empty"
 
 
 def _show(
