@@ -76,8 +76,8 @@ def test_one_look_is_a_table_and_a_sum(bare_run: Run, enforcing: Enforcing) -> N
     assert enforcing.asked["settings"].cluster == ("c:9092", {})
     assert [line.split() for line in done.out.splitlines()] == [
         ["STATE", "TOPIC", "SETTING", "OLD", "NEW", "WHY"],
-        ["changed", ORDERS, "retention.ms", "604800000", "600000", "topic", "policy"],
         ["skipped", "persistent://public/default/zz", "Kafka", "has", "no", "topic", "zz"],
+        ["changed", ORDERS, "retention.ms", "604800000", "600000", "topic", "policy"],
     ]
     assert "topics 3, skipped 1; settings changed 1, differing 0, failed 0\n" in done.err
 
@@ -87,6 +87,28 @@ def test_a_dry_run_ends_like_diff(bare_run: Run, enforcing: Enforcing, reports: 
     enforcing.reports = reports
     assert bare_run("enforce", "--kafka", "b:9092", "--dry-run").code == code
     assert enforcing.asked["only_shows"] is True
+
+
+def test_of_many_topics_that_were_passed_over_a_table_names_some_and_says_how_many_more(
+    bare_run: Run, enforcing: Enforcing
+) -> None:
+    gone = [Report(State.SKIPPED, f"persistent://public/default/z{n}", None, "gone") for n in range(1_500)]
+    denied = [Report(State.FAILED, f"persistent://public/default/y{n}", None, "denied") for n in range(3)]
+    enforcing.reports = [*gone, Report(State.CHANGED, ORDERS, SET), *denied]
+    done = bare_run("enforce", "--kafka", "b:9092", "--once")
+    states = [line.split()[0] for line in done.out.splitlines()]
+    assert states == ["STATE", *["skipped"] * 11, *["failed"] * 3, "changed"]
+    assert "1,490 more" in done.out.splitlines()[11]
+    assert "skipped 1,500; settings changed 1, differing 0, failed 3\n" in done.err
+    enforcing.reports = gone
+    assert len(bare_run("enforce", "--kafka", "b:9092", "--once", "-o", "json").out.splitlines()) == 1_500
+
+
+def test_a_dry_run_that_could_not_look_at_a_topic_does_not_say_that_nothing_differs(
+    bare_run: Run, enforcing: Enforcing
+) -> None:
+    enforcing.reports = [Report(State.FAILED, ORDERS, None, "Kafka does not allow us DescribeConfigs on topic orders")]
+    assert bare_run("enforce", "--kafka", "b:9092", "--dry-run").code == 7
 
 
 def test_json_is_a_line_for_each_report(bare_run: Run, enforcing: Enforcing) -> None:

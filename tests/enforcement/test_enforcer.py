@@ -282,7 +282,7 @@ async def test_a_record_that_cannot_be_read_is_told_of_and_its_kafka_topic_keeps
     number = table.numbers["orders"]
     kept = table._payloads[number]
     table._payloads[number] = b"\xff"
-    assert await site.once() == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
+    assert await site.once() == [f"failed {ORDERS}: the record of {ORDERS} cannot be read"]
     table._payloads[number] = kept
     assert await site.own("orders") == TEN_MINUTES_IN_KAFKA
 
@@ -293,6 +293,6 @@ async def test_a_record_of_a_newer_node_is_told_of_and_its_kafka_topic_keeps_wha
     await site.once()
     append_unreadable(site, payload_schema=PAYLOAD_SCHEMA + 1)
     (line,) = await site.once()
-    assert line.startswith(f"skipped {ORDERS}: ")
+    assert line.startswith(f"failed {ORDERS}: ")
     assert f"schema {PAYLOAD_SCHEMA + 1}" in line
     assert await site.own("orders") == TEN_MINUTES_IN_KAFKA

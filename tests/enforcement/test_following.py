@@ -231,7 +231,7 @@ async def test_a_partition_that_has_stopped_says_nothing_to_kafka(site: Site, mo
         await site.cluster.alter("orders", {"max.message.bytes": "6"})
         await asyncio.sleep(0.05)
         assert await site.own("orders") == {"max.message.bytes": "6"}
-    assert [each.line for each in site.reports[1:]] == [f"skipped {ORDERS}: partition 1 has stopped: a bit flipped"]
+    assert [each.line for each in site.reports[1:]] == [f"failed {ORDERS}: partition 1 has stopped: a bit flipped"]
 
 
 async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:

@@ -33,7 +33,7 @@ async def test_an_owner_whose_record_cannot_be_read_owns_its_kafka_topic_still(s
     enforcer = site.enforcer()
     await site.again(enforcer)
     append_unreadable(site)
-    assert await site.again(enforcer) == [f"skipped {ORDERS}: the record of {ORDERS} cannot be read"]
+    assert await site.again(enforcer) == [f"failed {ORDERS}: the record of {ORDERS} cannot be read"]
     assert await site.own("orders") == {"max.message.bytes": "1"}
 
 

@@ -6,6 +6,7 @@ What it does is in `topicfold.enforcement`; here is what it is told, and how it 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,10 @@ def enforce(
     raise typer.Exit(_end(session, reports, topics))
 
 
+_PASSED_OVER_SHOWN = 10
+"""Topics of one state that a table names of those that were passed over, which may be nearly all."""
+
+
 def _tell(session: Session, report: Report) -> None:
     """Print one report at once."""
     session.output.show_event(report.data, report.name, report.line)
@@ -83,7 +88,7 @@ def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:
 
     reports.sort(key=lambda report: report.name)
     if session.output.format is OutputFormat.TABLE:
-        session.output.show(None, [], HEADER, [report.row for report in reports])
+        session.output.show(None, [], HEADER, list(_rows(reports)))
     else:
         for report in reports:
             _tell(session, report)
@@ -95,3 +100,17 @@ def _end(session: Session, reports: list[Report], topics: int) -> ExitCode:
     if counts["failed"]:
         return ExitCode.PARTLY_FAILED
     return ExitCode.FAILED if counts["differs"] else ExitCode.OK
+
+
+def _rows(reports: list[Report]) -> Iterator[tuple[str, ...]]:
+    """Yield a table's rows: of topics that were passed over some, then all differences."""
+    from topicfold.enforcement.reports import State
+
+    for state in (State.SKIPPED, State.FAILED):
+        rows = [report.row for report in reports if report.difference is None and report.state is state]
+        yield from rows[:_PASSED_OVER_SHOWN]
+        if len(rows) > _PASSED_OVER_SHOWN:
+            yield (state.value, f"{len(rows) - _PASSED_OVER_SHOWN:,} more", "", "", "", "-o json names all of them")
+    for report in reports:
+        if report.difference is not None:
+            yield report.row

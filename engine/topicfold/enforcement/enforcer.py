@@ -67,7 +67,7 @@ class Enforcer:
         self._took_away = False
         self._has_failed = False
         self._overrides = Overrides()
-        self._skipped: dict[str, str] = {}
+        self._skipped: dict[str, tuple[State, str]] = {}
         self._refused: dict[str, tuple[Sequence[Difference], str]] = {}
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
@@ -274,7 +274,7 @@ class Enforcer:
         else:
             (self._wanting.discard if is_final else self._wanting.add)(full)
             self._has_failed |= wish.may_change
-            self._skip(full, wish.reason)
+            self._pass_over(full, wish.reason, State.FAILED if wish.may_change else State.SKIPPED)
         return None
 
     async def _enforce(
@@ -286,7 +286,7 @@ class Enforcer:
         if isinstance(found, TopicfoldError):
             self._wanting.add(wish.name)
             self._has_failed = True
-            self._skip(wish.name, found.reason)
+            self._pass_over(wish.name, found.reason, State.FAILED)
         elif found is not None:
             self._skipped.pop(wish.name, None)
             own = await self._own_left_over(wish, found)
@@ -294,7 +294,7 @@ class Enforcer:
                 self._clean[wish.name] = begun[self._partition(wish.name)]
             self._took_away |= bool(own)
         elif wish.told:
-            self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+            self._pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
 
     async def _own_left_over(self, wish: Wish, found: Configuration) -> Collection[Difference]:
         """Return the overrides that policies made which are no more."""
@@ -320,7 +320,7 @@ class Enforcer:
             if differences:
                 await self._cluster.alter(wish.kafka_topic, {each.setting: each.new for each in differences})
         except NotFound:
-            self._skip(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+            self._pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
         except (ClusterRefused, ClusterUnavailable) as error:
             if isinstance(error, ClusterUnavailable) and not error.is_of_one_topic:
                 raise
@@ -345,10 +345,11 @@ class Enforcer:
         else:
             self._met.pop(wish.name, None)
 
-    def _skip(self, name: str, reason: str) -> None:
-        if self._skipped.get(name) != reason:
-            self._tell(Report(State.SKIPPED, name, None, reason))
-        self._skipped[name] = reason
+    def _pass_over(self, name: str, reason: str, state: State = State.SKIPPED) -> None:
+        """Tell why nothing is done for a topic, once as long as it stays so."""
+        if self._skipped.get(name) != (state, reason):
+            self._tell(Report(state, name, None, reason))
+        self._skipped[name] = (state, reason)
 
     def _tell_all(self, state: State, differences: Iterable[Difference], reason: str = "") -> None:
         for each in differences:

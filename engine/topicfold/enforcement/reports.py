@@ -19,6 +19,7 @@ class State(StrEnum):
     DIFFERS = "differs"
     """Nothing was done, for it was only to be shown."""
     FAILED = "failed"
+    """Kafka did not take it, or it cannot be seen whether there is a difference."""
     SKIPPED = "skipped"
     """The topic's policies cannot reach Kafka."""
 
