@@ -130,6 +130,7 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     engine.states[PARTITION].topics["public/default"].undecodable.clear()
     assert "the log cannot be reached: no broker answers -> see whether topicfold.db is there" in told
     assert "each of partitions 1-2 of the log cannot be reached, while others can -> see whether the brokers" in told
+    assert "that lead them run, and let this node in" in told
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told

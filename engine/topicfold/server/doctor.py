@@ -146,7 +146,7 @@ class Doctor:
         if engine.freshness.silent:
             yield _problem(
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
-                "see whether the brokers that lead them run",
+                "see whether the brokers that lead them run, and let this node in",
             )
         if refusal := engine.freshness.refusal:
             yield _problem(f"changes do not get into the log: {refusal.reason}", refusal.hint)
