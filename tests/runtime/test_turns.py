@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from topicfold.runtime.turns import Turns
 
@@ -34,19 +35,46 @@ async def test_each_who_waits_is_served_once_in_turn() -> None:
     await asyncio.wait_for(turns.take("ann"), 1)
 
 
-@pytest.mark.parametrize("is_granted", [False, True])
-async def test_who_leaves_takes_no_turn_with_him(is_granted: bool) -> None:
-    turns, order = Turns(1), list[str]()
-    await turns.take("zoe")
-    leaving = asyncio.create_task(turns.take("ann"))
-    staying = asyncio.create_task(granted(turns, "ann", order, "stayed"))
-    await rest()
-    if is_granted:
+async def held(turns: Turns, asker: str, is_over: asyncio.Event, holding: set[asyncio.Event]) -> None:
+    """Hold a turn until it is over; nobody who has left holds one."""
+    await turns.take(asker)
+    holding.add(is_over)
+    try:
+        await is_over.wait()
+    finally:
+        holding.discard(is_over)
         turns.give_back()
-        leaving.cancel()
-    else:
-        leaving.cancel()
-        await rest()
-        turns.give_back()
-    await asyncio.wait_for(staying, 1)
-    assert (leaving.cancelled(), order) == (True, ["stayed"])
+
+
+@given(st.integers(1, 3), st.lists(st.sampled_from(["ann", "bob", "zoe", "leave", "end", "rest"])))
+def test_whoever_leaves_at_whatever_moment_takes_no_turn_with_him(limit: int, steps: list[str]) -> None:
+    async def run() -> None:
+        turns, holding = Turns(limit), set[asyncio.Event]()
+        tasks: list[tuple[asyncio.Task[None], asyncio.Event]] = []
+        leaving: list[asyncio.Task[None]] = []
+        for number, step in enumerate(steps):
+            match step:
+                case "rest":
+                    await rest()
+                case "end":
+                    for is_over in [*holding][:1]:
+                        is_over.set()
+                case "leave":
+                    for task, _ in tasks[number % 4 :][:1]:
+                        task.cancel()
+                        leaving.append(task)
+                    tasks = [each for each in tasks if each[0] not in leaving]
+                case _:
+                    is_over = asyncio.Event()
+                    tasks.append((asyncio.create_task(held(turns, step, is_over, holding)), is_over))
+            assert len(holding) <= limit
+        for _, is_over in tasks:
+            is_over.set()
+        await asyncio.gather(*(task for task, _ in tasks))
+        await asyncio.gather(*leaving, return_exceptions=True)
+        assert not any(task.exception() for task in leaving if not task.cancelled())
+        assert turns.waiting("ann") == turns.waiting("bob") == 0
+        for _ in range(limit):
+            await asyncio.wait_for(turns.take("ann"), 1)
+
+    asyncio.run(run())

@@ -30,10 +30,10 @@ class Turns:
         try:
             await mine
         except asyncio.CancelledError:
-            if mine.cancelled():
-                self._drop(asker, mine)
-            else:
+            if not mine.cancelled():
                 self.give_back()
+            elif mine in self._waiting.get(asker, ()):
+                self._drop(asker, mine)
             raise
 
     def waiting(self, asker: str) -> int:
@@ -42,14 +42,17 @@ class Turns:
 
     def give_back(self) -> None:
         """Let the next one have a turn that is over."""
-        if not self._waiting:
-            self._free += 1
-            return
-        asker = next(iter(self._waiting))
-        mine = next(iter(self._waiting[asker]))
-        self._waiting.move_to_end(asker)
-        self._drop(asker, mine)
-        mine.set_result(None)
+        while self._waiting:
+            asker, theirs = next(iter(self._waiting.items()))
+            mine = next(iter(theirs))
+            if not mine.cancelled():
+                self._waiting.move_to_end(asker)
+                self._drop(asker, mine)
+                mine.set_result(None)
+                return
+            # It is leaving, and has not been told yet.
+            self._drop(asker, mine)
+        self._free += 1
 
     def _drop(self, asker: str, mine: asyncio.Future[None]) -> None:
         theirs = self._waiting[asker]
