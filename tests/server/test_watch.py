@@ -6,6 +6,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,11 @@ from tests.runtime.nodes import turns
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, rest_node
 from tests.server.watching import LINES, ask, opened
 from topicfold.log.memory import MemoryStore
+from topicfold.runtime.reading import Reading
 from topicfold.runtime.revision import Revision, decode_revision
 from topicfold.server import watch
 from topicfold.server.run import listen, server_of
+from topicfold.server.stream import Line
 
 NAMESPACE = "/admin/v2/namespaces/public/other"
 
@@ -367,23 +370,29 @@ async def test_a_namespace_that_ended_meanwhile_is_a_reset_though_it_is_not_ther
 async def test_nothing_is_left_of_a_client_that_is_gone_whenever_it_went(
     orders: RestNode, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settling = asyncio.Event()
-    catch_up = type(orders.node.reading).catch_up
+    asked, gone, may_settle = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    settle, lost = Reading.settle, Line.lost
 
-    async def slowly(*asked: object) -> None:
-        await settling.wait()
-        await catch_up(*asked)
+    async def slowly(*wanted: Any) -> object:
+        asked.set()
+        await may_settle.wait()
+        return await settle(*wanted)
+
+    def told(line: Line) -> None:
+        lost(line)
+        gone.set()
 
     async with opened(port) as stream:
         await stream.frames(2)
     await watchers_gone(orders)
-    monkeypatch.setattr(type(orders.node.reading), "settle", slowly)
+    monkeypatch.setattr(Reading, "settle", slowly)
+    monkeypatch.setattr(Line, "lost", told)
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /api/v1/watch HTTP/1.1\r\nhost: localhost\r\n\r\n")
-    await asyncio.sleep(0.05)
+    await asked.wait()
     writer.transport.abort()
-    await asyncio.sleep(0.05)
-    settling.set()
+    await gone.wait()
+    may_settle.set()
     await turns(50)
     assert not orders.node.engine.watches.watchers
 

@@ -40,9 +40,10 @@ async def test_a_change_is_one_line_whatever_becomes_of_it(rest: RestNode, lines
 
 
 async def test_a_change_that_was_never_answered_is_not_said_to_be_done(orders: RestNode, lines: list[Any]) -> None:
-    orders.node.log.fate = orders.node.log.lose
+    appended = asyncio.Event()
+    orders.node.log.fate = lambda *_: appended.set()
     change = asyncio.create_task(orders.send("POST", LABELS, {"labels": {"team": "x"}}))
-    await asyncio.sleep(0.05)
+    await appended.wait()
     # As a server does that is to end, and has waited long enough.
     change.cancel()
     await asyncio.gather(change, return_exceptions=True)
