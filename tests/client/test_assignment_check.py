@@ -111,6 +111,17 @@ def test_patience_grows_as_long_as_joining_anew_does_not_help() -> None:
 
 
 @pytest.mark.usefixtures("_answered_at_once")
+def test_patience_is_as_short_as_ever_once_another_reads_what_this_one_does_not() -> None:
+    others: list[str] = []
+    with check(others) as each:
+        assert patience(each)[:3] == [3, 6, 12]
+        others.append("b")
+        each.reset()
+        assert not any(each.is_stuck("ab", "a", "me", float(now)) for now in range(60))
+        assert patience(each)[:2] == [3, 6]
+
+
+@pytest.mark.usefixtures("_answered_at_once")
 def test_a_member_whose_topics_others_read_asks_ever_more_seldom_until_something_changes() -> None:
     asking = Asking("bcd")
     assert asking.questions("ab", "a", 100) == [3, 9, 18, 33, 60, 87]

@@ -21,7 +21,7 @@ from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
-from topicfold.runtime.past import Past, PastNamespace, Place
+from topicfold.runtime.past import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.past_times import time_text
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.turns import ASKER
@@ -254,6 +254,26 @@ async def test_only_so_many_topics_are_kept_beside_those_of_the_last_question(mo
         assert [place[1] for place in past._kept if place[0] == HERE[0]] == kept
     await past.close()
     assert (past._kept, past._forgetting) == ({}, {})
+
+
+async def test_of_many_small_namespaces_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topicfold.runtime.past.MAX_KEPT", 2 * len(HERE))
+    past = past_of(TrimmedLog(some_log()))
+    for position in (5, 6, 7, 5, 8):
+        await at(past, position)
+    assert {place[1] for place in past._kept} == {5, 8}
+    await past.close()
+
+
+async def test_questions_that_cannot_be_answered_take_no_turns_from_others() -> None:
+    log = TrimmedLog(some_log(), floor=3)
+    past = past_of(log)
+    for position in range(3, 6 + MAX_AT_ONCE):
+        with pytest.raises(Resync):
+            await at(past, position)
+    log.floor = 0
+    assert topics_in(await at(past, 7)) == folded(some_log(), 7)
+    await past.close()
 
 
 async def test_the_same_question_at_the_same_time_is_made_once_and_others_must_wait() -> None:

@@ -164,6 +164,7 @@ async def test_one_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatc
     await orders.label(k="v")
     with pytest.raises(TopicfoldError, match="the server failed: RuntimeError"):
         await asyncio.wait_for(broken.task, 1)
+    assert not broken.is_up_to_date
     await orders.label(k="w")
     await quiet(orders)
     assert [labels for _, labels in sound.told()] == [{}, {"k": "v"}, {"k": "w"}]
@@ -183,6 +184,7 @@ async def test_a_group_that_breaks_ends_alone_with_an_error(orders: Node, monkey
     await orders.label(k="v")
     with pytest.raises(TopicfoldError, match="the server failed: RuntimeError"):
         await asyncio.wait_for(broken.task, 1)
+    assert not broken.is_up_to_date
     await orders.label(k="w")
     await quiet(orders)
     assert [labels for _, labels in sound.told()] == [{}, {"k": "v"}, {"k": "w"}]
