@@ -72,6 +72,15 @@ def test_only_the_parts_that_differ_are_sent(tmp_path: Path) -> None:
     assert step.etag == "e1"
 
 
+def test_each_document_of_a_file_is_read_whatever_those_before_it_are(tmp_path: Path) -> None:
+    one, other = written([topic()]), written([topic(f"{ORDERS}2")])
+    found = read_files([file_with(tmp_path, f"{one}---\n---\n{other}")])
+    assert [each.name for each in found] == [ORDERS, f"{ORDERS}2"]
+    told = problems_of(tmp_path, "---\n1\n---\ntopics: 2\n---\ntopics: [3]\n")
+    assert told.count("expected one member, topics, with a list of topics") == 2
+    assert "topic 1" in told
+
+
 def test_a_part_that_is_left_out_stays_and_one_that_is_empty_is_emptied(tmp_path: Path) -> None:
     there = topic(labels={"tier": "gold"}, properties={"owner": "ann"})
     (step,) = steps(read_files([file_with(tmp_path, "topics: [{name: orders, labels: {}}]")]), {ORDERS: there})
@@ -381,8 +390,12 @@ def test_a_record_that_the_server_cannot_read_is_not_exported_as_an_empty_one() 
 def test_a_record_that_the_server_cannot_read_differs_and_is_not_compared_with_an_empty_one(
     labels: dict[str, str],
 ) -> None:
-    [step] = steps([Desired(ORDERS, {"labels": labels})], {ORDERS: topic(undecodable=True)})
+    wanted = [Desired(name, {"labels": labels}) for name in (ORDERS, f"{ORDERS}2")]
+    step, *others = steps(
+        wanted, {ORDERS: topic(undecodable=True), f"{ORDERS}2": topic(f"{ORDERS}2", labels={"b": "c"})}
+    )
     assert (step.problem, step.body, step.differences) == ("the server cannot read its record", {}, ())
+    assert [each.topic for each in others] == [f"{ORDERS}2"]
     assert list(pruning([topic(undecodable=True)], [])) == []
 
 

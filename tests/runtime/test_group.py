@@ -7,16 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.builders import NAMESPACE, TOPIC, an_id, operation
-from topicfold.errors import NewerSchema, PolicyUnmet
+from tests.builders import NAMESPACE, TOPIC, an_id, operation, topic_put
+from topicfold.errors import NewerSchema, PolicyUnmet, Undecodable
+from topicfold.log.codec import MAX_EVENT_BYTES, encode_audit, encode_event
 from topicfold.log.payload import MAX_PAYLOAD_BYTES, decode_topic, encode_record
 from topicfold.model import updates
-from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, Verdict
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Audit, AuditTrail, Verdict
 from topicfold.model.labels import LabelRules
 from topicfold.model.records import Record, TopicRecord, frozen
 from topicfold.model.updates import Postponed, Updater
 from topicfold.runtime.group import MAX_GROUP, Group, Target, Update, run_group
 from topicfold.state.aggregate import ABSENT, Aggregate, Etag
+from topicfold.wire.headers import MAX_CHANGE_REASON_LENGTH
 
 TARGET = Target(AggregateKind.TOPIC, TOPIC, NAMESPACE, 0)
 EVENT = an_id(50)
@@ -24,10 +26,12 @@ LIVE = Aggregate(an_id(1), True, Etag(an_id(1), 1), 1, encode_record(TopicRecord
 RAW = LIVE._replace(payload=b"\xff")
 
 
-def update(updater: Updater, target: Target = TARGET, *, by_client: bool = False, **fields: object) -> Update:
+def update(
+    updater: Updater, target: Target = TARGET, *, by_client: bool = False, reason: str = "", **fields: object
+) -> Update:
     """Return an update in the queue."""
     settled = asyncio.get_running_loop().create_future()
-    return Update(target, operation(9, by_client=by_client), updater, Audit("", "", ""), settled, **fields)
+    return Update(target, operation(9, by_client=by_client), updater, Audit("", reason, ""), settled, **fields)
 
 
 def labels(**pairs: str) -> Updater:
@@ -126,20 +130,30 @@ def unmet(old: Record | None) -> Record:
     raise PolicyUnmet("not beside this")
 
 
+def undecodable(old: Record | None) -> Record:
+    """Refuse by the error that something around the record cannot be read."""
+    raise Undecodable("its namespace cannot be read")
+
+
 @pytest.mark.parametrize(
-    ("updater", "flags"),
-    [(failing, {"in_attempt": True}), (unmet, {"in_attempt": True}), (unmet, {"by_client": True})],
-    ids=["a defect in flight", "an error in flight", "an error under a key"],
+    ("updater", "flags", "verdict"),
+    [
+        (failing, {"in_attempt": True}, Verdict.FAILED),
+        (unmet, {"in_attempt": True}, Verdict.FAILED),
+        (unmet, {"by_client": True}, Verdict.FAILED),
+        (undecodable, {"by_client": True}, Verdict.UNDECODABLE),
+    ],
+    ids=["a defect in flight", "an error in flight", "an error under a key", "what cannot be read under a key"],
 )
 async def test_an_update_that_fails_is_refused_by_an_event_where_an_earlier_one_may_be_accepted(
-    updater: Updater, flags: dict[str, bool]
+    updater: Updater, flags: dict[str, bool], verdict: Verdict
 ) -> None:
     bad, good = update(updater, **flags), update(labels(a="1"))
     group = run(bad, good)
     assert group.must_be_logged
-    assert (group.verdicts, record_of(group).labels["a"]) == ([Verdict.FAILED, Verdict.CHANGED], "1")
+    assert (group.verdicts, record_of(group).labels["a"]) == ([verdict, Verdict.CHANGED], "1")
     assert not bad.settled.done()
-    assert isinstance(bad.failure, ZeroDivisionError | PolicyUnmet)
+    assert isinstance(bad.failure, ZeroDivisionError | PolicyUnmet | Undecodable)
 
 
 async def test_what_cannot_be_told_yet_is_left_waiting_while_an_earlier_attempt_is_undecided() -> None:
@@ -178,6 +192,18 @@ async def test_an_update_that_must_travel_alone_does() -> None:
 async def test_a_group_has_a_limit() -> None:
     waiting = [update(labels(a=str(number))) for number in range(MAX_GROUP + 5)]
     assert len(run(*waiting).updates) == MAX_GROUP
+
+
+async def test_a_group_with_the_longest_reasons_and_the_largest_record_fits_in_an_event() -> None:
+    huge = TopicRecord(properties={"p": "x" * (MAX_PAYLOAD_BYTES - 100)})
+    reason = "\U0001d11e" * MAX_CHANGE_REASON_LENGTH
+    waiting = [update(lambda old: huge, reason=reason) for _ in range(MAX_GROUP)]
+    group = run(*waiting)
+    trail = AuditTrail(tuple(each.audit for each in group.updates), 0, 0)
+    done = tuple(each.operation for each in group.updates)
+    event = topic_put(50, an_id(1), payload=group.payload, audit=encode_audit(trail), operations=done)
+    assert 1 < len(done) < MAX_GROUP
+    assert len(encode_event(event)) <= MAX_EVENT_BYTES
 
 
 async def test_updates_that_are_settled_already_are_left_out() -> None:

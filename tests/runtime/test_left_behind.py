@@ -104,6 +104,22 @@ async def test_a_gap_that_comes_while_the_node_stops_is_not_looked_into(
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+async def test_a_gap_that_is_being_looked_into_when_the_node_stops_is_left_as_it_is(store: MemoryStore) -> None:
+    is_asked = asyncio.Event()
+
+    async def ask_for_ever() -> Mapping[int, int]:
+        is_asked.set()
+        await asyncio.Event().wait()
+        return {}
+
+    async with running(store) as node:
+        node.log.start_offsets = ask_for_ever  # type: ignore[method-assign]
+        node.engine.left_behind.on_fault(LogGap("offsets are missing", partition=0, expected=9, found=11), 0)
+        await is_asked.wait()
+    await turns()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_without_a_snapshot_it_is_not_ready_and_says_what_to_do(store: MemoryStore, root: Path) -> None:
     async with running(store) as waking, running(store, first_id=10**6) as sleeper:
         floor = await slept(sleeper, waking, root)

@@ -16,6 +16,23 @@ from topicfold.runtime.watch_rest import MAX_PART_BYTES
 from topicfold.server.auth.viewer import Viewer
 
 
+async def let_in(node: Node, role: str) -> None:
+    """Grant a role to see `orders`."""
+    await node.writing.change_topic(ORDERS, grant(role, ("list-topics",), topic_missing(str(ORDERS))), node.asked())
+
+
+async def shut_out(node: Node, role: str) -> None:
+    """Take that away again."""
+    await node.writing.change_topic(ORDERS, revoke(role, topic_missing(str(ORDERS))), node.asked())
+
+
+async def told_ann(node: Node, since: int, **query: str) -> list[str]:
+    """Return the kinds of what somebody is told since then who sees single topics."""
+    watching = Watching(node, viewer=Viewer(frozenset({"ann"}), frozenset()), since={0: since}, **query)
+    await watching.up_to_date()
+    return watching.kinds()
+
+
 async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,18 +54,44 @@ async def test_what_was_kept_for_somebody_is_not_shown_once_they_may_see_it_no_m
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch_rest, "PART", 4)
-    missing = topic_missing(str(ORDERS))
-    await orders.writing.change_topic(ORDERS, grant("ann", ("list-topics",), missing), orders.asked())
+    await let_in(orders, "ann")
     since = orders.engine.states[0].position
     for number in range(9):
         await orders.label(k=str(number))
     told = []
     for _ in range(2):
-        watching = Watching(orders, viewer=Viewer(frozenset({"ann"}), frozenset()), since={0: since})
-        await watching.up_to_date()
-        told.append(watching.kinds())
-        await orders.writing.change_topic(ORDERS, revoke("ann", missing), orders.asked())
+        told.append(await told_ann(orders, since))
+        await shut_out(orders, "ann")
     assert told == [["MODIFIED"] * 9, ["RESET", "BOOKMARK"]]
+
+
+async def test_a_topic_that_was_shown_for_a_while_is_not_told_of_before_and_begins_no_frame(orders: Node) -> None:
+    since = orders.engine.states[0].position
+    await orders.label(secret="x")
+    await let_in(orders, "ann")
+    assert await told_ann(orders, since) == ["ADDED"]
+    await shut_out(orders, "ann")
+    assert await told_ann(orders, since) == ["RESET", "BOOKMARK"]
+
+
+async def test_nothing_is_said_of_a_topic_that_may_be_seen_no_more_where_its_name_is_not_asked_for(
+    orders: Node,
+) -> None:
+    since = orders.engine.states[0].position
+    await let_in(orders, "ann")
+    await shut_out(orders, "ann")
+    assert await told_ann(orders, since, regex="other.*") == ["BOOKMARK"]
+
+
+@pytest.mark.parametrize("is_shut_out", [False, True])
+async def test_of_a_topic_that_is_gone_is_told_what_its_last_grants_allow(orders: Node, is_shut_out: bool) -> None:
+    await let_in(orders, "bob")
+    since = orders.engine.states[0].position
+    await let_in(orders, "ann")
+    if is_shut_out:
+        await shut_out(orders, "ann")
+    await orders.writing.delete_topic(ORDERS, orders.asked())
+    assert await told_ann(orders, since) == (["RESET", "BOOKMARK"] if is_shut_out else ["ADDED", "DELETED"])
 
 
 @pytest.mark.parametrize("is_resumed", [True, False])

@@ -14,6 +14,7 @@ from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
 from topicfold.model.topic_hash import topic_list_hash
 from topicfold.runtime import cut, watcher, watches
 from topicfold.runtime.watch_group import TOO_OLD
+from topicfold.runtime.watcher import Watcher
 from topicfold.runtime.watches import Watches
 from topicfold.state import finding
 
@@ -352,6 +353,21 @@ async def test_a_watch_that_the_pump_gave_up_ends_with_its_error(orders: Node) -
         await watching.task
 
 
+async def test_one_that_never_comes_up_to_date_ends_in_time_all_the_same(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(watcher, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(Watcher, "_write_part", lambda self: False)
+    start = here(orders)
+    await orders.label(k="v")
+    watching = Watching(orders, since=start)
+    await turns()
+    watching.watcher.end()
+    await asyncio.wait_for(watching.task, 60)
+    assert watching.kinds() == []
+
+
 async def test_one_that_fails_in_its_start_state_shows_no_more_of_it(node: Node) -> None:
     for number in range(300):
         await node.writing.create_topic(parse_topic(f"t{number}"), TopicRecord(), node.asked())
@@ -381,4 +397,5 @@ async def test_a_bookmark_goes_to_who_lacks_it_and_a_ping_to_who_does_not(orders
     tell(orders)
     await quiet(orders)
     assert (first.kinds(), first.pipe.pings) == (["BOOKMARK", "BOOKMARK"], 0)
+    assert [frame.members.get("initial", False) for frame in first.frames] == [True, False]
     assert (second.kinds(), second.pipe.pings) == (["BOOKMARK"], 1)
