@@ -176,6 +176,15 @@ def test_a_shadow_that_no_file_makes_is_missed_in_a_dry_run_and_in_earnest(run: 
         assert (refused.code, "Shadow topic [nosuch] not exists" in refused.err) == (ExitCode.PARTLY_FAILED, True)
 
 
+def test_what_else_is_said_of_a_topic_with_shadows_is_tried_in_a_dry_run(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "policies.yaml"
+    policies = "{local: {shadowTopics: [b], replicationClusters: [nowhere]}}"
+    file.write_text(f"topics: [{{name: b}}, {{name: a, policies: {policies}}}]")
+    for options in (["--dry-run"], []):
+        refused = run("policies", "apply", "-f", str(file), *options)
+        assert (refused.code, "must be among the replication clusters" in refused.err) == (ExitCode.PARTLY_FAILED, True)
+
+
 def test_what_a_file_no_longer_says_of_a_part_is_gone_once_it_is_applied(
     run: Run, client: Client, exported: Path
 ) -> None:

@@ -213,6 +213,15 @@ async def test_without_a_snapshot_no_more_is_folded_than_may_be() -> None:
     assert "TOPICFOLD_PAST_MAX_EVENTS" in caught.value.hint
 
 
+async def test_of_what_may_be_folded_only_that_behind_the_newest_commit_counts(tmp_path: Path) -> None:
+    log = some_log()
+    compacted(log[:6], tmp_path)
+    past = past_of(TrimmedLog(log), tmp_path, max_events=3)
+    assert topics_in(await at(past, 9)) == folded(log, 9)
+    with pytest.raises(Resync, match="4 events would have to be folded, and 3 may be"):
+        await at(past, 10)
+
+
 async def test_a_history_that_cannot_be_read_is_told_and_is_no_defect(tmp_path: Path) -> None:
     log = some_log()
     compacted(log, tmp_path)

@@ -50,6 +50,14 @@ async def test_parts_are_kept_as_long_as_there_is_room_for_their_frames(
         assert 0 < kept == rest._kept_bytes <= 5_000
 
 
+async def test_of_parts_without_frames_only_so_many_are_kept(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_rest, "MAX_PARTS", 3)
+    rest, subject = orders.engine.watches.rest, Watching(orders, "none").watcher.subject
+    for position in range(orders.engine.states[0].position):
+        rest.after(subject, {0: position})
+    assert len(rest._parts) == 3
+
+
 async def test_what_was_kept_for_somebody_is_not_shown_once_they_may_see_it_no_more(
     orders: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,9 +77,11 @@ async def test_a_topic_that_was_shown_for_a_while_is_not_told_of_before_and_begi
     since = orders.engine.states[0].position
     await orders.label(secret="x")
     await let_in(orders, "ann")
+    let_in_at = orders.engine.states[0].position
     assert await told_ann(orders, since) == ["ADDED"]
     await shut_out(orders, "ann")
-    assert await told_ann(orders, since) == ["RESET", "BOOKMARK"]
+    for position in (since, let_in_at):
+        assert await told_ann(orders, position) == ["RESET", "BOOKMARK"]
 
 
 async def test_nothing_is_said_of_a_topic_that_may_be_seen_no_more_where_its_name_is_not_asked_for(
@@ -88,10 +98,12 @@ async def test_of_a_topic_that_is_gone_is_told_what_its_last_grants_allow(orders
     await let_in(orders, "bob")
     since = orders.engine.states[0].position
     await let_in(orders, "ann")
+    let_in_at = orders.engine.states[0].position
     if is_shut_out:
         await shut_out(orders, "ann")
     await orders.writing.delete_topic(ORDERS, orders.asked())
-    assert await told_ann(orders, since) == (["RESET", "BOOKMARK"] if is_shut_out else ["ADDED", "DELETED"])
+    told = [await told_ann(orders, position) for position in (since, let_in_at)]
+    assert told == ([["RESET", "BOOKMARK"]] * 2 if is_shut_out else [["ADDED", "DELETED"], ["DELETED"]])
 
 
 @pytest.mark.parametrize("is_resumed", [True, False])

@@ -15,6 +15,7 @@ from tests.compaction.logs import random_values
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
 from tests.turning import counted_turns
+from topicfold.errors import LogUnavailable
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.runtime import slices, window
@@ -175,6 +176,30 @@ async def test_where_neither_commit_nor_beginning_is_left_the_window_stays_as_it
         assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
         await node.engine.window_refill.reach({PARTITION: 135})
         assert not node.engine.watches.is_too_old({PARTITION: 135})
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["said", "not said yet"])
+async def test_a_commit_whose_tail_the_log_has_lost_is_nothing_to_go_on_from(
+    log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    store, tables = log
+    async with running(store, snapshot=tables.root) as node:
+        read, floor = WilfulLog.read, 60
+
+        async def start_offsets(self: WilfulLog) -> dict[int, int]:
+            return {0: 0, PARTITION: floor if is_known else 0}
+
+        async def read_trimmed(self: WilfulLog, partition: int, offset: int, limit: int) -> list[Entry]:
+            if is_known and offset < floor:
+                raise LogUnavailable("as Kafka says it")
+            return await read(self, partition, max(offset, floor), limit)
+
+        monkeypatch.setattr(WilfulLog, "start_offsets", start_offsets)
+        monkeypatch.setattr(WilfulLog, "read", read_trimmed)
+        await node.engine.window_refill.reach({PARTITION: 70})
+        assert node.engine.watches.window.start(PARTITION) == tables.commit.to[PARTITION]
+        await node.engine.window_refill.reach({PARTITION: 95})
+        assert node.engine.watches.window.start(PARTITION) == 90
 
 
 async def test_of_what_can_be_folded_again_only_in_part_nothing_is_taken(
