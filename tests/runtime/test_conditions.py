@@ -9,7 +9,17 @@ from types import MappingProxyType
 import pytest
 
 from tests.runtime.nodes import ORDERS, Node, running, turns
-from topicfold.errors import Forbidden, InvalidRequest, LogUnavailable, PeerCluster, PolicyUnmet, WrongKind
+from topicfold.errors import (
+    Forbidden,
+    InvalidRequest,
+    LogGap,
+    LogUnavailable,
+    OperatorNeeded,
+    PeerCluster,
+    PolicyUnmet,
+    Wait,
+    WrongKind,
+)
 from topicfold.log.memory import MemoryStore
 from topicfold.model.clusters import CLUSTERS, create_cluster, delete_cluster, set_peers
 from topicfold.model.desired import replace_members
@@ -162,3 +172,45 @@ async def test_a_heartbeat_topic_has_no_policies_set_by_anybody(node: Node) -> N
     await node.writing.create_topic(heartbeat, TopicRecord(), node.asked())
     with pytest.raises(WrongKind, match="heartbeat"):
         await TopicPoliciesService(node.engine).update(heartbeat, lambda old: {"maxMessageSize": 7})
+
+
+async def test_clusters_of_a_namespace_may_stay_as_they_are_and_may_not_be_set_again(orders: Node) -> None:
+    def change(policy: str, value: object) -> Awaitable[object]:
+        updater = change_namespace("public/default", set_value(policy, value))
+        return orders.writing.change_namespace("public/default", updater, orders.asked(), stated=policy)
+
+    await register(orders, "east")
+    await change(REPLICATION, BOTH)
+    await orders.writing.change_tenant(CLUSTERS, delete_cluster("east"), orders.asked())
+    await change("messageTTLInSeconds", 7)
+    with pytest.raises(Forbidden, match="Invalid cluster id: east"):
+        await change(REPLICATION, BOTH)
+
+
+async def test_a_topic_is_copied_everywhere_only_to_clusters_of_its_namespace(orders: Node) -> None:
+    await register(orders, "east", "west")
+    with pytest.raises(PolicyUnmet, match="replicates to fewer than two clusters: standalone"):
+        await replicate(orders, *BOTH, is_global=True)
+    updater = change_namespace("public/default", set_value(REPLICATION, BOTH))
+    await orders.writing.change_namespace("public/default", updater, orders.asked())
+    with pytest.raises(PolicyUnmet, match="Cluster west is none of namespace public/default: standalone, east"):
+        await replicate(orders, "standalone", "west", is_global=True)
+    await replicate(orders, *BOTH, is_global=True)
+
+
+async def test_nothing_is_allowed_for_want_of_a_partition_that_says_what_is() -> None:
+    store = MemoryStore(partitions=8)
+    async with running(store) as node:
+        where = node.engine.partition
+        tenant = next(each for each in "abcdefgh" if where(each) not in (where(CLUSTERS), where(f"{each}/n")))
+        topic = parse_topic(f"{tenant}/n/orders")
+        await node.writing.create_tenant(tenant, TenantRecord(), node.asked())
+        await node.writing.create_namespace(f"{tenant}/n", NamespaceRecord(), node.asked())
+        await node.writing.create_topic(topic, TopicRecord(), node.asked())
+        await register(node, "east")
+        node.engine.reader.stop(LogGap("trimmed"), where(tenant))
+        store.append(where(tenant), b"what may say which clusters are allowed")
+        updater = change_topic(str(topic), set_value(REPLICATION, BOTH))
+        with pytest.raises((OperatorNeeded, Wait)):
+            await node.writing.change_topic(topic, updater, node.asked(0.5), stated=REPLICATION)
+        assert node.reading.topic(topic).record == TopicRecord()

@@ -154,6 +154,25 @@ async def test_frames_are_sent_in_pieces_that_bound_what_a_connection_holds(
     assert max(map(len, watching.pipe.writes)) <= 1_000
 
 
+async def test_who_leaves_while_others_are_sent_a_frame_is_sent_it_once(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.0)
+    watching = await many(orders, 600)
+    first, last = watching[0], watching[-1]
+    write = first.pipe.write
+
+    def ends_the_last(data: bytes) -> None:
+        last.watcher.end()
+        write(data)
+
+    monkeypatch.setattr(first.pipe, "write", ends_the_last)
+    await orders.label(k="v")
+    await last.task
+    await quiet(orders)
+    assert {str(each.told()) for each in watching} == {str([("ADDED", {}), ("MODIFIED", {"k": "v"})])}
+
+
 async def test_one_that_breaks_ends_alone_with_an_error(orders: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     broken, sound = await many(orders, 2)
 
