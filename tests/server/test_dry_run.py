@@ -91,7 +91,9 @@ async def test_anything_but_all_is_no_dry_run(orders: RestNode) -> None:
         assert await orders.problem("PATCH", f"{NATIVE}?dryRun={text}", {"labels": {}}) == (400, "invalid_request")
 
 
-@pytest.mark.parametrize("parameter", ["dryRun=All", "dryrun", "dry-run=true", "x=1&dry_run=All"])
+@pytest.mark.parametrize(
+    "parameter", ["dryRun=All", "dryrun", "dry-run=true", "x=1&dry_run=All", "DRYRUN", "%64r%79Run=All"]
+)
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

@@ -36,7 +36,8 @@ def test_a_parameter_means_what_its_schema_says(parameter: Any, text: str | None
     ("parameter", "text", "refused"),
     [
         (Flag("a", ""), "1", InvalidRequest), (PAGE, "0", InvalidRequest), (PAGE, "11", InvalidRequest),
-        (PAGE, "1e1", InvalidRequest), (Integer32("a", ""), "2147483648", NotFound), (WAY, "", InvalidRequest),
+        (PAGE, "1e1", InvalidRequest), (PAGE, "²", InvalidRequest), (PAGE, "٣", InvalidRequest),
+        (Integer32("a", ""), "2147483648", NotFound), (WAY, "", InvalidRequest),
         (WAY, "Up", InvalidRequest), (SIDE, "top", NotFound), (SIDE, "", NotFound),
     ],
 )  # fmt: skip

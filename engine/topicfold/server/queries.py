@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from difflib import get_close_matches
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.requests import Request
 
@@ -57,7 +57,7 @@ def require_no_dry_run(request: Request) -> None:
         InvalidRequest: it is, in whichever spelling; or the query cannot be read.
     """
     scope = request.scope
-    if b"dry" not in scope["query_string"].lower() or not scope["path"].startswith("/admin/v2/"):
+    if b"dry" not in unquote_to_bytes(scope["query_string"]).lower() or not scope["path"].startswith("/admin/v2/"):
         return
     for name in query_of(request):
         if re.sub("[-_]", "", name.lower()) == "dryrun":
