@@ -273,9 +273,12 @@ def test_a_file_and_kafka_together_are_refused(bare_run: Run, served: list[Any])
         ("pydantic_settings", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
         ("confluent_kafka", ["--kafka", "b:9092"], "pip install 'topicfold[server,kafka]'"),
         ("pyarrow", ["--snapshot", "s"], "pip install 'topicfold[server,snapshot]'"),
+        ("pydantic_settings", ["--snapshot", "s"], "pip install 'topicfold[server,snapshot]'"),
+        ("pydantic_settings", ["--cluster-bootstrap", "b:9092"], "pip install 'topicfold[server,kafka]'"),
+        ("confluent_kafka", ["--kafka", "b:9092", "--snapshot", "s"], "pip install 'topicfold[server,kafka,snapshot]'"),
     ],
 )
-def test_without_the_packages_for_serving_the_command_that_installs_them_is_printed(
+def test_without_the_packages_for_serving_the_command_that_installs_all_of_them_is_printed(
     bare_run: Run, served: list[Any], monkeypatch: pytest.MonkeyPatch, missing: str, arguments: list[str], command: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)

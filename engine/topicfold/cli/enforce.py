@@ -59,7 +59,7 @@ def enforce(
         "cluster_bootstrap": cluster_bootstrap,
     }  # fmt: skip
     given = given_settings(flags, kafka_setting, cluster_setting)
-    with needed_packages("enforcing policies", {}, "kafka"):
+    with needed_packages("enforcing policies", given, "kafka"):
         from topicfold.enforcement.run import enforce_for_ever, enforce_once
 
         settings = server_settings(session.config, given, "enforcing policies")

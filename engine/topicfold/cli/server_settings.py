@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from topicfold.settings import Settings
 
 
+_EXTRA_OF_SETTING = {"kafka_bootstrap": "kafka", "cluster_bootstrap": "kafka", "snapshot": "snapshot"}
+_PACKAGE_OF_EXTRA = {"server": "pydantic_settings", "kafka": "confluent_kafka", "snapshot": "pyarrow"}
+"""A package of each by which it is known to be there."""
 _EXAMPLES: Mapping[str, str] = {
     "POLICY_DEFAULTS": '{"messageTTLInSeconds": 3600}',
     "OWNERS": '{"public/default": "http://node1:8080"}',
@@ -44,8 +47,7 @@ def needed_packages(doing: str, given: Mapping[str, Any], *extras: str) -> Itera
     except ImportError as error:
         from topicfold.client.extras import import_failure
 
-        needed = _server_extras(*extras, is_on_kafka=given.get("kafka_bootstrap") is not None)
-        raise import_failure(error, doing, *needed) from error
+        raise import_failure(error, doing, *_needed_extras(given, *extras)) from error
 
 
 def given_settings(
@@ -87,10 +89,11 @@ def server_settings(config: Config, given: Mapping[str, Any], doing: str) -> Set
             f"{_flag_of(min(useless))} is for a Kafka cluster, and none is named",
             hint="Name it with --kafka HOST:PORT or --cluster-bootstrap HOST:PORT, or leave it out.",
         )
-    if settings.cluster and importlib.util.find_spec("confluent_kafka") is None:
-        raise _extra_missing(doing, is_on_kafka=True)
-    if settings.snapshot and importlib.util.find_spec("pyarrow") is None:
-        raise _extra_missing(f"{doing} from a snapshot", "snapshot", is_on_kafka=settings.cluster is not None)
+    needed = _needed_extras(dict(settings))
+    if any(importlib.util.find_spec(_PACKAGE_OF_EXTRA[each]) is None for each in needed):
+        from topicfold.client.errors import ExtraMissing
+
+        raise ExtraMissing(doing, *needed)
     return settings
 
 
@@ -174,11 +177,7 @@ def _reason(error: ErrorDetails, config: Config, given: Mapping[str, Any]) -> st
             return f"{name}: {shown}{error['msg'].replace('Input should', 'should', 1)}"
 
 
-def _extra_missing(doing: str, *extras: str, is_on_kafka: bool) -> Exception:
-    from topicfold.client.errors import ExtraMissing
-
-    return ExtraMissing(doing, *_server_extras(*extras, is_on_kafka=is_on_kafka))
-
-
-def _server_extras(*extras: str, is_on_kafka: bool) -> Sequence[str]:
-    return ("server", *extras, *(["kafka"] if is_on_kafka else []))
+def _needed_extras(settings: Mapping[str, Any], *extras: str) -> list[str]:
+    """Return all extras that a command needs, so that nobody installs one only to be told of the next."""
+    named = [extra for setting, extra in _EXTRA_OF_SETTING.items() if settings.get(setting) is not None]
+    return list(dict.fromkeys(["server", *extras, *named]))
