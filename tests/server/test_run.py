@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import re
@@ -308,6 +309,22 @@ def test_a_port_that_is_taken_is_refused_with_a_way_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BadSetting, match="in use") as caught:
         listen(Settings(port=taken.getsockname()[1]))
     assert "--port" in caught.value.hint
+
+
+def test_an_address_of_another_machine_is_not_taken_for_a_port_that_is_taken() -> None:
+    with pytest.raises(BadSetting, match="cannot be listened on") as caught:
+        listen(Settings(host="203.0.113.7", port=0, insecure=True))
+    assert "--host" in caught.value.hint
+
+
+def test_a_port_that_only_some_may_take_is_not_taken_for_one_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(BadSetting, match="Permission denied") as caught:
+        listen(Settings(port=80))
+    assert "CAP_NET_BIND_SERVICE" in caught.value.hint
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.5"])

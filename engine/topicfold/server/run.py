@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import math
@@ -51,6 +52,11 @@ EXIT_INTERRUPTED = 130
 Tell = Callable[[int, int], None]
 Loading = Callable[[], AbstractContextManager[Tell]]
 
+_HINT_OF_BINDING = {
+    errno.EADDRINUSE: "Is Topicfold already running there? Name another port with --port; --port 0 takes a free one.",
+    errno.EACCES: "A port below 1024 needs the capability CAP_NET_BIND_SERVICE. Name another with --port.",
+    errno.EADDRNOTAVAIL: "This machine has no such address. Name one that it has with --host.",
+}
 KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
 WANTED_FILES = 65_536
@@ -133,7 +139,7 @@ def listen(settings: Settings) -> socket.socket:
         listener.close()
         raise BadSetting(
             f"port {settings.port} of {settings.host} cannot be listened on: {error.strerror}",
-            hint="Is Topicfold already running there? Name another port with --port, or take a free one with --port 0.",
+            hint=_HINT_OF_BINDING.get(error.errno or 0),
         ) from error
     return listener
 
