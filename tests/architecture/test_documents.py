@@ -95,6 +95,19 @@ def test_a_unit_knows_its_flags_and_is_told_by_the_one_file_of_settings(unit: Pa
     assert all(f"    {name}=" in (ROOT / "deploy" / "README.md").read_text() for name in named)
 
 
+def confinement(name: str) -> set[str]:
+    """Return the settings of a unit that keep it from what it does not need."""
+    text = (ROOT / "deploy" / name).read_text()
+    kinds = "Capability|LockPersonality|MemoryDeny|NoNew|Private|Protect|Restrict|SystemCall|UMask"
+    return set(re.findall(rf"^((?:{kinds})\w*=.*)$", text, re.MULTILINE))
+
+
+def test_units_are_confined_alike_but_for_java_which_makes_code_while_it_runs() -> None:
+    node, trim, job = map(confinement, ("topicfold.service", "topicfold-trim.service", "topicfold-compact.service"))
+    assert "SystemCallFilter=@system-service" in node
+    assert node == trim == job | {"MemoryDenyWriteExecute=yes"}
+
+
 @pytest.mark.parametrize("example", ["topicfold-compact.service", "compact-kubernetes.sh"])
 def test_a_job_of_a_user_without_a_home_says_where_its_connector_is_put(example: str) -> None:
     assert "spark.jars.ivy=/" in (ROOT / "deploy" / example).read_text()
