@@ -9,17 +9,18 @@ import io
 import json
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import fastavro
 
 
-def schema_directory() -> Path:
-    """Return where the Avro schemas lie: inside the installed package, or at the root of a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "schemas"
-    return inside if inside.is_dir() else package.parents[1] / "schemas"
+def schema_directory() -> Traversable:
+    """Return where the Avro schemas lie: inside the installed package, be that an archive, or at a checkout's root."""
+    inside = files("topicfold") / "schemas"
+    return inside if inside.is_dir() else Path(__file__).parents[3] / "schemas"
 
 
 @cache
@@ -32,10 +33,11 @@ def read_schemas() -> None:
     """Read every schema that ships: later no file may be left to open, or another version's may lie there.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: one cannot be read, or there is none.
     """
-    for file in schema_directory().glob("*.avsc"):
-        schema_called(file.stem)
+    for file in schema_directory().iterdir():
+        if file.name.endswith(".avsc"):
+            schema_called(file.name.removesuffix(".avsc"))
 
 
 def write(schema: Any, fields: Mapping[str, Any]) -> bytes:
