@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the Spark job on Kubernetes: IMAGE has Spark 4, topicfold[spark,kafka] and deploy/compact.py in /opt/topicfold;
-# the claim topicfold-snapshot is a ReadWriteMany volume. Spark's own image has no home for Ivy to write to.
+# Runs the Spark job on Kubernetes: IMAGE has Spark of the connector's version below, topicfold[spark,kafka] and
+# deploy/compact.py in /opt/topicfold; the claim topicfold-snapshot is a ReadWriteMany volume. Spark's own image has no
+# home for Ivy to write to.
 set -eu
 volume=spark.kubernetes
 exec spark-submit \
