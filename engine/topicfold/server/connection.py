@@ -131,6 +131,11 @@ class Connection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self._was_read()
 
+    def give_up_body(self) -> None:
+        """Cut the connection if a body is still to come: nothing was done for it, and nobody will answer."""
+        if self.cycle is not None and self.cycle.more_body:
+            self.transport.abort()
+
     def head_without_upgrade(self) -> bytes:
         """Return the head of the request that has just come, without Upgrade."""
         line = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())

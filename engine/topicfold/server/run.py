@@ -179,11 +179,14 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter) and (self.starts_anew or self._has_drained())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is asked, but end what goes on by itself."""
+        """Finish what is asked, but end what goes on by itself. Told not to wait, what has not all come is given up."""
         if self._listener is not None and not self.starts_anew:
             self._listener.close()
         await self._node.engine.watches.close()
         await super().shutdown(sockets)
+        for connection in self.server_state.connections:
+            if isinstance(connection, Connection):
+                connection.give_up_body()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, and for good; told once more, without waiting until all others know, but for answers still."""
