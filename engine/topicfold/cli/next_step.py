@@ -88,7 +88,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "DELETE takes all away.": "revoke-permission takes all away",
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
     "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
-    "Send Authorization: Bearer TOKEN, with a token that this server takes.": (
+    "Send Authorization: Bearer TOKEN, with a token that this server takes.": "say who asks with --token-file FILE",
+    "Connect with a client certificate that this server takes.": "say who asks with --client-cert-file FILE",
+    "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server takes.": (
         "say who asks with --token-file FILE or --client-cert-file FILE"
     ),
     "The history shows both.": "topicfold history {topic}",

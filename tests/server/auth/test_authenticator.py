@@ -51,6 +51,22 @@ async def test_a_token_is_verified_once_for_many_requests(verifier: Counting) ->
     assert verifier.verified == 1
 
 
+@pytest.mark.parametrize("scheme", ["bearer ", "BEARER ", "Bearer  "])
+@pytest.mark.parametrize("peer", [None, Peer()], ids=["without a connection", "on one connection"])
+async def test_the_scheme_may_be_written_in_any_case_and_is_the_same_token(
+    verifier: Counting, scheme: str, peer: Peer | None
+) -> None:
+    door = Authenticator(lambda: verifier.now, verifier, {"development": principal_with(["dev"])})
+    token = issuer().token(exp=ENDS)
+    await door.authenticate(with_token(token))
+    for name, sent in (("alice", token), ("dev", "development")):
+        scope = {HEADERS_KEY: {b"authorization": f"{scheme}{sent}".encode()}}
+        if peer is not None:
+            note_peer(scope, peer)
+        assert (await door.authenticate(scope)).name == name
+    assert verifier.verified == 1
+
+
 async def test_a_remembered_token_ends_when_it_says(verifier: Counting) -> None:
     door = Authenticator(lambda: verifier.now, verifier)
     scope = with_token(issuer().token(exp=1_100))

@@ -71,6 +71,17 @@ async def test_a_client_without_a_certificate_is_401_unless_it_has_a_token(
         assert (await ask(url, context, authorization=f"Bearer {issuer().token(sub='root')}")).status_code == 200
 
 
+async def test_who_says_nothing_is_told_of_what_the_server_takes(authority: Authority, key_file: Path) -> None:
+    async with served(authority) as url:
+        for headers in ({}, {"authorization": "Bearer garbage"}):
+            hint = (await ask(url, authority.trusting(), **headers)).json()["hint"]
+            assert hint == "Connect with a client certificate that this server takes."
+    async with served(authority, auth_jwt_key_file=key_file) as url:
+        hint = (await ask(url, authority.trusting())).json()["hint"]
+        assert "Bearer TOKEN" in hint
+        assert "certificate" in hint
+
+
 async def test_a_wrong_token_is_401_whatever_the_certificate_says(authority: Authority, key_file: Path) -> None:
     async with served(authority, superusers=("root",), auth_jwt_key_file=key_file) as url:
         context = authority.trusting(authority.sign("root"))

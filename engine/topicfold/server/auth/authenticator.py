@@ -21,7 +21,9 @@ MAX_REMEMBERED = 10_000
 
 _NOBODY = "Need to authenticate to perform the request"
 """Pulsar's words."""
-_SAYING_WHO = "Send Authorization: Bearer TOKEN, with a token that this server takes."
+_AS_BEARER = "Send Authorization: Bearer TOKEN, with a token that this server takes."
+_AS_CERTIFIED = "Connect with a client certificate that this server takes."
+_AS_EITHER = "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server takes."
 _NAMING_SOMEBODY = (
     "Get one whose URI or DNS names, or else whose common name, are roles: 1 to 128 printable characters each."
 )
@@ -31,6 +33,7 @@ _TOKEN = re.compile(rb"[A-Za-z0-9._~+/-]+=*")
 class Authenticator:
     """Knows who sends a request. `verifier` None takes no JSON Web Tokens; `static_tokens` are taken as they are.
 
+    `takes_certificates` is only told to whoever does not say who they are: certificates are looked at by connections.
     Remembers the tokens it verified by their hashes; a connection remembers the last header it has brought.
     """
 
@@ -39,6 +42,8 @@ class Authenticator:
         clock: Callable[[], float],
         verifier: TokenVerifier | None = None,
         static_tokens: Mapping[str, Principal] | None = None,
+        *,
+        takes_certificates: bool = False,
     ) -> None:
         self._clock = clock
         self._verifier = verifier
@@ -47,6 +52,11 @@ class Authenticator:
             _digest(SCHEME + token.encode()): Credential(principal)
             for token, principal in (static_tokens or {}).items()
         }
+        self._takes_tokens = verifier is not None or bool(static_tokens)
+        if takes_certificates:
+            self._how_to_say_who = _AS_EITHER if self._takes_tokens else _AS_CERTIFIED
+        else:
+            self._how_to_say_who = _AS_BEARER
 
     async def fetch_keys(self) -> None:
         """Have the keys at hand that verify tokens, as far as they can be had now."""
@@ -66,7 +76,7 @@ class Authenticator:
         elif peer.credential is not None and peer.header == header and peer.credential.holds(now):
             return peer.credential.principal
         else:
-            digest = _digest(header)
+            digest = _digest(_spelled_as_ours(header))
             known = self._verified.get(digest) or self._static.get(digest)
             peer.header, peer.credential = header, known
         return known.principal if known is not None and known.holds(now) else None
@@ -88,7 +98,10 @@ class Authenticator:
                 raise Unauthenticated("the certificate has expired", hint="Get a new certificate.")
             if peer.is_nameless:
                 raise Unauthenticated("the certificate that was shown names nobody", hint=_NAMING_SOMEBODY)
-            raise Unauthenticated(_NOBODY, hint=_SAYING_WHO)
+            raise Unauthenticated(_NOBODY, hint=self._how_to_say_who)
+        header = _spelled_as_ours(header)
+        if not self._takes_tokens:
+            raise Unauthenticated("this server takes no tokens", hint=self._how_to_say_who)
         token = _token_in(header)
         if self._verifier is None:
             raise Unauthenticated("the token is not known here")
@@ -110,8 +123,20 @@ def _digest(header: bytes) -> bytes:
     return hashlib.blake2b(header, digest_size=32).digest()
 
 
+def _spelled_as_ours(header: bytes) -> bytes:
+    """Return an Authorization header with its scheme as we write it: case means nothing there, nor do more blanks.
+
+    Source: RFC 9110, 11.1 and 11.4.
+
+    >>> _spelled_as_ours(b"bearer  abc"), _spelled_as_ours(b"Basic abc")
+    (b'Bearer abc', b'Basic abc')
+    """
+    scheme, _, credentials = header.partition(b" ")
+    return SCHEME + credentials.lstrip(b" ") if scheme.lower() == b"bearer" else header
+
+
 def _token_in(header: bytes) -> str:
-    """Return the token in an Authorization header.
+    """Return the token in an Authorization header that is spelled as ours.
 
     Raises:
         Unauthenticated: there is none, or it is not one that any issuer makes.

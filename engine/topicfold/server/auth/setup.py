@@ -45,7 +45,12 @@ def authenticator_of(settings: Settings) -> Authenticator | None:
     )
     static_file = settings.auth_static_tokens_file
     static_tokens = {} if static_file is None else read_static_tokens(static_file)
-    return Authenticator(wall_clock_seconds, verifier if key_sets else None, static_tokens)
+    return Authenticator(
+        wall_clock_seconds,
+        verifier if key_sets else None,
+        static_tokens,
+        takes_certificates=settings.tls_client_ca_file is not None,
+    )
 
 
 def tls_of(settings: Settings) -> ssl.SSLContext | None:
