@@ -133,7 +133,7 @@ async def find_version(engine: Engine, target: Target, wanted: str, deadline: fl
     nearest = _nearest(text, seen)
     raise VersionNotFound(
         f"{target.name} has no version {text}{beyond}",
-        hint=f"The nearest are {', '.join(nearest)}." if nearest else "",
+        hint=f"The history shows all. The nearest are {', '.join(nearest)}." if nearest else "",
         name=target.name,
         nearest=nearest,
     )
