@@ -17,6 +17,7 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.log import kafka_arrivals
 from topicfold.log.kafka import KafkaLog
+from topicfold.log.kafka_appender import KafkaAppender
 from topicfold.log.kafka_arrivals import KafkaArrivals, Read
 from topicfold.log.kafka_errors import Right, unanswered
 from topicfold.log.kafka_follower import KafkaFollower
@@ -153,7 +154,7 @@ async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None
         def poll(self, _: float) -> int:
             raise KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "broken", fatal=True))
 
-    log._appender._producer = Broken()  # type: ignore[assignment]
+    log._appending()._producer = Broken()  # type: ignore[assignment]
     failures: asyncio.Queue[TopicfoldError] = asyncio.Queue()
     log.append(0, b"lost", failures.put_nowait)
     assert isinstance(await failures.get(), LogUnavailable)
@@ -260,13 +261,48 @@ async def test_a_log_that_is_closed_leaves_no_client_of_kafka_to_the_garbage_col
     kafka_bootstrap: str, topic: str
 ) -> None:
     log = await KafkaLog.open(kafka_bootstrap, topic)
-    clients = [weakref.ref(log._appender), weakref.ref(log._topics._admin)]
+    clients = [weakref.ref(log._appending()), weakref.ref(log._topics._admin)]
     gc.disable()
     try:
         await log.close()
         assert [each() for each in clients] == [None, None]
     finally:
         gc.enable()
+
+
+async def test_a_log_that_is_only_read_has_no_producer(
+    kafka_bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never_made(*_: object) -> KafkaAppender:
+        raise AssertionError("a producer was made")
+
+    monkeypatch.setattr("topicfold.log.kafka.KafkaAppender", never_made)
+    log = await KafkaLog.open(kafka_bootstrap, topic, partitions=1)
+    assert await log.end_offsets() == await log.start_offsets() == {0: 0}
+    assert await log.read(0, 0, 10) == []
+    assert await log.check_settings()
+    await log.close()
+
+
+async def test_whoever_follows_has_a_producer_before_the_first_append(log: KafkaLog) -> None:
+    assert log._appender is None
+    log.follow({0: 0}, lambda *_: None, lambda *_: None)
+    assert log._appender is not None
+
+
+async def test_closing_goes_on_where_whoever_waits_for_it_is_cancelled(kafka_bootstrap: str, topic: str) -> None:
+    before = set(threading.enumerate())
+    log = await KafkaLog.open(kafka_bootstrap, topic)
+    Following(log)
+    await log.read(0, 0, 10)
+    closing = asyncio.ensure_future(log.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await log.close()
+    ours = {each for each in threading.enumerate() if each.name.startswith("topicfold-")} - before
+    assert ours == set()
 
 
 async def test_a_cluster_that_is_not_there_is_unavailable() -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaException
 
 from topicfold.errors import BadSetting, LogUnavailable
-from topicfold.log.kafka_appender import KafkaAppender
+from topicfold.log.kafka_appender import KafkaAppender, require_producer
 from topicfold.log.kafka_arrivals import KafkaArrivals
 from topicfold.log.kafka_ends import KafkaEnds
 from topicfold.log.kafka_errors import error_in
@@ -59,6 +59,7 @@ class KafkaLog:
             )
         try:
             topics = KafkaTopics(settings, bootstrap)
+            require_producer({**settings, **PRODUCER})
             found = await asyncio.to_thread(topics.open, topic, partitions)
             return cls(settings, topics, found)
         except LogDenied:
@@ -83,9 +84,9 @@ class KafkaLog:
         self._offsets_thread = ThreadPoolExecutor(1, "topicfold-kafka-offsets")
         self._arrivals: KafkaArrivals | None = None
         self._follower: KafkaFollower | None = None
-        self._is_closed = False
-        # Last, for it starts a thread: what is refused above leaves none.
-        self._appender = KafkaAppender({**settings, **PRODUCER}, topic.name, topic.max_message_bytes, self._written)
+        self._closing: asyncio.Future[None] | None = None
+        self._producer_settings = {**settings, **PRODUCER}
+        self._appender: KafkaAppender | None = None
 
     @property
     def partitions(self) -> int:
@@ -100,7 +101,7 @@ class KafkaLog:
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
         self._require_open()
-        self._appender.append(partition, value, failed)
+        self._appending().append(partition, value, failed)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on."""
@@ -143,6 +144,8 @@ class KafkaLog:
         An unreachable Kafka is waited for, without a fault.
         """
         self._require_open()
+        # Whoever follows will append; the first that a producer sends takes it half a second to a second.
+        self._appending()
         arrivals = KafkaArrivals(positions, deliver)
         self._follower = KafkaFollower(self._consumer_settings, self._topic.name, arrivals, fault)
         self._arrivals = arrivals
@@ -153,13 +156,30 @@ class KafkaLog:
         return await self._ask(self._pages_thread, self._topics.problems, self._topic)
 
     async def close(self) -> None:
-        """Give waiting appends one second, then fail them; deliver nothing more; end threads and clients."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        await self._appender.close()
+        """Give waiting appends one second, then fail them; deliver nothing more; end threads and clients.
+
+        That goes on where whoever waits for it is cancelled.
+        """
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._appender:
+            await self._appender.close()
         await self._loop.run_in_executor(self._pages_thread, self._close_clients)
         self._pages_thread.shutdown()
+
+    def _appending(self) -> KafkaAppender:
+        """Return what appends, with a producer that goes on from now.
+
+        Whoever only reads has none: one that may not write is refused by Kafka twice a second, with a line each.
+        """
+        if self._appender is None:
+            self._appender = KafkaAppender(
+                self._producer_settings, self._topic.name, self._topic.max_message_bytes, self._written
+            )
+        return self._appender
 
     def _written(self, entries: Sequence[Entry]) -> None:
         """Take what Kafka has put where; on the appender's thread."""
@@ -174,12 +194,12 @@ class KafkaLog:
         self._pages.close()
         self._topics.close()
         # It refers to this object: its client would go on until Python collects both.
-        del self._appender
+        self._appender = None
 
     async def _ask(self, thread: ThreadPoolExecutor, question: Callable[..., T], *arguments: Any) -> T:
         self._require_open()
         return await self._loop.run_in_executor(thread, question, *arguments)
 
     def _require_open(self) -> None:
-        if self._is_closed:
+        if self._closing is not None:
             raise LogUnavailable("the log is closed")

@@ -24,7 +24,7 @@ from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldErro
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_errors import Right, error_in, is_fatal, translated, unanswered
-from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES
+from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed
 
 _log = structlog.get_logger(__name__)
@@ -49,6 +49,15 @@ class _Outcome(NamedTuple):
     error: KafkaError | None
     partition: int
     offset: int | None
+
+
+def require_producer(settings: Mapping[str, Any]) -> None:
+    """Return if a producer can be made with `settings`. Nobody is connected to.
+
+    Raises:
+        KafkaException: librdkafka does not like them.
+    """
+    Producer({name: value for name, value in without_lines(settings).items() if name != "bootstrap.servers"})
 
 
 class KafkaAppender:
