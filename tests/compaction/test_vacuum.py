@@ -14,6 +14,7 @@ from tests.compaction.folding import Placed, run_here
 from tests.compaction.job_process import IDENTITY, LENGTH, run
 from tests.compaction.tables import three_commits, whole
 from tests.state.histories import PARTITION
+from topicfold.compaction import compactor
 from topicfold.compaction import vacuum as vacuuming
 from topicfold.compaction.compactor import Compactor
 from topicfold.compaction.vacuum import vacuum

@@ -15,7 +15,7 @@ from tests.compaction.logs import random_values
 from tests.runtime.nodes import Node, WilfulLog, running
 from tests.snapshot.making import compacted
 from tests.turning import counted_turns
-from topicfold.errors import LogUnavailable
+from topicfold.errors import LogUnavailable, NotReady
 from topicfold.log.memory import MemoryStore
 from topicfold.log.port import Entry
 from topicfold.runtime import slices, window
@@ -141,7 +141,7 @@ async def test_what_somebody_began_who_is_gone_meanwhile_is_there_for_those_who_
         assert node.engine.watches.window.start(PARTITION) == 0
 
 
-async def test_an_engine_that_stops_gives_up_what_is_being_folded(
+async def test_an_engine_that_stops_gives_up_what_is_being_folded_and_says_so(
     log: tuple[MemoryStore, Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, tables = log
@@ -155,7 +155,7 @@ async def test_an_engine_that_stops_gives_up_what_is_being_folded(
         monkeypatch.setattr(node.engine.window_refill, "_base", endless)
         reaching = asyncio.create_task(node.engine.window_refill.reach({PARTITION: 0}))
         await is_asked.wait()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(NotReady, match="this node is stopping"):
         await asyncio.wait_for(reaching, 1)
 
 

@@ -15,8 +15,10 @@ from collections.abc import Mapping
 
 import structlog
 
+from topicfold.errors import NotReady
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
+from topicfold.own_thread import is_cancelled
 from topicfold.runtime.refold import Base, NewState
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.task_end import end_tasks
@@ -46,6 +48,7 @@ class WindowRefill:
 
         Raises:
             LogUnavailable: the log did not answer in time.
+            NotReady: the node is stopping.
 
         Cost: nothing where it does already; else the fold of what lies between a commit and the window.
         """
@@ -53,7 +56,12 @@ class WindowRefill:
             is_tried = False
             while position < self._window.start(partition) and not is_tried:
                 is_tried = partition not in self._extending
-                await asyncio.shield(self._extending.get(partition) or self._begin(partition, position))
+                try:
+                    await asyncio.shield(self._extending.get(partition) or self._begin(partition, position))
+                except asyncio.CancelledError:
+                    if is_cancelled():
+                        raise
+                    raise NotReady("this node is stopping", hint="Watch on another node.") from None
 
     async def close(self) -> None:
         """Give up what is being folded."""

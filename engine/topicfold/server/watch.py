@@ -122,6 +122,7 @@ class Watching:
         Raises:
             FuturePosition: it is not in time.
             Overloaded: what came since is not known again in time.
+            NotReady: the node is stopping.
         """
         until = asyncio.get_running_loop().time() + min(seconds, self.node.settings.request_timeout_seconds)
         try:
