@@ -140,8 +140,11 @@ async def test_a_log_that_may_be_read_only_takes_no_writes_until_it_may_be_writt
     assert freshness.refusal is None
 
 
-async def test_a_log_that_may_not_be_asked_says_what_allows_that_to_who_writes(freshness: Freshness) -> None:
-    freshness.on_unavailable(LogDenied("not you", hint="kafka-acls"))
+@pytest.mark.parametrize("kind", [LogDenied, LogUnavailable])
+async def test_what_would_have_the_log_answer_is_said_to_who_writes(
+    freshness: Freshness, kind: type[LogUnavailable]
+) -> None:
+    freshness.on_unavailable(kind("not you", hint="kafka-acls"))
     refusal = freshness.refuses_writes(0)
     assert isinstance(refusal, LogUnavailable)
     assert (refusal.reason, refusal.hint) == ("not you; the change is not applied", "kafka-acls")

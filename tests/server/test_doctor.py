@@ -192,11 +192,15 @@ async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
             assert " -> restore its directory: the log was trimmed, and nobody can start without it" in told
 
 
-async def test_a_log_that_may_not_be_asked_is_told_with_what_allows_it(orders: RestNode) -> None:
-    orders.node.engine.freshness.on_unavailable(LogDenied("Kafka does not allow us Describe", hint="kafka-acls"))
-    assert problems(await orders.get(DOCTOR))[0] == (
-        "the log cannot be reached: Kafka does not allow us Describe -> kafka-acls"
-    )
+@pytest.mark.parametrize(
+    "error",
+    [LogDenied("Kafka does not allow us Describe", hint="kafka-acls"), LogUnavailable("it is gone", hint="Restore it.")],
+)
+async def test_what_would_have_the_log_answer_is_told_where_the_log_says_it(
+    orders: RestNode, error: LogUnavailable
+) -> None:
+    orders.node.engine.freshness.on_unavailable(error)
+    assert problems(await orders.get(DOCTOR))[0] == f"the log cannot be reached: {error.reason} -> {error.hint}"
 
 
 async def test_a_setting_that_cannot_be_better_here_is_a_warning_and_the_node_is_well(orders: RestNode) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from topicfold.errors import LogUnavailable, NotReady, TopicfoldError, Wait
-from topicfold.log.port import Log, LogDenied, LogFull, SettingProblem
+from topicfold.log.port import Log, LogFull, SettingProblem
 from topicfold.state.fold import PartitionState
 
 _log = structlog.get_logger(__name__)
@@ -49,8 +49,8 @@ class Freshness:
         self.problems: Sequence[SettingProblem] = ()
         self.why_unreachable = ""
         """What the log said when it did not answer, "" where it answered last."""
-        self.to_allow = ""
-        """What would have it answer, where it may not be asked; else ""."""
+        self.what_to_do = ""
+        """What would have it answer, where it said so; else ""."""
         self.silent: frozenset[int] = frozenset()
         """Partitions that cannot be reached while others can."""
         self._log = log
@@ -85,7 +85,7 @@ class Freshness:
         """Note an answer to a query for the log's ends that was sent at `asked`."""
         if not self.is_reachable:
             _log.info("log_reachable")
-        self.why_unreachable = self.to_allow = ""
+        self.why_unreachable = self.what_to_do = ""
         if self.silent or len(ends) < len(self._states):
             self._note_silent(frozenset(self._states.keys() - ends.keys()))
         for partition, end in ends.items():
@@ -111,15 +111,15 @@ class Freshness:
             _log.warning("log_unavailable", reason=error.reason)
         self.silent = frozenset()
         self.why_unreachable = error.reason
-        self.to_allow = error.hint if isinstance(error, LogDenied) else ""
+        self.what_to_do = "" if error.hint == error.default_hint else error.hint
 
     def refuses_writes(self, partition: int) -> Wait | None:
         """Return why nothing may be appended to `partition` now, None where all is well."""
         fault = self._faults.get(partition)
         if fault is not None:
             return NotReady(f"partition {partition} has stopped: {fault.reason}", hint=fault.hint, partition=partition)
-        if self.to_allow:
-            return LogUnavailable(f"{self.why_unreachable}; the change is not applied", hint=self.to_allow)
+        if self.what_to_do:
+            return LogUnavailable(f"{self.why_unreachable}; the change is not applied", hint=self.what_to_do)
         if not self.is_reachable:
             return LogUnavailable("the log cannot be reached; the change is not applied")
         if partition in self.silent:

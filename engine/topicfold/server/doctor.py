@@ -142,7 +142,7 @@ class Doctor:
         if not engine.freshness.is_reachable:
             what = "the log cannot be reached"
             why = engine.freshness.why_unreachable.removeprefix(f"{what}: ")
-            yield _problem(f"{what}: {why}", engine.freshness.to_allow or _look_at(self._log_place()))
+            yield _problem(f"{what}: {why}", engine.freshness.what_to_do or _look_at(self._log_place()))
         if engine.freshness.silent:
             yield _problem(
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
