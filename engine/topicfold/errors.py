@@ -308,7 +308,7 @@ class Reread(TopicfoldError):
 
 
 class PreconditionFailed(Reread):
-    """If-Match does not name the current version; `values["current"]` does."""
+    """If-Match does not name the current version, `values["current"]` does; or If-None-Match wants none."""
 
     code = "precondition_failed"
     default_hint = "Read the topic again and send If-Match with its ETag."

@@ -54,6 +54,29 @@ async def test_an_if_match_that_is_not_one_strong_etag_is_400(orders: RestNode, 
     assert await orders.problem("POST", LABELS, say("a"), if_match=value) == expected
 
 
+async def test_if_none_match_star_wants_that_there_is_none_yet(orders: RestNode) -> None:
+    before = await etag_of(orders)
+    for method, path, body in (("PUT", ORDERS, None), ("PUT", NATIVE, {}), ("POST", LABELS, say("a")),
+                               ("DELETE", ORDERS, None)):  # fmt: skip
+        answer = await orders.send(method, path, body, if_none_match="*")
+        assert (answer.status_code, answer.json()["code"]) == (412, "precondition_failed")
+        assert answer.json()["reason"] == "there is persistent://public/default/orders already"
+    assert await etag_of(orders) == before
+    await orders.done("PUT", f"{ORDERS}2", if_none_match="*")
+    await orders.done("DELETE", f"{ORDERS}2")
+    await orders.done("PUT", f"{ORDERS}2", if_none_match="*", idempotency_key="k")
+    missing = await orders.problem("POST", f"{ORDERS}3/custom-labels", say("a"), if_none_match="*")
+    assert missing == (404, "topic_not_found")
+
+
+@pytest.mark.parametrize("headers", [{"if_none_match": '"abc"'}, {"if_none_match": "*", "if_match": "*"},
+                                     {"if_none_match": ""}])  # fmt: skip
+async def test_any_other_condition_on_what_there_is_not_is_400_instead_of_passed_over(
+    orders: RestNode, headers: dict[str, str]
+) -> None:
+    assert await orders.problem("POST", LABELS, say("a"), **headers) == (400, "invalid_request")
+
+
 async def test_whoever_sends_an_etag_that_a_proxy_made_weak_is_told_how_to_send_it(orders: RestNode) -> None:
     weak = f"W/{await etag_of(orders)}"
     hint = (await orders.send("POST", LABELS, say("a"), if_match=weak)).json()["hint"]

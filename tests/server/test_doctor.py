@@ -194,7 +194,7 @@ async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
 
 @pytest.mark.parametrize(
     "error",
-    [LogDenied("Kafka does not allow us Describe", hint="kafka-acls"), LogUnavailable("it is gone", hint="Restore it.")],
+    [LogDenied("Kafka does not allow us Describe", hint="kafka-acls"), LogUnavailable("gone", hint="Restore it.")],
 )
 async def test_what_would_have_the_log_answer_is_told_where_the_log_says_it(
     orders: RestNode, error: LogUnavailable

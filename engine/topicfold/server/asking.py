@@ -15,6 +15,7 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
+from topicfold.runtime.group import ABSENT
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
@@ -26,6 +27,7 @@ from topicfold.wire import headers as names
 _LISTING = Right(Permission.LIST_TOPICS, Scope.TOPIC)
 _ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')
 _IF_MATCH = names.IF_MATCH.lower().encode()
+_IF_NONE_MATCH = names.IF_NONE_MATCH.lower().encode()
 _IDEMPOTENCY_KEY = names.IDEMPOTENCY_KEY.lower().encode()
 _MIN_POSITION = names.MIN_POSITION.lower().encode()
 _CHANGE_REASON = names.CHANGE_REASON.lower().encode()
@@ -138,8 +140,19 @@ def _key(headers: Headers) -> str | None:
 
 
 def _if_match(headers: Headers) -> str:
-    """Return the one ETag of If-Match, `*`, or "" where it is not given. Weak ETags and lists are not taken."""
+    """Return the one ETag of If-Match or `*`, `ABSENT` for If-None-Match, or "" where neither is given.
+
+    Weak ETags and lists are not taken; of If-None-Match `*` is, for others would change what nobody has seen.
+
+    Source: RFC 9110, 13.1.1 and 13.1.2.
+    """
     raw = headers.get(_IF_MATCH)
+    if (refused := headers.get(_IF_NONE_MATCH)) is not None:
+        if raw is not None or refused.strip() != b"*":
+            raise InvalidRequest(
+                f"{names.IF_NONE_MATCH} of a change can only be *, without {names.IF_MATCH}", hint="Or leave it out."
+            )
+        return ABSENT
     if raw is None:
         return ""
     text = raw.decode("latin-1").strip()

@@ -62,7 +62,8 @@ _ASKED = {
     "characters.",
     headers.CHANGE_REASON: f"Why, for the history; percent-encoded UTF-8, up to {headers.MAX_CHANGE_REASON_LENGTH} "
     "characters.",
-    headers.IF_NONE_MATCH: "Answer 304 where the version that there is has this ETag.",
+    headers.IF_NONE_MATCH: "Answer 304 where the version that there is has this ETag. Of a change, `*`: only where "
+    "there is none yet; else 412.",
     headers.IF_MATCH: "Change only the version that has this ETag; else 412.",
 }
 _SAID = {
@@ -272,7 +273,7 @@ def _request_headers(operation: Operation) -> Sequence[str]:
     if operation.method == "GET":
         known = (headers.IF_NONE_MATCH,) if HTTPStatus.NOT_MODIFIED in operation.empty else ()
         return (*common, headers.CONSISTENCY, *known)
-    return (*common, headers.IDEMPOTENCY_KEY, headers.CHANGE_REASON, headers.IF_MATCH)
+    return (*common, headers.IDEMPOTENCY_KEY, headers.CHANGE_REASON, headers.IF_MATCH, headers.IF_NONE_MATCH)
 
 
 def _schema(shape: type[Resource] | Mapping[str, Any]) -> Mapping[str, Any]:
