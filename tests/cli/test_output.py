@@ -18,6 +18,7 @@ from topicfold.cli.main import main
 from topicfold.cli.output import Output, data_of, is_colored_on, to_json, to_yaml
 from topicfold.client import Client
 from topicfold.client.desired_files import read_files, write_entries
+from topicfold.wire.resources import TopicItem
 
 
 class Terminal(io.StringIO):
@@ -103,6 +104,12 @@ def test_labels_in_a_cell_can_be_typed_again(run: Run, client: Client) -> None:
 def test_an_empty_table_prints_nothing_and_empty_json_is_a_list(run: Run) -> None:
     assert run("topics", "list").out == ""
     assert json.loads(run("topics", "list", "-o", "json").out) == []
+
+
+def test_members_are_called_as_the_rest_api_calls_them(run: Run, client: Client) -> None:
+    client.create_topic("orders")
+    shown = json.loads(run("topics", "get", "orders", "-o", "json").out)
+    assert shown.keys() == TopicItem.model_json_schema()["properties"].keys()
 
 
 @pytest.mark.parametrize("data", [[], [1], ({"a": ["x\ny", {}]}, None, "é"), [[], [[]]]])

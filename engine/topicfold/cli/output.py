@@ -220,7 +220,8 @@ def is_unicode() -> bool:
 
 
 def _camel(name: str) -> str:
-    first, *others = name.split("_")
+    # What is true or not is an adjective there.
+    first, *others = name.removeprefix("is_").split("_")
     return first + "".join(map(str.capitalize, others))
 
 
