@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -59,8 +58,7 @@ class Bundles:
         namespace_in(request)
         part = decoded(request.path_params["bundle"])
         if part in self.methods:
-            methods = ", ".join(sorted(self.methods[part]))
-            raise HTTPException(405, f"DELETE is not possible here; {methods} is", {"Allow": methods})
+            raise no_route(request.method, request.scope["path"], self.methods[part])
         if part in _NOT_KEPT:
             raise no_route(request.method, request.scope["path"])
         raise PolicyUnmet(f"Invalid bundle range: {part[:200]}")
