@@ -65,6 +65,17 @@ async def test_nothing_of_a_topic_counts_as_unset(
     assert await (await with_topic(orders, store, how)).problem("GET", path) == told
 
 
+@pytest.mark.parametrize("how", [DAMAGED, NEWER], ids=["damaged", "newer"])
+async def test_a_topic_is_found_as_one_without_labels_and_marked_where_the_whole_record_is_asked_for(
+    orders: RestNode, store: MemoryStore, how: Unreadable
+) -> None:
+    rest = await with_topic(orders, store, how)
+    [item] = (await rest.get("/api/v1/topics?labelSelector=!team"))["items"]
+    assert (item["name"], item["labels"]) == (TOPIC, {})
+    [item] = (await rest.get("/api/v1/topics?labelSelector=!team&fields=record"))["items"]
+    assert item["undecodable"] is True
+
+
 @both_ways
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 async def test_a_change_that_is_tried_is_answered_as_if_it_were_made(
