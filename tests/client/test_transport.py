@@ -327,6 +327,42 @@ def test_a_change_that_something_else_answers_does_not_count_as_made(answer: htt
         client.delete_topic("orders")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx2.Response(200, html="<html>Please log in</html>"),
+        httpx2.Response(200),
+        httpx2.Response(204),
+        httpx2.Response(200, json={}),
+    ],
+    ids=["a page", "an empty 200", "an empty 204", "an empty object"],
+)
+def test_a_policy_that_something_else_is_asked_for_is_not_told_to_be_unset(answer: httpx2.Response) -> None:
+    with Tape(lambda _: answer).client() as client:
+        for ask in (
+            lambda: client.get_policy("orders", "retentionPolicies"),
+            lambda: client.get_namespace_policy("public/default", "retentionPolicies"),
+        ):
+            with pytest.raises(UnexpectedAnswer):
+                ask()
+
+
+def test_a_page_in_the_place_of_topics_is_not_taken_for_an_old_servers_answer() -> None:
+    page = httpx2.Response(200, html="<html>Please log in</html>")
+    with (
+        Tape(lambda _: page).client() as client,
+        pytest.raises(UnexpectedAnswer, match="text/html instead of JSON") as caught,
+    ):
+        list(client.topics("team=pay"))
+    assert caught.value.code == "unexpected_answer"
+
+
+def test_readiness_that_a_proxy_answers_for_a_server_that_is_away_may_be_asked_for_again() -> None:
+    pages = iter([httpx2.Response(503, html="<html>no server is available</html>"), httpx2.Response(200, json={})])
+    with Tape(lambda _: next(pages)).client() as client:
+        assert client.readiness().is_ready
+
+
 def test_an_answer_nested_beyond_reading_is_not_topicfolds() -> None:
     answer = httpx2.Response(200, content=b"[" * 100_000)
     with Tape(lambda _: answer).client() as client, pytest.raises(UnexpectedAnswer):

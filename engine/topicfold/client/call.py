@@ -11,7 +11,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Final, Generic, TypedDict, TypeVar
 from urllib.parse import quote
 
 from topicfold.client.answers import Written
@@ -23,12 +23,15 @@ from topicfold.wire import headers
 T_co = TypeVar("T_co", covariant=True)
 Query = tuple[tuple[str, str], ...]
 
+NO_JSON: Final = object()
+"""The body of an answer that has one which is not JSON, as a proxy's or a portal's is."""
+
 _PLAIN_IN_REASON = " " + string.punctuation.replace("%", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that is no error. Names of `headers` are lower-case; `body` is None where there was none."""
+    """What was answered. Names of `headers` are lower-case; `body` is None where there was none, or `NO_JSON`."""
 
     status: int
     headers: Mapping[str, str]

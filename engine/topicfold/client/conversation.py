@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from topicfold.client.call import Answer, Call
+from topicfold.client.call import NO_JSON, Answer, Call
 from topicfold.client.errors import UnexpectedAnswer
 from topicfold.client.silence import NoAnswer, Server
 from topicfold.errors import (
@@ -132,7 +132,7 @@ def _failure(call: Call[Any], server: Server, outcome: Answer | NoAnswer) -> Top
 
 def _refusal(call: Call[Any], server: Server, answer: Answer) -> TopicfoldError | None:
     """Return the error that `answer` is, or None if it is none."""
-    if answer.status < 300 or answer.status in call.accepts:
+    if (answer.status < 300 or answer.status in call.accepts) and answer.body is not NO_JSON:
         return None
     error = refusal_of(answer, server, f"{call.method} {call.path}")
     # A proxy's own 502 or 504 says nothing about the server behind it.
@@ -168,10 +168,10 @@ def _headers(call: Call[Any], position: str) -> tuple[tuple[bytes, bytes], ...]:
 def refusal_of(answer: Answer, server: Server, what: str) -> TopicfoldError:
     """Return the error that `answer` is to `what` was asked: the server's, or that none of Topicfold's answers."""
     if not 400 <= answer.status < 600:
+        found = answer.headers.get("content-type", "").partition(";")[0] or "something"
+        said = f"status {answer.status}" if answer.status >= 300 else f"{found} instead of JSON"
         return UnexpectedAnswer(
-            f"{server.place} answers {what} with status {answer.status}, as Topicfold never does",
-            url=server.url,
-            status=answer.status,
+            f"{server.place} answers {what} with {said}, as Topicfold never does", url=server.url, status=answer.status
         )
     problem = answer.body if isinstance(answer.body, Mapping) else {}
     if answer.status == HTTPStatus.NOT_FOUND and (not problem or problem.get("code") == NO_ROUTE):

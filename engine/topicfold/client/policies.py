@@ -17,6 +17,7 @@ from topicfold.model.policy.description import Empty, NamespaceRoute, Policy, So
 from topicfold.model.policy.shapes import DEFAULT_QUOTA_TYPE
 from topicfold.model.policy.table import BY_NAME
 from topicfold.model.policy.values import Kind, MapOf, Shape, read_value
+from topicfold.wire import headers
 
 _PLACE = re.compile(r"\{\w+\}")
 
@@ -224,5 +225,10 @@ def _stated_kind(policy: Policy) -> Kind:
 
 
 def _value(answer: Answer) -> Any:
-    """Return the policy; None where it is unset, which some answer with 204 and some with an empty body."""
+    """Return the policy; None where it is unset, which some answer with 204 and some with an empty body.
+
+    Raises:
+        KeyError: it is not said as of where in the log: something else answers.
+    """
+    answer.headers[headers.LOG_POSITION.lower()]
     return answer.body

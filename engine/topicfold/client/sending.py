@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 import httpx2
 
-from topicfold.client.call import Answer, Call, age_seconds, refusing_half_characters, require_confirmed
+from topicfold.client.call import NO_JSON, Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
@@ -267,7 +267,7 @@ def answer_of(response: httpx2.Response) -> Answer:
     try:
         body = read_json(response.content) if response.content else None
     except ValueError:
-        body = None
+        body = NO_JSON
     return Answer(response.status_code, headers_of(response), body)
 
 
