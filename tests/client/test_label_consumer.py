@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -74,6 +75,12 @@ def test_it_does_not_start_with_an_interval_of_polls_that_is_no_number(client: C
 def test_brokers_may_be_named_by_librdkafkas_other_name_for_them(client: Client) -> None:
     conf = {"metadata.broker.list": "127.0.0.1:1", "group.id": "billing", "log_level": 0}
     with LabelConsumer(conf, match="**", client=client) as consumer:
+        assert consumer.poll(0) is None
+
+
+def test_a_member_of_an_enumeration_says_by_its_value_what_is_consumed(client: Client) -> None:
+    word = Enum("word", {"KEY": "team", "VALUE": "pay"}, type=str)
+    with LabelConsumer(CONF, labels={word.KEY: word.VALUE}, client=client) as consumer:
         assert consumer.poll(0) is None
 
 

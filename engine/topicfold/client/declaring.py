@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from topicfold.client.call import Call
 from topicfold.client.find_calls import Listing
+from topicfold.client.plain import plain
 from topicfold.client.watching import WatchQuery
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Corou
 
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> T:
-        return client.perform(declare(client, *args, **kwargs))
+        return client.perform(declare(client, *plain(args), **plain(kwargs)))
 
     return cast("Twofold[P, T, Coroutine[Any, Any, T]]", method)
 
@@ -66,7 +67,7 @@ def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, 
 
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Pager:
-        return client.page_through(declare(client, *args, **kwargs))
+        return client.page_through(declare(client, *plain(args), **plain(kwargs)))
 
     return cast("Twofold[P, Pager, AsyncPager]", method)
 
@@ -76,6 +77,6 @@ def follows(declare: Callable[Concatenate[Any, P], WatchQuery]) -> Twofold[P, Wa
 
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Watch:
-        return client.follow(declare(client, *args, **kwargs))
+        return client.follow(declare(client, *plain(args), **plain(kwargs)))
 
     return cast("Twofold[P, Watch, AsyncWatch]", method)

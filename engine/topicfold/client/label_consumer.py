@@ -30,6 +30,7 @@ from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
 from topicfold.client.passed_on import PassedOn
+from topicfold.client.plain import plain
 from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import BadSetting, InvalidRequest
@@ -114,8 +115,8 @@ class LabelConsumer(PassedOn):
         with ExitStack() as undoing:
             self._client = client or undoing.enter_context(Client(url or DEFAULT_URL))
             places = self._client.namespace if namespaces is None else namespaces
-            self._query = ConsumerQuery.of(places, selector, labels, match, regex)
-            self._properties = dict(properties or {})
+            self._query = ConsumerQuery.of(*plain((places, selector, labels, match, regex)))
+            self._properties = dict(plain(properties or {}))
             self._on_topics = on_topics
             self._look = KafkaLook(conf)
             self._kafka_topics = KafkaTopics(self._look)

@@ -22,6 +22,7 @@ from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
+from topicfold.client.plain import plain
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.json_text import read_json
@@ -76,9 +77,9 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             raise InvalidRequest(
                 f"timeout_seconds {timeout_seconds}: expected seconds above 0, at most {_MAX_TIMEOUT_SECONDS}"
             )
-        url = url if "://" in url else f"http://{url}"
+        url = plain(url) if "://" in url else f"http://{plain(url)}"
         self.url = url.rstrip("/")
-        self.namespace = parse_namespace(namespace)
+        self.namespace = parse_namespace(plain(namespace))
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
         self._retry = retry or RetryRule()
