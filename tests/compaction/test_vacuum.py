@@ -140,15 +140,17 @@ def test_what_tables_had_an_hour_ago_is_there_for_who_is_reading_it(tmp_path: Pa
 
 
 def test_what_tables_have_since_a_moment_ago_stays_however_old_it_is(
-    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    undisturbed, late = tmp_path / "undisturbed", tmp_path / "late"
+    run(undisturbed, cuts=1)
     with monkeypatch.context() as patch:
         patch.setattr(compactor, "publish", lambda root, commit: None)
-        three_commits(tmp_path)
-    make_old(tmp_path)
-    run(tmp_path, cuts=1)
-    assert vacuum(tmp_path, keep=2) > 0
-    assert whole(tmp_path) == whole(undisturbed)
+        three_commits(late)
+    make_old(late)
+    run(late, cuts=1)
+    assert vacuum(late, keep=2) > 0
+    assert whole(late) == whole(undisturbed)
 
 
 def test_the_commit_that_nodes_fold_their_windows_from_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
