@@ -188,13 +188,13 @@ class InvalidPolicy(FixRequest):
 
 
 class PolicyUnmet(FixRequest):
-    """A policy's value that is well-formed and cannot hold here, or not beside another policy."""
+    """A well-formed policy value that is not possible here, or not beside another policy."""
 
     code = "policy_unmet"
 
 
 class PeerCluster(PolicyUnmet):
-    """A topic that would be copied to a cluster and to a peer of it, which stands for it."""
+    """A topic that would be copied to a cluster and also to its peer, which stands in for it."""
 
     code = "peer_cluster"
 
@@ -207,13 +207,13 @@ class PoliciesDisabled(FixRequest):
 
 
 class WatchesDisabled(FixRequest):
-    """Watching topics is switched off on this node, or would not show what its topic listing does."""
+    """Watching topics is switched off on this node, or its topic listing rules it out."""
 
     code = "watches_disabled"
 
 
 class ClusterRefused(FixRequest):
-    """Kafka does not take what it is asked for: a name, a number of partitions, a setting, or by a policy of its own.
+    """Kafka refuses what it is asked for: a name, a number of partitions, a setting, or because of a policy of its own.
 
     `values` hold `kafka_topic`.
     """
@@ -258,7 +258,7 @@ class VersionNotFound(NotFound):
 
 
 class OperationNotFound(NotFound):
-    """An operation id that cannot be one of this log."""
+    """An operation id that cannot belong to this log."""
 
     code = "operation_not_found"
 
@@ -283,20 +283,20 @@ class KeyReused(FixRequest):
 
 
 class Unauthenticated(FixRequest):
-    """The request does not say who asks, or does not prove it."""
+    """The request does not say who sends it, or does not prove it."""
 
     code = "unauthenticated"
     default_hint = "Get a token or a certificate that this server takes."
 
 
 class Forbidden(FixRequest):
-    """Who asks may not do this, or not from there."""
+    """The caller may not do this, or not from there."""
 
     code = "forbidden"
 
 
 class UnknownCluster(Forbidden):
-    """A policy that names a cluster that there is not; refused with Pulsar's status."""
+    """A policy that names a cluster that does not exist; refused with Pulsar's status."""
 
     code = "unknown_cluster"
 
@@ -315,7 +315,7 @@ class PreconditionFailed(Reread):
 
 
 class AlreadyExists(Reread):
-    """There is one of that name."""
+    """One of that name exists already."""
 
     code = "already_exists"
 
@@ -353,7 +353,7 @@ class LogUnavailable(Wait):
 
 
 class ClusterUnavailable(Wait):
-    """The Kafka cluster cannot be reached, or does not let this node do it; `values` hold `bootstrap`.
+    """The Kafka cluster cannot be reached, or does not allow this node to do it; `values` hold `bootstrap`.
 
     `is_denied` among them: it does not let us do this to this topic. `is_late`: it was done to this topic, and the
     brokers do not show it yet.
@@ -368,13 +368,13 @@ class ClusterUnavailable(Wait):
 
 
 class KeysUnavailable(Wait):
-    """The keys that verify tokens cannot be had, so nobody can say who asks."""
+    """The keys that verify tokens cannot be fetched, so no token can be checked."""
 
     code = "keys_unavailable"
 
 
 class Overloaded(Wait):
-    """A queue is full, or too much is asked for at once, or for more than this machine has."""
+    """A queue is full, too many requests came at once, or one needs more than this machine has."""
 
     code = "overloaded"
 
@@ -393,7 +393,7 @@ class PositionTimeout(Wait):
 
 
 class FuturePosition(PositionTimeout):
-    """A watch is to go on from a position beyond the log's end, and nothing came to be there in time."""
+    """A watch is to resume from a position beyond the log's end, and the log did not reach it in time."""
 
     code = "future"
 
@@ -426,7 +426,7 @@ class OperatorNeeded(TopicfoldError):
 
 
 class WrongLog(OperatorNeeded):
-    """The log is not the one it was said to be."""
+    """The log is not the expected one."""
 
     code = "wrong_log"
 
@@ -467,14 +467,14 @@ class SnapshotDamaged(OperatorNeeded):
 
 
 class SnapshotUnreadable(OperatorNeeded):
-    """What commits a snapshot has cannot be seen, so none may be taken for the newest; `values` hold `path`."""
+    """The commits of a snapshot cannot be listed, so none may be taken for the newest; `values` hold `path`."""
 
     code = "snapshot_unreadable"
     default_hint = "Name a directory that may be read, or change its owner or its mode."
 
 
 class SnapshotUnwritable(OperatorNeeded):
-    """There is no room or no right to write a snapshot's files, or no place for them; `values` hold `path`."""
+    """A snapshot's files cannot be written: no space, no permission, or no such directory; `values` hold `path`."""
 
     code = "snapshot_unwritable"
     default_hint = "Make room or give the right to write, then run it again: it goes on where it was."
@@ -487,7 +487,7 @@ class WrongSnapshot(OperatorNeeded):
 
 
 class TrimRefused(OperatorNeeded):
-    """Nothing was deleted: without the log's beginning, the snapshot would not do in its place, or not be true."""
+    """Nothing was deleted: the snapshot cannot replace the log's beginning yet, or does not agree with it."""
 
     code = "trim_refused"
 
@@ -499,7 +499,7 @@ class BadSetting(OperatorNeeded):
 
 
 class ListingFailed(OperatorNeeded):
-    """The plug-in that lists topics raised, took too long, or returned what is no list of names; carries `listing`."""
+    """The plug-in that lists topics raised, took too long, or did not return a list of names; carries `listing`."""
 
     code = "listing_failed"
     default_hint = "The server's log has its error. Mend it, or set TOPICFOLD_TOPIC_LISTING=all on the server."

@@ -30,11 +30,11 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="VERSION",
-        help="As it was then: a VERSION of 'topicfold history', a position, or a time, such as 2h for 2h ago.",
+        help="As it was then: a VERSION of 'topicfold history', a position, or a time (2h means 2h ago).",
         autocompletion=complete_versions,
     ),
 ]
-Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="How many partitions.")]
+Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="Number of partitions.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
 LogFile = Annotated[
     str | None, typer.Option("--log", metavar="FILE", help="The file with the server's log (default topicfold.db).")
@@ -51,7 +51,7 @@ KafkaSettings = Annotated[
         "--kafka-setting",
         "--server-setting",
         metavar="KEY=VALUE",
-        help="A setting of librdkafka, say security.protocol=SSL; repeatable.",
+        help="A librdkafka setting, such as security.protocol=SSL; repeatable.",
     ),
 ]
 

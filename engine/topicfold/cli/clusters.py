@@ -34,7 +34,7 @@ def list_clusters(session: Session) -> None:
 
 @command(app, "get")
 def get(session: Session, cluster: Cluster) -> None:
-    """Show the addresses of a cluster, and its peers.
+    """Show the addresses and peers of a cluster.
 
     \b
     Example:
@@ -59,7 +59,7 @@ def create(
 ) -> None:
     """Register a cluster. Nothing connects to it.
 
-    The addresses are the cluster's. Which Topicfold server is asked is said by TOPICFOLD_URL, or before the command:
+    The addresses are those of the cluster. To name the Topicfold server, set TOPICFOLD_URL, or put --url first:
     topicfold --url URL clusters create …
 
     \b

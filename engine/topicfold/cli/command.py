@@ -97,14 +97,16 @@ def _hidden(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def shared_options(
     url: Annotated[str | None, typer.Option(help="URL of the server.", metavar="URL")] = None,
-    token: Annotated[str | None, typer.Option(help="Token that says who asks.", metavar="TOKEN")] = None,
-    token_file: Annotated[str | None, typer.Option(help="File that holds it.", metavar="FILE")] = None,
+    token: Annotated[str | None, typer.Option(help="Token to authenticate with.", metavar="TOKEN")] = None,
+    token_file: Annotated[str | None, typer.Option(help="File that holds the token.", metavar="FILE")] = None,
     tls_ca_file: Annotated[str | None, typer.Option(help="CA of the server's certificate.", metavar="FILE")] = None,
-    client_cert_file: Annotated[str | None, typer.Option(help="Certificate to show.", metavar="FILE")] = None,
-    client_key_file: Annotated[str | None, typer.Option(help="Its private key.", metavar="FILE")] = None,
+    client_cert_file: Annotated[str | None, typer.Option(help="Client certificate.", metavar="FILE")] = None,
+    client_key_file: Annotated[
+        str | None, typer.Option(help="Private key of the client certificate.", metavar="FILE")
+    ] = None,
     output: Annotated[OutputFormat | None, typer.Option("--output", "-o", help="How to print data.")] = None,
     timeout_seconds: Annotated[float | None, typer.Option(help="Time for each call.", metavar="SECONDS")] = None,
-    color: Annotated[ColorMode | None, typer.Option(help="Whether to colour.")] = None,
+    color: Annotated[ColorMode | None, typer.Option(help="When to use colour.")] = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="Print data and failures only.")] = None,
     progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress.")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
@@ -113,19 +115,25 @@ def shared_options(
 
 
 def reason_option(
-    reason: Annotated[str | None, typer.Option(help="Why; kept in the log with the change.", metavar="TEXT")] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="Reason; recorded in the log with the change.", metavar="TEXT")
+    ] = None,
 ) -> None:
     """Hold the option of commands that make many changes, or have a key of their own for each."""
 
 
 def key_option(
-    idempotency_key: Annotated[str | None, typer.Option(help="Applied once for a key.", metavar="KEY")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Apply the change only once for this key.", metavar="KEY")
+    ] = None,
 ) -> None:
     """Hold the option of commands that make one change."""
 
 
 def precondition_option(
-    if_match: Annotated[str | None, typer.Option(help="Only if this is the current version.", metavar="ETAG")] = None,
+    if_match: Annotated[
+        str | None, typer.Option(help="Apply only if this is the current version.", metavar="ETAG")
+    ] = None,
 ) -> None:
     """Hold the option of commands that change what is there."""
 

@@ -25,32 +25,39 @@ if TYPE_CHECKING:
 
 MAX_EVERY_SECONDS = 86_400.0
 
-Snapshot = Annotated[
-    Path, typer.Option("--snapshot", metavar="DIR", file_okay=False, help="Where the tables are, or are to be.")
-]
-Once = Annotated[bool, typer.Option("--once", help="End at the end that the log has now.")]
+Snapshot = Annotated[Path, typer.Option("--snapshot", metavar="DIR", file_okay=False, help="Directory of the tables.")]
+Once = Annotated[bool, typer.Option("--once", help="End at the current end of the log.")]
 Every = Annotated[
     float,
-    typer.Option("--every", metavar="SECONDS", min=0, max=MAX_EVERY_SECONDS, help="How often, without --once."),
+    typer.Option(
+        "--every", metavar="SECONDS", min=0, max=MAX_EVERY_SECONDS, help="How often to fold a batch, without --once."
+    ),
 ]
 BatchRows = Annotated[
-    int, typer.Option("--batch-rows", metavar="N", min=1, help="Records of the log in one batch, at most.")
+    int, typer.Option("--batch-rows", metavar="N", min=1, help="Most records of the log in one batch.")
 ]
 Slices = Annotated[
     int | None,
-    typer.Option("--slices", metavar="N", min=1, help="Parts a batch is folded in (default: Spark's cores)."),
+    typer.Option("--slices", metavar="N", min=1, help="Parallel parts of a batch (default: Spark's cores)."),
 ]
-Keep = Annotated[int, typer.Option("--keep", metavar="N", min=2, help="Commits that stay; files of older ones go.")]
+Keep = Annotated[
+    int, typer.Option("--keep", metavar="N", min=2, help="Commits to keep; files of older ones are deleted.")
+]
 Checkpoint = Annotated[
     Path | None,
     typer.Option("--checkpoint", metavar="DIR", help="Where Spark notes its plans (default DIR/checkpoint)."),
 ]
 SparkSettings = Annotated[
     list[str] | None,
-    typer.Option("--spark-setting", metavar="KEY=VALUE", help="A setting of Spark, say spark.master=yarn; repeatable."),
+    typer.Option(
+        "--spark-setting", metavar="KEY=VALUE", help="A Spark setting, such as spark.master=yarn; repeatable."
+    ),
 ]
 Trim = Annotated[
-    bool, typer.Option("--trim", help="Then delete from the log what the snapshot stands for: see 'topicfold trim'.")
+    bool,
+    typer.Option(
+        "--trim", help="After each batch, delete from the log what the snapshot covers: see 'topicfold trim'."
+    ),
 ]
 
 
@@ -73,9 +80,9 @@ def compact(
 ) -> None:
     """Fold the log into tables of topics, labels and history.
 
-    Spark does that, on this machine or on a cluster. Nodes start from the tables (serve --snapshot), and any tool that
-    reads Delta or Parquet can ask them. The job may be stopped and started at any time, and run twice at once: every
-    event is folded in once.
+    It runs on Spark, on this machine or on a cluster. Nodes start from the tables (serve --snapshot), and any tool that
+    reads Delta can query them. The job may be stopped and started at any time, and run twice at once: every event is
+    folded in once.
 
     \b
     Examples:

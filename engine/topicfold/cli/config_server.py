@@ -21,10 +21,10 @@ _HEADER = ("SETTING", "VALUE", "ORIGIN", "MEANING")
 
 
 def server(session: Session) -> None:
-    """Show all settings of a server that is started here. Each with its value, where that is from, and what it means.
+    """Show all settings of a server started here. Each with its value, origin and meaning.
 
-    A setting is given as TOPICFOLD_ and its name in capitals, or under [server] in the configuration file; the flags
-    of 'topicfold serve' go before both. Entries of tables: TOPICFOLD_KAFKA_SETTINGS='{"security.protocol": "SSL"}'.
+    Set them as TOPICFOLD_ and the name in capitals, or under [server] in the configuration file; flags of 'topicfold
+    serve' override both. Tables: TOPICFOLD_KAFKA_SETTINGS='{"security.protocol": "SSL"}'.
 
     \b
     Examples:

@@ -14,12 +14,12 @@ from topicfold.cli.session import Session
 
 app = new_app()
 
-ShowOrigin = Annotated[bool, typer.Option("--show-origin", help="Say where each value comes from.")]
+ShowOrigin = Annotated[bool, typer.Option("--show-origin", help="Show where each value comes from.")]
 
 
 @command(app, "view")
 def view(session: Session, show_origin: ShowOrigin = False) -> None:
-    """Show the settings in force. Flags go before TOPICFOLD_* before the file before defaults; secrets are masked.
+    """Show the settings in force. Flags override TOPICFOLD_*, which override the file. Secrets are masked.
 
     \b
     Example:

@@ -29,14 +29,14 @@ from topicfold.errors import InvalidRequest
 if TYPE_CHECKING:
     from topicfold.client import LabelConsumer
 
-Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="The Kafka cluster with the topics.")]
+Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="Kafka cluster with the topics.")]
 Group = Annotated[
-    str | None, typer.Option("--group", metavar="GROUP", help="Consumer group, whose offsets are committed.")
+    str | None, typer.Option("--group", metavar="GROUP", help="Consumer group; its offsets are committed.")
 ]
 FromBeginning = Annotated[
-    bool, typer.Option("--from-beginning/--from-end", help="Where to begin without a committed offset.")
+    bool, typer.Option("--from-beginning/--from-end", help="Where to start without a committed offset.")
 ]
-Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after so many records.")]
+Max = Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="End after this many records.")]
 
 _OPTIONS = {"group.id": "--group", "bootstrap.servers": "--bootstrap", "metadata.broker.list": "--bootstrap"}
 _OFFSET_STORE = "enable.auto.offset.store"
@@ -71,9 +71,8 @@ def consume(
 ) -> None:
     """Print the records of the topics that match.
 
-    Those that come to match later are among them. A line is the Kafka topic and the value, – for a record without one;
-    -o json has everything, with bytes that are no UTF-8 as base64. Without --group nothing that was printed is
-    committed.
+    Topics that come to match later are included. A line is the Kafka topic and the value, or – for a record without
+    one; -o json prints everything, with bytes that are not UTF-8 as base64. Offsets are committed only with --group.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ ToKafkaTopic = Annotated[
 ]
 ToKafkaSettings = Annotated[
     list[str] | None,
-    typer.Option("--to-kafka-setting", metavar="KEY=VALUE", help="A setting of librdkafka for it; repeatable."),
+    typer.Option("--to-kafka-setting", metavar="KEY=VALUE", help="A librdkafka setting for that cluster; repeatable."),
 ]
 
 _THOUSANDS = "copying, in thousands of records"
@@ -44,14 +44,14 @@ def copy(
     to_kafka_topic: ToKafkaTopic = None,
     to_kafka_setting: ToKafkaSettings = None,
 ) -> None:
-    """Copy a log to another place: a file, a Kafka topic.
+    """Copy a log to another file or Kafka topic.
 
-    Each record is at the same place there, so the copy is the same log: nodes, watches, clients and snapshots go on
-    as if nothing had happened. Stop all nodes on the log first, and start them on the copy; from then on nobody may
-    write to the log that it was made of.
+    Each record keeps its offset, so the copy is the same log: nodes, watches, clients and snapshots continue as if
+    nothing had happened. Stop all nodes on the log first, and start them on the copy; from then on nobody may write to
+    the original.
 
-    What is there already is compared: run it again to go on after an interruption, or to see that both are the same.
-    A place that holds anything else is refused. A log that was trimmed needs its snapshot there, too.
+    What the copy already holds is compared: run it again to continue after an interruption, or to check that both are
+    the same. A target that holds anything else is refused. A trimmed log still needs its snapshot.
 
     \b
     Examples:

@@ -18,12 +18,12 @@ _DIGEST_SHOWN = 12
 
 
 def doctor(session: Session) -> None:
-    """Ask a server whether it is well. Ends with 1 if it is not, after saying what is wrong and what to do.
+    """Check whether a server is healthy. If it is not, it says what is wrong and what to do, and exits with 1.
 
-    A warning is of what should be otherwise, and the server is well all the same.
+    A warning names something that should be changed; the server is well all the same.
 
-    For each partition it shows how far it is folded, its digest, and with which node that was compared last; then when
-    memory was last looked through, and how old the snapshot is. -o json has all of it.
+    For each partition it shows the position, the digest, and the node it was last compared with; then when memory was
+    last checked, and the age of the snapshot. -o json prints everything.
 
     \b
     Examples:

@@ -13,10 +13,10 @@ _HEADER = ("POLICY", "ORIGIN", "ENFORCED BY", "VALUE")
 
 
 def effective(session: Session, topic: Topic, at: At = None) -> None:
-    """Show what takes effect on a topic, and why. With -o json what each level says, too.
+    """Show which policies take effect on a topic. And from which level; -o json also prints the values of every level.
 
-    A value set on the topic holds before one for all clusters, that before the namespace's, that before the broker's.
-    With --at it is what topic and namespace said then; the broker's values are always those of now.
+    A value of the topic comes before one for all clusters, then the namespace's, then the broker's. --at shows the
+    values of topic and namespace at that time; the broker's are always the current ones.
 
     \b
     Examples:

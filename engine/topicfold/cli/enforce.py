@@ -23,7 +23,13 @@ from topicfold.cli.session import Session
 if TYPE_CHECKING:
     from topicfold.enforcement.reports import Report
 
-Once = Annotated[bool, typer.Option("--once", help="End after one look at every topic.")]
+LogFile = Annotated[
+    str | None, typer.Option("--log", metavar="FILE", help="File with the server's log (default topicfold.db).")
+]
+KafkaBootstrap = Annotated[
+    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Kafka cluster with the server's log instead.")
+]
+Once = Annotated[bool, typer.Option("--once", help="Check every topic once, then end.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
 
 
@@ -41,13 +47,13 @@ def enforce(
 ) -> None:
     """Write effective policies into Kafka's topics.
 
-    It does so now and whenever they change. It reads the server's log itself; the server need not run. Retention
-    becomes retention.ms and retention.bytes (of each partition), the maximum message size max.message.bytes, the
-    compaction threshold cleanup.policy (above 0: compact, with a retention compact,delete; Kafka then refuses records
-    without a key). Touched is what a topic, a namespace or policy_defaults say something of, and nothing else; once
-    they say nothing any more, what was set for them is taken away again. Retention 0 and 0 says nothing to Kafka.
+    It does so now and whenever policies change. It reads the server's log itself, so the server need not run. Retention
+    becomes retention.ms and retention.bytes (per partition), the maximum message size max.message.bytes, and the
+    compaction threshold cleanup.policy (above 0: compact, or compact,delete with a retention; Kafka then refuses
+    records without a key). Only settings that a topic, a namespace or policy_defaults has a policy for are touched;
+    once the policy is removed, the setting is removed again. Retention 0 and 0 is not enforced.
 
-    With --dry-run it ends with 1 if there are differences. -o json prints one object a line, as things happen.
+    With --dry-run it exits with 1 if there are differences. -o json prints one object per line, as things happen.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ SelectorText = Annotated[
 def explain(
     session: Session, selector: SelectorText, namespaces: Namespaces = None, all_namespaces: AllNamespaces = False
 ) -> None:
-    """Show what a label selector means. How many topics each requirement finds, and what was probably misspelt.
+    """Explain a label selector. How many topics each requirement finds, and what was probably misspelt.
 
     \b
     Examples:

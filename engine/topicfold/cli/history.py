@@ -18,7 +18,7 @@ from topicfold.model.names import parse_topic
 if TYPE_CHECKING:
     from topicfold.client.history_answers import FieldChange, HistoryEntry
 
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many changes at most.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Most changes to show.")]
 To = Annotated[
     str,
     typer.Option(
@@ -32,7 +32,7 @@ _MAX_LOOKED_AT = 10_000
 
 
 def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
-    """Show who changed what of a topic. The newest first; of a topic that was deleted, too.
+    """Show who changed what of a topic. Newest first; also for deleted topics.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
 
 
 def rollback(session: Session, topic: Topic, to: To, yes: Yes = False) -> None:
-    """Give a topic back what a version of it said. Its labels, properties and policies; partitions and grants stay.
+    """Restore an earlier version of a topic. It restores labels, properties and policies; partitions and grants stay.
 
     \b
     Examples:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="The cluster's bootstrap servers.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Report only, make nothing.")]
+Bootstrap = Annotated[str, typer.Option("--bootstrap", metavar="HOST:PORT", help="Bootstrap servers of the cluster.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Report only; create nothing.")]
 
 _METADATA_SECONDS = 10.0
 
@@ -32,13 +32,13 @@ _METADATA_SECONDS = 10.0
 def import_kafka(
     session: Session, bootstrap: Bootstrap, kafka_setting: KafkaSettings = None, dry_run: DryRun = False
 ) -> None:
-    """Make a topic record for each topic of a Kafka cluster. Kafka itself is never changed.
+    """Create a record for each topic of a Kafka cluster. Kafka itself is never changed.
 
-    Run it again at any time: it reports what is new, already there, gone from Kafka, or has another number of
-    partitions there. Records are made, never deleted or changed.
+    Run it again at any time: it reports which topics are new, already recorded, gone from Kafka, or have another number
+    of partitions there. It only creates records, and never deletes or changes any.
 
-    A Kafka topic 'tenant..namespace..topic' becomes tenant/namespace/topic (tenant and namespace are made if
-    missing), any other one public/default/NAME. Left out: names that start with '__', and '_schemas'.
+    A Kafka topic 'tenant..namespace..topic' becomes tenant/namespace/topic (tenant and namespace are created if
+    missing), any other one public/default/NAME. Names that start with '__', and '_schemas', are left out.
 
     \b
     Examples:

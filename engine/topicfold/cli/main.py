@@ -38,12 +38,12 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "topicPolicies": ("topicfold.cli.topic_policies", "Get, set and remove policies of topics."),
     "namespaces": ("topicfold.cli.namespaces", "Create, list and delete namespaces; set their policies."),
     "tenants": ("topicfold.cli.tenants", "Create, change, list and delete tenants."),
-    "clusters": ("topicfold.cli.clusters", "Name the clusters that topics may be copied to."),
+    "clusters": ("topicfold.cli.clusters", "Register the clusters that topics may be copied to."),
     "policies": ("topicfold.cli.policies_files", "Keep labels and policies in files: export, diff, apply."),
-    "operations": ("topicfold.cli.operations", "See what became of a change."),
+    "operations": ("topicfold.cli.operations", "See whether a change was applied."),
     "import": ("topicfold.cli.import_kafka", "Adopt the topics of a Kafka cluster."),
-    "report": ("topicfold.cli.report", "Reports: what labels are used for."),
-    "config": ("topicfold.cli.config_view", "See the settings in force, the server's too."),
+    "report": ("topicfold.cli.report", "Report how labels are used."),
+    "config": ("topicfold.cli.config_view", "See the settings in force, including a server's."),
 }
 
 _OTHER_NAMES: Mapping[str, str] = {"topic-policies": "topicPolicies"}

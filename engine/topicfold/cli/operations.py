@@ -12,12 +12,14 @@ from topicfold.cli.session import Session
 
 app = new_app()
 
-OperationId = Annotated[str, typer.Argument(metavar="ID", help="The operation, as the failed command named it.")]
+OperationId = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of the operation, as the failed command printed it.")
+]
 
 
 @command(app, "get")
 def get(session: Session, operation: OperationId) -> None:
-    """Show whether a change is applied. `applied` and `refused` are final, `not_seen` is not: ask again later.
+    """Show whether a change was applied. `applied` and `refused` are final; `not_seen` is not: ask again later.
 
     \b
     Example:

@@ -16,7 +16,9 @@ from topicfold.model.permissions import Permission
 
 _HEADER = ("ROLE", "ACTIONS")
 _OWN = ", ".join(permission.value for permission in Permission)
-_ROLE = Annotated[str, typer.Option("--role", "-r", metavar="ROLE", help="Whose: the name that a token gives.")]
+_ROLE = Annotated[
+    str, typer.Option("--role", "-r", metavar="ROLE", help="The role, as named by its token or certificate.")
+]
 _ACTIONS = Annotated[
     list[str],
     typer.Option("--actions", "-a", metavar="A,B", help=f"Some of {_OWN}; or Pulsar's produce, consume and others."),
@@ -53,8 +55,8 @@ def add_to(app: typer.Typer, noun: str, argument: Any, sample: str) -> None:
     which, role = _parameter(noun, argument), _parameter("role", _ROLE)
     group = f"{noun}s"
     shown = f"Show what each role may do with a {noun}."
-    granted = f"Let a role do things with a {noun}. It replaces what the role was granted there before."
-    revoked = f"Take a role's grants on a {noun} away."
+    granted = f"Grant a role actions on a {noun}. This replaces its earlier grant there."
+    revoked = f"Revoke a role's grant on a {noun}."
     command(app, "permissions")(with_parameters(permissions, [which], shown, f"{group} permissions {sample}"))
     command(app, "grant-permission", CHANGE_OPTIONS)(
         with_parameters(

@@ -42,26 +42,28 @@ STDOUT = Path("-")
 
 Namespaces = Annotated[
     list[str],
-    typer.Argument(metavar="NAMESPACE…", help="tenant/namespace, one or several.", autocompletion=complete_namespaces),
+    typer.Argument(
+        metavar="NAMESPACE…", help="One or several of tenant/namespace.", autocompletion=complete_namespaces
+    ),
 ]
-Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="Where to write; - is stdout.")]
+Target = Annotated[Path, typer.Option("--file", "-f", metavar="FILE|-", help="File to write; - is stdout.")]
 Files = Annotated[
     list[Path],
     typer.Option(
         "--file",
         "-f",
         metavar="FILE|DIR|-",
-        help="YAML or JSON files, folders of them but for what is hidden, or stdin.",
+        help="YAML or JSON files, folders of them (hidden ones are skipped), or - for stdin.",
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be done, and what the server would refuse; do nothing.")
+    bool, typer.Option("--dry-run", help="Show what would change, and what the server would refuse; change nothing.")
 ]
 Prune = Annotated[
     bool,
     typer.Option(
         "--prune",
-        help="Take labels and policies off topics that -l selects and no file names, in the namespaces they name. "
+        help="Remove labels and policies from topics that -l selects and no file names, in the namespaces they name. "
         "No topic is deleted.",
     ),
 ]
@@ -69,17 +71,20 @@ Selector = Annotated[
     str | None, typer.Option("--selector", "-l", metavar="SELECTOR", help="Label selector of the topics to prune.")
 ]
 ConfirmCount = Annotated[
-    int | None, typer.Option("--confirm-count", metavar="N", help="How many topics will be pruned: no question then.")
+    int | None,
+    typer.Option(
+        "--confirm-count", metavar="N", help="Number of topics to prune, instead of confirming it at the prompt."
+    ),
 ]
 
 
 @command(app, "export")
 def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: PastTime = None) -> None:
-    """Write topics to a file. Labels, properties and policies of all topics of some namespaces, as YAML.
+    """Write topics to a file. Labels, properties and policies of all topics of the namespaces, as YAML.
 
-    With -o json on stdout it is JSON, which 'diff' and 'apply' take as well.
+    With -o json it prints JSON on stdout, which 'diff' and 'apply' accept as well.
 
-    With --at it is what they were then, each said in full, so that applying it undoes what was done to them since.
+    With --at it writes topics in full as they were then, so that applying the file undoes later changes to them.
 
     \b
     Examples:
@@ -106,9 +111,9 @@ def export(session: Session, namespaces: Namespaces, file: Target = STDOUT, at: 
 
 @command(app, "diff")
 def diff(session: Session, file: Files) -> None:
-    """Show where topics differ from files. Field by field, old → new; exit code 1 if any does.
+    """Show where topics differ from files. Field by field, old → new; exits with 1 if any topic differs.
 
-    Fields have the names that they have in the file and in 'topicfold history'. What would be taken away is marked.
+    Fields are named as in the file and in 'topicfold history'. What would be removed is marked.
 
     \b
     Example:
@@ -131,11 +136,11 @@ def apply(
     selector: Selector = None,
     confirm_count: ConfirmCount = None,
 ) -> None:
-    """Make topics what files say. One update a topic, for as many as differ.
+    """Make topics match files. One update for each topic that differs.
 
-    What an entry leaves out of labels, properties, local and global policies stays as it is. What it names is replaced
-    whole: 'labels: {team: pay}' means this label and no other. A topic that is missing is made. Run it again after an
-    interruption: what is done already does not differ any more.
+    Labels, properties, local and global policies that an entry leaves out stay as they are. Those that it names are
+    replaced as a whole: 'labels: {team: pay}' means this label and no other. Missing topics are created. After an
+    interruption, run it again: finished topics no longer differ.
 
     \b
     A file:

@@ -93,7 +93,7 @@ def _getting(place: Place, policy: Policy, command: Command) -> Made:
     # Of backlog quotas all types are shown, so that none is asked for.
     entry = _entry(command) if command.entry_of else []
     parameters = [*place.which(policy, reads=True), *entry]
-    help_text = f"Show the {policy.title} of a {place.noun}; null where it is unset."
+    help_text = f"Show the {policy.title} of a {place.noun}; null if unset."
     return Made(with_parameters(get, parameters, help_text, f"{place.group} {command.get} {place.sample}"))
 
 
@@ -120,7 +120,7 @@ def _removing(place: Place, policy: Policy, command: Command) -> Made:
         session.show_change(f"removed {what} from", place.name(given), written, f"its {what} was not set")
 
     parameters = [*place.which(policy, reads=False), *_entry(command)]
-    help_text = f"Remove the {policy.title} of a {place.noun}. What lies below holds again."
+    help_text = f"Remove the {policy.title} of a {place.noun}. The level below applies again."
     return Made(
         with_parameters(remove, parameters, help_text, f"{place.group} {command.remove} {place.sample}"), CHANGE_OPTIONS
     )

@@ -40,7 +40,7 @@ class OnTopics:
         if self.has_global and policy.topic.has_global:
             asked.append(_flag("is_global", "The value for all clusters.", "--global", "-g"))
         if reads and policy.topic.has_applied:
-            asked.append(_flag("applied", "The namespace's or broker's if unset.", *_APPLIED))
+            asked.append(_flag("applied", "If unset, show the namespace's or broker's value.", *_APPLIED))
         if reads:
             asked.append(inspect.Parameter("at", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=At))
         return asked
@@ -96,7 +96,7 @@ class OnNamespaces:
         """Return the parameters that say which namespace is meant, and which of its values."""
         asked = [inspect.Parameter("namespace", inspect.Parameter.KEYWORD_ONLY, annotation=Namespace)]
         if reads and policy.namespace and policy.namespace.has_applied:
-            asked.append(_flag("applied", "The broker's if unset.", *_APPLIED))
+            asked.append(_flag("applied", "If unset, show the broker's value.", *_APPLIED))
         return asked
 
     def name(self, given: Given) -> str:

@@ -11,9 +11,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, command
 from topicfold.cli.session import Session
 from topicfold.model.names import parse_topic
 
-Pairs = Annotated[
-    list[str], typer.Option("--property", "-p", metavar="KEY=VALUE", help="A property; repeat it for several.")
-]
+Pairs = Annotated[list[str], typer.Option("--property", "-p", metavar="KEY=VALUE", help="A property; repeatable.")]
 Key = Annotated[str, typer.Option("--key", "-k", metavar="KEY", help="The property to remove.")]
 
 
@@ -38,7 +36,7 @@ def get_properties(session: Session, topic: Topic) -> None:
 
 
 def update_properties(session: Session, topic: Topic, property: Pairs) -> None:  # noqa: A002 - the option's name
-    """Set properties of a topic. Those that are not named stay.
+    """Set properties of a topic. Other properties stay.
 
     \b
     Example:

@@ -27,20 +27,22 @@ Namespaces = Annotated[
         "--namespace",
         "-n",
         metavar="NAMESPACE",
-        help="tenant/namespace; repeatable. public/default without any.",
+        help="tenant/namespace; repeatable (default public/default).",
         autocompletion=complete_namespaces,
     ),
 ]
-AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces that there are.")]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Search all namespaces.")]
 Match = Annotated[
     list[str] | None,
-    typer.Option("--match", metavar="PATTERN", help="Wildcard: 'pay__*', 'pay__**'; repeatable, one must match."),
+    typer.Option(
+        "--match", metavar="PATTERN", help="Wildcard, such as 'pay__*' or 'pay__**'; repeatable, one must match."
+    ),
 ]
 Regex = Annotated[
-    str | None, typer.Option("--regex", metavar="RE2", help="Regular expression for the whole of a topic's own name.")
+    str | None, typer.Option("--regex", metavar="RE2", help="Regular expression for the topic's whole local name.")
 ]
 SystemTopics = Annotated[
-    bool, typer.Option("--include-system-topic", "-ist", help="Pulsar's own topics, such as __change_events, too.")
+    bool, typer.Option("--include-system-topic", "-ist", help="Include Pulsar's own topics, such as __change_events.")
 ]
 Properties = Annotated[
     list[str] | None,
@@ -48,13 +50,15 @@ Properties = Annotated[
         "--properties",
         "-p",
         metavar="K=V,K=V",
-        help=r"For the server's topic listing (PIP-452); a comma in a value is \,.",
+        help=r"Properties for the server's topic listing (PIP-452); a comma in a value is \,.",
     ),
 ]
 PastTime = Annotated[
     str | None,
     typer.Option(
-        "--at", metavar="TIME|POSITION", help="As they were then: 2026-03-01T12:30:00Z, 2h ago as 2h, or a position."
+        "--at",
+        metavar="TIME|POSITION",
+        help="As they were then: a time (2026-03-01T12:30:00Z), how long ago (2h), or a position.",
     ),
 ]
 

@@ -12,21 +12,21 @@ from topicfold.cli.session import Session
 
 LogFile = Annotated[
     Path,
-    typer.Option("--log", metavar="FILE", dir_okay=False, help="The file, put back from a copy; no node runs on it."),
+    typer.Option("--log", metavar="FILE", dir_okay=False, help="File restored from a copy; no node may run on it."),
 ]
 
 
 def renew(session: Session, log: LogFile) -> None:
-    """Make a restored copy of a log another log.
+    """Turn a restored copy of a log into a log of its own.
 
-    It holds the same as before.
+    Its content stays the same.
 
-    Clients go on from positions and cursors that name the log. On a copy that has grown again as far as these reach,
-    they would mean other changes, and what lies between would be missed without a word. Of a log that was renewed they
-    are refused: watches begin with a RESET and the state that there is, clients forget their positions, and a snapshot
-    of the log as it was is refused, too. Do it before a node serves the copy, and compact into a new directory.
+    Clients resume from positions and cursors that name the log. Once a copy has grown that far again, these would mean
+    other changes, and clients would silently miss what lies between. A renewed log refuses them: watches begin with a
+    RESET and the current state, clients forget their positions, and snapshots of the original are refused. Renew the
+    copy before a node serves it, and compact into a new directory.
 
-    A log that was trimmed is not renewed: it needs its snapshot, which bears its name.
+    A trimmed log cannot be renewed: it needs its snapshot, which bears its name.
 
     \b
     Example:

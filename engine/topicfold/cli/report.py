@@ -34,24 +34,24 @@ Namespaces = Annotated[
         "--namespace",
         "-n",
         metavar="NAMESPACE",
-        help="tenant/namespace; repeatable. All without any.",
+        help="tenant/namespace; repeatable (default: all).",
         autocompletion=complete_namespaces,
     ),
 ]
 Snapshot = Annotated[
     Path | None,
     typer.Option(
-        "--snapshot", metavar="DIR", file_okay=False, help="Count in the snapshot in this directory; asks no server."
+        "--snapshot", metavar="DIR", file_okay=False, help="Count in the snapshot in this directory, without a server."
     ),
 ]
 By = Annotated[
     str | None,
-    typer.Option("--by", metavar="KEY", help="The label that says who owns a topic; 'team' or 'owner' without it."),
+    typer.Option("--by", metavar="KEY", help="The label that says who owns a topic (default 'team' or 'owner')."),
 ]
 Plot = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Draw it, too: a file that ends in .png or .svg.")
+    Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it, into a file that ends in .png or .svg.")
 ]
-Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Rows that each table shows at most.")]
+Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Most rows to show in each table.")]
 
 _PLOTS = (".png", ".svg")
 _PLACES = 5
@@ -68,10 +68,10 @@ def labels(
     plot: Plot = None,
     top: Top = 20,
 ) -> None:
-    """Show what labels are used for. Who owns how many topics, how many bear each label, and which look misspelt.
+    """Show how labels are used. Who owns how many topics, how many have each label, and which look misspelt.
 
-    Over all namespaces that one may see, or those that -n names. A running server is asked, or with --snapshot the
-    tables that 'topicfold compact' writes, which takes no server.
+    It covers all namespaces that you may see, or those that -n names. It asks a running server or, with --snapshot,
+    reads the tables that 'topicfold compact' writes, without a server.
 
     \b
     Examples:

@@ -8,27 +8,35 @@ from typing import Annotated, Any
 
 import typer
 
-Issuer = Annotated[str | None, typer.Option(metavar="TEXT", help="Who must have issued a token (claim iss).")]
-Audience = Annotated[str | None, typer.Option(metavar="TEXT", help="For whom a token must be (claim aud).")]
-RoleClaim = Annotated[str | None, typer.Option(metavar="CLAIM", help="Claim of a token that is a role (default sub).")]
-JwksUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="Key set that verifies tokens, by https, or http on this machine.")
+Issuer = Annotated[str | None, typer.Option(metavar="TEXT", help="Required issuer of a token (claim iss).")]
+Audience = Annotated[str | None, typer.Option(metavar="TEXT", help="Required audience of a token (claim aud).")]
+RoleClaim = Annotated[
+    str | None, typer.Option(metavar="CLAIM", help="Claim of a token that names the role (default sub).")
 ]
-JwtKeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same in a file, or public keys in PEM.")]
+JwksUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="URL of the key set that verifies tokens: https, or http on this machine."),
+]
+JwtKeyFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="File with such a key set, or with public keys in PEM.")
+]
 AcceptWithoutNbf = Annotated[
-    bool | None, typer.Option("--auth-accept-without-nbf", help="Take tokens without the claim nbf, such as Pulsar's.")
+    bool | None,
+    typer.Option("--auth-accept-without-nbf", help="Accept tokens without the claim nbf, such as Pulsar's."),
 ]
 StaticTokensFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Lines of TOKEN ROLE, taken as they are. For development only.")
+    str | None, typer.Option(metavar="FILE", help="File with lines of TOKEN ROLE. For development only.")
 ]
 Superusers = Annotated[str | None, typer.Option(metavar="ROLE,…", help="Roles that may do everything.")]
-TlsCertFile = Annotated[str | None, typer.Option(metavar="FILE", help="Certificate chain; then TLS is spoken.")]
-TlsKeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="Its private key, if in another file.")]
+TlsCertFile = Annotated[str | None, typer.Option(metavar="FILE", help="Certificate chain of the server; turns on TLS.")]
+TlsKeyFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Private key of that certificate, if in another file.")
+]
 TlsClientCaFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Who signs clients' certificates, whose names are roles.")
+    str | None, typer.Option(metavar="FILE", help="CA of clients' certificates, whose names are roles.")
 ]
 Insecure = Annotated[
-    bool | None, typer.Option("--insecure", help="Serve any address without authentication: everybody may do all.")
+    bool | None, typer.Option("--insecure", help="Serve any address without authentication: anybody may do anything.")
 ]
 
 

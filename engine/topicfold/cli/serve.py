@@ -29,13 +29,14 @@ ClusterBootstrap = Annotated[
 ]
 ClusterSettings = Annotated[
     list[str] | None,
-    typer.Option("--cluster-setting", metavar="KEY=VALUE", help="A setting of librdkafka for it. May be repeated."),
+    typer.Option("--cluster-setting", metavar="KEY=VALUE", help="A librdkafka setting for that cluster; repeatable."),
 ]
 AdoptOnly = Annotated[
-    bool, typer.Option("--adopt-only", help="Keep records of topics; never make, grow or delete any in Kafka.")
+    bool, typer.Option("--adopt-only", help="Keep records only; never create, grow or delete topics in Kafka.")
 ]
 FollowCluster = Annotated[
-    bool, typer.Option("--follow-cluster", help="Make records of topics that appear in Kafka, and tell what vanishes.")
+    bool,
+    typer.Option("--follow-cluster", help="Create records of topics that appear in Kafka; report those that vanish."),
 ]
 Host = Annotated[
     str | None,
@@ -64,16 +65,16 @@ def serve(
 ) -> None:
     """Run a server, on a log in a file or on a Kafka cluster.
 
-    Told of a cluster, by --kafka or --cluster-bootstrap, topics are made, grown and deleted in Kafka too, with all
-    that is in them; with --adopt-only they never are.
+    With --kafka or --cluster-bootstrap, topics are also created, grown and deleted in Kafka, with all their messages;
+    with --adopt-only they never are.
 
-    There are more settings than flags, about policies, labels, clusters and time: 'topicfold config server' lists
-    all, each with what it means, its value, and where that is from. They are given as TOPICFOLD_ and their name in
-    capitals, or under [server] in the configuration file.
+    More settings than flags exist, for policies, labels, clusters and times: 'topicfold config server' lists them all
+    with meaning, value and origin. Set them as TOPICFOLD_ and the name in capitals, or under [server] in the
+    configuration file.
 
-    With -q there is no announcement, and no log line below a warning: changes are told in none, refusals are.
+    -q omits the announcement and all log lines below a warning: changes are then not logged, refusals are.
 
-    Told who may come in, by --auth-… or --tls-client-ca-file, it asks everybody, and may serve any address.
+    With authentication, by --auth-… or --tls-client-ca-file, every request is checked, and any address may be served.
 
     \b
     Examples:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-Roles = Annotated[list[str] | None, typer.Option("--admin-roles", "-r", metavar="R1,R2", help="Who administers it.")]
+Roles = Annotated[
+    list[str] | None, typer.Option("--admin-roles", "-r", metavar="R1,R2", help="Roles that administer it.")
+]
 Clusters = Annotated[
-    list[str] | None, typer.Option("--allowed-clusters", "-c", metavar="C1,C2", help="Where it may live.")
+    list[str] | None, typer.Option("--allowed-clusters", "-c", metavar="C1,C2", help="Clusters that it may use.")
 ]
 
 
@@ -39,7 +41,7 @@ def create(session: Session, tenant: Tenant, admin_roles: Roles = None, allowed_
 
 @command(app, "update", CHANGE_OPTIONS)
 def update(session: Session, tenant: Tenant, admin_roles: Roles = None, allowed_clusters: Clusters = None) -> None:
-    """Change a tenant; what is not given stays.
+    """Change a tenant. What you leave out stays.
 
     \b
     Example:
@@ -92,7 +94,7 @@ def list_tenants(session: Session) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, tenant: Tenant, force: Force = False, yes: Yes = False) -> None:
-    """Delete a tenant. With --force its namespaces and topics, too; on a terminal it says how many these are, and asks.
+    """Delete a tenant. With --force also its namespaces and topics; on a terminal it shows how many, and asks.
 
     \b
     Examples:

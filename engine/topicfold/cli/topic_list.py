@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Namespace = Annotated[
     str | None,
     typer.Argument(
-        metavar="[NAMESPACE]", help="tenant/namespace, public/default without any.", autocompletion=complete_namespaces
+        metavar="[NAMESPACE]", help="tenant/namespace (default public/default).", autocompletion=complete_namespaces
     ),
 ]
 Filter = Annotated[
@@ -45,7 +45,7 @@ Filter = Annotated[
     typer.Option(
         "--custom-labels",
         metavar="K1:V1,K2:V2",
-        help="Only topics that bear all of these labels; repeat it for values that hold commas.",
+        help="Only topics with all of these labels; repeat the option for values with commas.",
         autocompletion=complete_filter,
     ),
 ]
@@ -53,8 +53,10 @@ Filter = Annotated[
 MisspeltFilter = Annotated[
     list[str] | None, typer.Option("--custome-labels", hidden=True, autocompletion=complete_filter)
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="So many at most, the first by name.")]
-Watched = Annotated[bool, typer.Option("--watch", "-w", help="Go on with what changes.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, metavar="N", help="List at most this many, the first by name.")
+]
+Watched = Annotated[bool, typer.Option("--watch", "-w", help="Continue with changes.")]
 
 _MAX_PAGE = 1000
 
@@ -75,10 +77,10 @@ def list_topics(
     at: PastTime = None,
     is_watched: Watched = False,
 ) -> None:
-    """List the topics of a namespace, or of several. Each with its labels; a partitioned one is listed once.
+    """List the topics of one or several namespaces. Each with its labels; a partitioned topic is listed once.
 
-    All that is asked for must hold, of several patterns one. With -w it goes on with what changes, as
-    'topicfold watch' shows it. With --at it lists what matched then, as labels and names were.
+    A topic must satisfy all options, and one of several patterns. -w continues with changes, like 'topicfold watch'.
+    --at lists the topics that matched then, with the labels they had.
 
     \b
     Examples:

@@ -32,14 +32,14 @@ _LABELS = typer.Option(
     "--labels",
     "-l",
     metavar="K=V,K=V",
-    help="Labels; repeat it for values that hold commas.",
+    help="Labels; repeat the option for values with commas.",
     autocompletion=complete_new_labels,
 )
 NewLabels = Annotated[list[str], _LABELS]
 FirstLabels = Annotated[list[str] | None, _LABELS]
 LabelKeys = Annotated[
     list[str] | None,
-    typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of labels.", autocompletion=complete_keys),
+    typer.Option("--labels", "-l", metavar="K1,K2", help="Keys of the labels to remove.", autocompletion=complete_keys),
 ]
 
 
@@ -120,7 +120,7 @@ def get_partitioned_topic_metadata(session: Session, topic: Topic) -> None:
 
 @command(app, "delete", CHANGE_OPTIONS)
 def delete(session: Session, topic: Topic) -> None:
-    """Delete a topic that is not partitioned. A server on Kafka deletes its Kafka topic, too, with all records.
+    """Delete a topic that is not partitioned. A server on Kafka also deletes its Kafka topic, with all records.
 
     \b
     Example:
@@ -132,7 +132,7 @@ def delete(session: Session, topic: Topic) -> None:
 
 @command(app, "delete-partitioned-topic", CHANGE_OPTIONS)
 def delete_partitioned_topic(session: Session, topic: Topic) -> None:
-    """Delete a partitioned topic. A server on Kafka deletes its Kafka topic, too, with all records.
+    """Delete a partitioned topic. A server on Kafka also deletes its Kafka topic, with all records.
 
     \b
     Example:
@@ -144,7 +144,7 @@ def delete_partitioned_topic(session: Session, topic: Topic) -> None:
 
 @command(app, "set-custom-labels", CHANGE_OPTIONS)
 def set_custom_labels(session: Session, topic: Topic, labels: NewLabels) -> None:
-    """Set labels of a topic. Those that are not named stay.
+    """Set labels of a topic. Other labels stay.
 
     \b
     Examples:
@@ -180,7 +180,7 @@ def remove_custom_labels(
     labels: LabelKeys = None,
     all_labels: Annotated[bool, typer.Option("--all", help="Remove every label.")] = False,
 ) -> None:
-    """Remove labels from a topic. Name their keys, or take all of them.
+    """Remove labels from a topic. Name their keys, or use --all.
 
     \b
     Examples:

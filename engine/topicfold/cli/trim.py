@@ -21,16 +21,16 @@ DEFAULT_GRACE = "1d"
 Snapshot = Annotated[
     Path,
     typer.Option(
-        "--snapshot", metavar="DIR", file_okay=False, help="The snapshot that 'topicfold compact' makes of that log."
+        "--snapshot", metavar="DIR", file_okay=False, help="Snapshot that 'topicfold compact' makes of that log."
     ),
 ]
 Grace = Annotated[
     str | None,
     typer.Option(
-        "--grace", metavar="TIME", help=f"Keep what commits younger than that added (default {DEFAULT_GRACE})."
+        "--grace", metavar="TIME", help=f"Keep what commits younger than this added (default {DEFAULT_GRACE})."
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go, and delete nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted, and delete nothing.")]
 
 _HEADER = ("PARTITION", "FROM", "TO", "RECORDS", "LEFT")
 
@@ -45,15 +45,15 @@ def trim(
     grace: Grace = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Delete from the log what its snapshot stands for.
+    """Delete from the log what its snapshot covers.
 
-    What goes are all records below the second newest verified commit, for ever. Verified: the newest commit that
-    was so before is loaded here (the first time the log is folded from its beginning), the log folded on from
-    there, and the digests are the same. So the log that is left goes on from two commits, and nodes start from
-    either (serve --snapshot). Where that is not shown nothing is deleted, and it says what to do. Servers may run;
-    neither Spark nor Java is needed.
+    It deletes all records below the second newest verified commit, for ever. To verify a commit, it loads the newest
+    commit verified before (the first time, it folds the log from its beginning), folds the log on from there, and
+    compares the digests. So two commits remain from which nodes can start (serve --snapshot). If verification fails,
+    nothing is deleted, and it says what to do. Servers may run; neither Spark nor Java is needed.
 
-    The room in a file is used again, and the file does not shrink. On Kafka the principal needs Delete on the topic.
+    In a file, the free space is reused, but the file does not shrink. On Kafka, the principal needs Delete on the
+    topic.
 
     \b
     Examples:

@@ -8,9 +8,9 @@ from topicfold.errors import TopicfoldError
 
 
 def version(session: Session) -> None:
-    """Show the versions of command and server. The first also where no server answers.
+    """Show the versions of command and server. If no server answers, show that of the command.
 
-    A build is a digest of the code: two of one version that differ, do so in it.
+    A build is a digest of the code: it tells apart different builds of one version.
 
     \b
     Example:

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="CURSOR", help="Go on behind this, of a watch of these namespaces at least."),
+    typer.Option(
+        "--since", metavar="CURSOR", help="Resume after this cursor, of a watch that covered these namespaces."
+    ),
 ]
-Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Begin with the topics that match now.")]
+Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Start with the topics that match now.")]
 
 _CURSOR_HINT = (
     "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
@@ -50,13 +52,13 @@ def watch(
     initial: Initial = True,
     include_system_topic: SystemTopics = False,
 ) -> None:
-    """Show which topics match, and every change of that. Time, what happened, topic, labels, and who did it.
+    """Show the topics that match, then every change. Each line: time, what happened, topic, labels, and who did it.
 
-    It goes on until it is interrupted, over restarts of servers, and then says from where --since goes on. On stderr it
-    says that no server answers and that one does again, and where nothing happens for ten seconds it warns if the
-    server cannot reach its log. -o json prints an object a line, each with a cursor, which is empty for the topics that
-    match at the beginning. DELETED says that a topic matches no longer, be it gone or labelled otherwise, and shows the
-    labels with which it matched.
+    It runs until interrupted, across restarts of servers, and then prints the cursor to resume from with --since. On
+    stderr it reports when no server answers and when one does again; after ten seconds without a change it warns if the
+    server cannot reach its log. -o json prints one object per line, each with a cursor, which is empty for the topics
+    that match at the start. DELETED means that a topic no longer matches, because it was deleted or its labels changed,
+    and shows the labels with which it matched.
 
     \b
     Examples:
