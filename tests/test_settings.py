@@ -102,7 +102,7 @@ def test_a_default_may_have_a_variable_of_its_own_though_that_has_no_case(monkey
 
 def test_a_default_in_a_variable_that_is_broken_off_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS__RETENTIONPOLICIES", '{"retentionTimeInMinutes": 5')
-    with pytest.raises(ValidationError, match="is no JSON"):
+    with pytest.raises(ValidationError, match="is not JSON"):
         Settings()
 
 
@@ -124,5 +124,5 @@ def test_a_host_may_have_a_port(host: str) -> None:
     "host", ["https://topicfold.example", "topicfold.example/", "*.example", "a b", "a:port", "::1]"]
 )
 def test_what_no_request_can_bear_as_its_host_is_refused(host: str) -> None:
-    with pytest.raises(ValidationError, match="is no host, such as"):
+    with pytest.raises(ValidationError, match="is not a host, such as"):
         Settings(allowed_hosts=(host,))

@@ -61,7 +61,7 @@ def _from_json(value: Any) -> Any:
     try:
         return read_json(value)
     except ValueError:
-        raise ValueError(f"{value[:80]!r} is no JSON") from None
+        raise ValueError(f"{value[:80]!r} is not JSON") from None
 
 
 def _label_keys(keys: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -78,7 +78,7 @@ def _separator(text: str) -> str:
 
 
 def _words(value: Any) -> Any:
-    """Return the words of a text: of a JSON list, or else parted by commas; anything that is no text as it is.
+    """Return the words of a text: of a JSON list, or else separated by commas; anything that is no text as it is.
 
     Raises:
         ValueError: the text begins like a list and is none.
@@ -90,7 +90,7 @@ def _words(value: Any) -> Any:
     try:
         return read_json(value)
     except ValueError:
-        raise ValueError("neither words parted by commas nor a JSON list") from None
+        raise ValueError("neither words separated by commas nor a JSON list") from None
 
 
 def _brokers(text: str | None) -> str | None:
@@ -107,7 +107,7 @@ def _hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
     """
     for host in hosts:
         if not re.fullmatch(r"(?ai)(?:[\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?|[0-9a-f:]*:[0-9a-f.:]+", host):
-            raise ValueError(f"{host[:80]!r} is no host, such as topicfold.example or 10.0.0.7:8443")
+            raise ValueError(f"{host[:80]!r} is not a host, such as topicfold.example or 10.0.0.7:8443")
     return hosts
 
 

@@ -80,7 +80,7 @@ async def require_log(settings: Settings) -> None:
         if not settings.log_file.exists():
             raise BadSetting(
                 f"there is no log {settings.log_file}",
-                hint="Name the server's: --log FILE or --kafka HOST:PORT. If there was none yet, start one: "
+                hint="Name the server's log: --log FILE or --kafka HOST:PORT. If there was none yet, start one: "
                 f"topicfold serve --log {quote(str(settings.log_file))}",
             )
         return

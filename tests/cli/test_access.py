@@ -27,7 +27,7 @@ def test_what_a_role_was_granted_is_shown_and_revoked(run: Run, client: Client, 
 def test_an_action_that_does_not_exist_is_refused_and_those_that_do_are_named(run: Run, client: Client) -> None:
     failed = run("namespaces", "grant-permission", "public/default", "-r", "ann", "-a", "fly")
     assert failed.code == 2
-    assert "'fly' is no action; known are admin, consume" in failed.err
+    assert "'fly' is not an action; the actions are admin, consume" in failed.err
     failed = run("namespaces", "grant-permission", "public/default", "-r", "ann", "-a", "")
     assert (failed.code, failed.err.splitlines()[1]) == (2, "hint: revoke-permission takes all away")
 

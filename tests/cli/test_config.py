@@ -120,14 +120,14 @@ def test_a_mistake_in_a_variable_is_named_with_what_would_be_right(
 @pytest.mark.parametrize(
     ("variable", "said"),
     [
-        ("TOPICFOLD_ULR", "warning: TOPICFOLD_ULR is no setting; did you mean TOPICFOLD_URL?\n"),
+        ("TOPICFOLD_ULR", "warning: TOPICFOLD_ULR is not a setting; did you mean TOPICFOLD_URL?\n"),
         ("TOPICFOLD_KAFKA_BOOSTRAP", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
         ("TOPICFOLD_LOG", "did you mean TOPICFOLD_LOG_FILE?\n"),
         ("TOPICFOLD_KAFKA", "did you mean TOPICFOLD_KAFKA_BOOTSTRAP?\n"),
         ("TOPICFOLD_TIMEOUT", "did you mean TOPICFOLD_TIMEOUT_SECONDS?\n"),
-        ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is no setting\n"),
-        ("TOPICFOLD_NONSENSE", "TOPICFOLD_NONSENSE is no setting\n"),
-        ("TOPICFOLD_WORKERS", "TOPICFOLD_WORKERS is no setting\n"),
+        ("TOPICFOLD_ZZZ", "TOPICFOLD_ZZZ is not a setting\n"),
+        ("TOPICFOLD_NONSENSE", "TOPICFOLD_NONSENSE is not a setting\n"),
+        ("TOPICFOLD_WORKERS", "TOPICFOLD_WORKERS is not a setting\n"),
         ("TOPICFOLD_PORT", ""),
         ("TOPICFOLD_KAFKA_SETTINGS__acks", ""),
         ("TOPICFOLD_TEST_X", ""),

@@ -105,7 +105,7 @@ def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
 def test_whoever_may_know_of_no_namespace_is_told_so(run: Run, words: tuple[str, ...]) -> None:
     listed = run("topics", "list", "-A", *words, "--token", "other")
     assert (listed.code, listed.out) == (0, "")
-    assert listed.err == "there are no namespaces, or none that you may know of\n"
+    assert listed.err == "there are no namespaces, or none that you may see\n"
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_an_export_says_the_same_where_stdout_and_stdin_are_not_in_utf_8(
         monkeypatch.setattr(sys, "stdin", Latin1(content))
         assert run("policies", "diff", "-f", "-").code == 0
     monkeypatch.setattr(sys, "stdin", Latin1(in_utf_8 + b"\xe9"))
-    assert "no text in UTF-8" in run("policies", "diff", "-f", "-").err
+    assert "not UTF-8 text" in run("policies", "diff", "-f", "-").err
 
 
 def test_an_export_makes_the_same_topics_elsewhere(run: Run, client: Client, exported: Path) -> None:

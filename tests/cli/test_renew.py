@@ -30,5 +30,5 @@ def test_it_says_which_log_it_is_now(bare_run: Run, tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_not_made(bare_run: Run, tmp_path: Path) -> None:
     refused = bare_run("renew", "--log", str(tmp_path / "log.db"))
-    assert (refused.code, "is no file" in refused.err) == (1, True)
+    assert (refused.code, "is not a file" in refused.err) == (1, True)
     assert [*tmp_path.iterdir()] == []

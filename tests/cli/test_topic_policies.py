@@ -83,7 +83,7 @@ def test_a_policy_of_a_namespace_is_set_read_and_removed(run: Run, command: Comm
 
 def test_where_a_policy_is_unset_it_is_said_how_to_see_what_holds(run: Run) -> None:
     told = run("topicPolicies", "get-retention", "orders")
-    assert told == (0, "null\n", "it is unset here; --applied shows what holds\n")
+    assert told == (0, "null\n", "it is not set here; --applied shows the value that applies\n")
     assert run("topicPolicies", "get-retention", "orders", "--applied").err == ""
     assert run("topicPolicies", "get-retention", "orders", "--at", "0s").err == ""
     assert run("namespaces", "get-retention", "public/default").err == ""
@@ -221,7 +221,7 @@ def test_the_group_has_a_second_spelling(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("set-retention orders -t 1d -s 10X", 2, "--size: '10X' is no size"),
+        ("set-retention orders -t 1d -s 10X", 2, "--size: '10X' is not a size"),
         ("set-retention orders -t 30 -s 1G", 2, "--time: '30' is less than a minute"),
         ("set-retention orders -t 1d", 2, "Missing option '--size'"),
         ("set-max-producers orders -p many", 2, "--max-producers: the value must be a whole number"),

@@ -94,7 +94,7 @@ def test_a_refusal_says_what_to_do(bare_run: Run, trimming: Trimming) -> None:
     ("arguments", "says"),
     [
         (("trim", *WHERE, "--grace", "-1"), "--grace: without a limit nothing would ever go"),
-        (("trim", *WHERE, "--grace", "soon"), "--grace: 'soon' is no time"),
+        (("trim", *WHERE, "--grace", "soon"), "--grace: 'soon' is not a time"),
         (("trim", "--log", "a.db"), "Missing option '--snapshot'"),
         (("trim", "--log", "a.db", "--snapshot", __file__), "is a file"),
         (("trim", *WHERE, "--kafka", "b:9092"), "the log is either in a file or on Kafka"),

@@ -39,14 +39,14 @@ def test_a_size_is_bytes_or_has_a_unit(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "m", "10x", "1.5h", "10ms", "1 h", "1_0", "٣m", "9" * 20])
 def test_what_is_no_time_is_refused_and_the_option_named(text: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"--time: .* is no time") as refused:
+    with pytest.raises(InvalidRequest, match=r"--time: .* is not a time") as refused:
         read_seconds(text, "--time")
     assert "10m" in refused.value.hint
 
 
 @pytest.mark.parametrize("text", ["", "10MB", "10Mi", "1.5G", "M", "10\N{KELVIN SIGN}"])
 def test_what_is_no_size_is_refused_and_the_option_named(text: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"--size: .* is no size"):
+    with pytest.raises(InvalidRequest, match=r"--size: .* is not a size"):
         read_bytes(text, "--size")
 
 

@@ -55,13 +55,13 @@ def test_a_function_is_asked_for_the_token_of_each_request(closed_url: str, auth
 def test_a_function_that_fails_to_return_a_token_is_named(closed_url: str, authority: Authority) -> None:
     with (
         Client(closed_url, tls_ca_file=authority.file, token=lambda: {}["token"]) as client,
-        pytest.raises(BadSetting, match="the token cannot be had: KeyError"),
+        pytest.raises(BadSetting, match="the token cannot be obtained: KeyError"),
     ):
         client.list_tenants()
 
 
 def test_a_function_that_returns_no_token_is_told_so(closed_url: str, authority: Authority) -> None:
-    for token, said in ((lambda: None, "returned NoneType, no text"), (lambda: "a\n", "no header can carry")):
+    for token, said in ((lambda: None, "returned NoneType, not text"), (lambda: "a\n", "no header can carry")):
         client = Client(closed_url, tls_ca_file=authority.file, token=token)  # type: ignore[arg-type, return-value]
         with client, pytest.raises((BadSetting, InvalidRequest), match=said):
             client.list_tenants()

@@ -131,7 +131,7 @@ def test_all_that_is_wrong_in_a_file_is_said_at_once_with_its_place(tmp_path: Pa
         "topic 1 (a/b)",
         "lables is not known",
         "policies.local.retentionPolicies.retentionTimeInMinutes: must be a whole number",
-        "nosuch: is no policy",
+        "nosuch: is not a policy",
     ):
         assert piece in said
 
@@ -426,7 +426,7 @@ def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
         (b"topics:\n- {name: a, labels: {x: y}\n- b\n", "line 3, column 1: no YAML: "),
         (b"a: b: c", "line 1, column 5: no YAML: mapping values are not allowed"),
         (b"a\0b", "no YAML: "),
-        (b"\xff\xfe", "no YAML: this is no text in UTF-8"),
+        (b"\xff\xfe", "no YAML: this is not UTF-8 text"),
         (b"topics: [{name: !x a}]", "line 1, column 17: could not determine a constructor for the tag '!x'"),
         (b"topics: [{name: a, partitions: " + b"9" * 5000 + b"}]", f"line 1, column 32: '{'9' * 40}' is no int"),
         (b"a: 0x" + b"f" * 5000, f"line 1, column 4: '0x{'f' * 38}' is no int"),

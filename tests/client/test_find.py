@@ -177,9 +177,9 @@ def test_a_document_that_is_no_selector_is_refused_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"labels": {"tier": 1}}, "labels: 1 is no text"),
-        ({"labels": {2: "gold"}}, "labels: 2 is no text"),
-        ({"match": b"pay"}, "match: 112 is no text"),
+        ({"labels": {"tier": 1}}, "labels: 1 is not text"),
+        ({"labels": {2: "gold"}}, "labels: 2 is not text"),
+        ({"match": b"pay"}, "match: 112 is not text"),
     ],
 )
 def test_what_is_no_text_is_refused_before_anything_is_sent(find: Find, wanted: Any, said: str) -> None:

@@ -151,7 +151,10 @@ def test_a_pause_is_turned_on_and_off(client: Client, topic: str) -> None:
         (lambda client: client.get_policy("orders", "maxMessageSize", applied=True), "no applied value"),
         (lambda client: client.remove_policy("orders", "schemaValidationEnforced"), "cannot be removed"),
         (lambda client: client.remove_namespace_policy("public/default", "replicationClusters"), "cannot be removed"),
-        (lambda client: client.set_namespace_policy("public/default", "maxMessageSize", 1), "no policy of namespaces"),
+        (
+            lambda client: client.set_namespace_policy("public/default", "maxMessageSize", 1),
+            "not a policy of namespaces",
+        ),
     ],
 )
 def test_what_a_policy_cannot_do_is_said_before_anything_is_sent(ask: Callable[[Client], object], said: str) -> None:

@@ -141,7 +141,7 @@ async def test_internal_topics_and_the_log_are_never_touched_and_told_of_if_they
     assert await site.once() == []
     await site.set_namespace("maxMessageSize", 1)
     assert sorted(await site.once()) == [
-        f"skipped persistent://public/default/r{name}: the Kafka topic {name} is none of Topicfold's to change"
+        f"skipped persistent://public/default/r{name}: the Kafka topic {name} is not Topicfold's to change"
         for name in kept
     ]
     assert [await site.own(name) for name in kept] == [{}, {}, {}]

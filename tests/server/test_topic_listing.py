@@ -186,7 +186,7 @@ async def test_finding_is_by_the_index_whatever_a_plug_in_lists(listing_by: Open
         ("none", "it returned NoneType, not a list of names"),
         ("type", "raised TypeError"),
         ("text", "it returned str, not a list of names"),
-        ("numbers", "it named 1, which is no text"),
+        ("numbers", "it named 1, which is not text"),
         ("hang", "took longer than 0.2 s"),
         ("deaf", "took longer than 0.2 s"),
         ("interrupt", "raised KeyboardInterrupt"),
@@ -362,8 +362,8 @@ async def test_a_plug_in_is_closed_once_it_was_made_ready(store: MemoryStore) ->
         ("tests.server.plugins:Nothing", "has no attribute 'Nothing'"),
         ("tests.server.plugins:Incomplete", "has no method list nor close"),
         ("tests.server.plugins:DEFAULT", "not callable"),
-        ("tests.server.plugins:Unmade", "cannot be had: OSError: no such host"),
-        ("tests.server..plugins:Chosen", "cannot be had"),
+        ("tests.server.plugins:Unmade", "cannot be loaded: OSError: no such host"),
+        ("tests.server..plugins:Chosen", "cannot be loaded"),
     ],
 )
 def test_a_setting_that_names_no_listing_is_refused(name: str, said: str) -> None:

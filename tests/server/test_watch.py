@@ -245,7 +245,7 @@ async def test_a_cursor_that_says_nothing_of_a_namespace_is_refused_for_lines_an
             async with opened(port, f"{namespaces}&since={since}", **LINES) as refused:
                 problem = await refused.problem()
             assert (refused.status, problem["code"]) == (400, "invalid_request")
-            assert problem["detail"] == f"since: it is of other namespaces, and says nothing of {other}"
+            assert problem["detail"] == f"since: it is of other namespaces, and does not cover {other}"
             assert "Leave it out" in problem["hint"]
             async with opened(port, f"{namespaces}&since={since}") as stream:
                 reset = await stream.frame()

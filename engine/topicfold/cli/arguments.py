@@ -64,7 +64,9 @@ def read_labels(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """
     labels = parse_pairs(list(texts or ()), option)
     if not labels and texts:
-        raise InvalidRequest(f"{option}: no labels in {texts[0]!r}", hint="Write key=value, several parted by commas.")
+        raise InvalidRequest(
+            f"{option}: no labels in {texts[0]!r}", hint="Write key=value, several separated by commas."
+        )
     return labels
 
 
@@ -83,7 +85,7 @@ def read_keys(texts: Sequence[str] | None, option: str) -> list[str]:
 
 
 def read_words(texts: Sequence[str] | None) -> list[str]:
-    """Return the words of an option that takes several, parted by commas or given again."""
+    """Return the words of an option that takes several, separated by commas or given again."""
     return [word.strip() for text in texts or () for word in text.split(",") if word.strip()]
 
 

@@ -38,7 +38,7 @@ from topicfold.model.brokers import wrong_with_brokers
 if TYPE_CHECKING:
     from topicfold.client.call import ChangeOptions
 
-_HELP_IS_GONE = "There is no help here: PYTHONOPTIMIZE=2, or -OO, has Python leave it out."
+_HELP_IS_GONE = "There is no help here: with PYTHONOPTIMIZE=2 or -OO, Python leaves it out."
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _BROKER = "HOST:PORT"

@@ -146,7 +146,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _last_of_list(words: Iterable[str], begun: str) -> list[str]:
-    """Return `words` that go on from the last one of a list parted by commas, behind what stands before it."""
+    """Return `words` that go on from the last one of a list separated by commas, behind what stands before it."""
     before, comma, last = begun.rpartition(",")
     return [before + comma + word for word in _beginning(words, last)]
 

@@ -201,7 +201,7 @@ def _token_in(file: Path) -> str:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each `TOPICFOLD_*` variable that is no setting, neither ours nor the server's."""
+    """Return a sentence for each `TOPICFOLD_*` variable that is not a setting, neither ours nor the server's."""
     known = [name.upper() for name in (*_KEYS, *SERVER_SETTINGS, "config")]
     meant = {_variable(flag): name.upper() for name, flag in SERVER_FLAGS.items()}
     sentences = []
@@ -212,7 +212,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
         if name.startswith(ENVIRONMENT_PREFIX) and not name.startswith(_NO_SETTINGS) and setting not in known:
             close = meant.get(name) or next(iter(get_close_matches(setting, known, n=1, cutoff=_CLOSE)), None)
             hint = f"; did you mean {ENVIRONMENT_PREFIX}{close}?" if close else ""
-            sentences.append(f"{variable} is no setting{hint}")
+            sentences.append(f"{variable} is not a setting{hint}")
     return sentences
 
 

@@ -90,7 +90,9 @@ def _confirm(session: Session, topic: str, to: str) -> str | None:
         TopicfoldError: the server would refuse it.
     """
     if not is_somebody_there():
-        raise InvalidRequest("nobody is there to ask", hint="Give --yes to roll back without a question.")
+        raise InvalidRequest(
+            "there is no terminal to confirm it on", hint="Give --yes to roll back without a question."
+        )
     from topicfold.client import calls
     from topicfold.client.call import tried
 

@@ -16,7 +16,7 @@ from topicfold.model.names import DEFAULT_NAMESPACE, argument, parse_topic
 
 _CREATE_NAMESPACE = "topicfold namespaces create {namespace}"
 _START_OVER = (
-    "delete the topic if there is one, its labels and messages go with it; then "
+    "delete the topic if it exists, with its labels and messages; then "
     "topicfold topics create-partitioned-topic --partitions {partitions} {topic}"
 )
 _MAKE_AGAIN = "if it was deleted, make it again, then roll back: topicfold topics create {topic}"

@@ -239,7 +239,7 @@ def _confirm(output: Output, pruned: Sequence[Step], namespaces: Sequence[str], 
     if confirm_count is None:
         if not is_somebody_there():
             raise InvalidRequest(
-                f"{_counted_in(pruned, namespaces)} would be pruned, and nobody is there to ask",
+                f"{_counted_in(pruned, namespaces)} would be pruned, and there is no terminal to confirm it on",
                 hint=f"Look at --dry-run, then give --confirm-count {len(pruned)}.",
             )
         for step in pruned[:SAMPLE]:

@@ -88,7 +88,7 @@ def _getting(place: Place, policy: Policy, command: Command) -> Made:
         value = place.get(session, meant, entry, given)
         show_policy(session.output, value)
         if value is None and given.get("applied") is False and given.get("at") is None:
-            session.output.note("it is unset here; --applied shows what holds")
+            session.output.note("it is not set here; --applied shows the value that applies")
 
     # Of backlog quotas all types are shown, so that none is asked for.
     entry = _entry(command) if command.entry_of else []

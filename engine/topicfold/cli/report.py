@@ -111,7 +111,7 @@ def _require_drawable(plot: Path) -> None:
     if plot.suffix.lower() not in _PLOTS:
         raise InvalidRequest(f"--plot {plot}: what to draw is not clear", hint="Name a file that ends in .png or .svg.")
     if not plot.parent.is_dir():
-        raise InvalidRequest(f"--plot {plot}: there is no directory {plot.parent}", hint="Make it, or name another.")
+        raise InvalidRequest(f"--plot {plot}: there is no directory {plot.parent}", hint="Create it, or name another.")
     if find_spec("matplotlib") is None:
         raise ExtraMissing("--plot", "report")
 

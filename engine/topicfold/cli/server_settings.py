@@ -132,7 +132,9 @@ def _validated(config: Config, given: Mapping[str, Any]) -> Settings:
         # Only tables come this far as text; pydantic quotes the name of the one it cannot read.
         name = str(error).split('"')[1].upper()
         example = _EXAMPLES.get(name, '{"security.protocol": "SSL"}')
-        raise BadSetting(f"{ENVIRONMENT_PREFIX}{name} is no JSON object", hint=f"Write it like '{example}'.") from None
+        raise BadSetting(
+            f"{ENVIRONMENT_PREFIX}{name} is not a JSON object", hint=f"Write it like '{example}'."
+        ) from None
 
 
 def _flag_of(name: str) -> str:

@@ -89,7 +89,7 @@ def list_tenants(session: Session) -> None:
     names = session.client.list_tenants()
     session.output.show(list(names), names, ("TENANT",), [(name,) for name in names])
     if not names:
-        session.output.note("there are no tenants, or none that you may know of")
+        session.output.note("there are no tenants, or none that you may see")
 
 
 @command(app, "delete", CHANGE_OPTIONS)

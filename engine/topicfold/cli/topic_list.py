@@ -138,7 +138,7 @@ def list_topics(
 def _nothing(places: Sequence[str], when: str, is_filtered: bool) -> str:
     """Return what to say where no topic was found."""
     if not places:
-        return "there are no namespaces, or none that you may know of"
+        return "there are no namespaces, or none that you may see"
     return f"no topics match{when}" if is_filtered else f"no topics in {', '.join(places)}{when}"
 
 
@@ -177,7 +177,7 @@ def _found(
 ) -> list[TopicRecord]:
     """Return the topics of these namespaces that match, sorted; with `properties` those that the listing names.
 
-    Of those beyond `limit` one at least. A listing that takes no notice of properties is told of, and so are topics
+    Of those beyond `limit` one at least. A listing that ignores properties is told of, and so are topics
     that the server cannot read, as they look like those without labels.
     They are as fresh as the log: under `/admin/v2` a read waits for a barrier, one of the tenants for that of all
     partitions, and the client carries its position on.
@@ -198,7 +198,7 @@ def _found(
     found = [each for each in topics if not properties or each.name in listed]
     if not is_heeded:
         session.output.warning(
-            "the server's topic listing takes no notice of --properties: see TOPICFOLD_TOPIC_LISTING=by-properties"
+            "the server's topic listing ignores --properties: see TOPICFOLD_TOPIC_LISTING=by-properties"
         )
     if unread := sorted(each.name for each in found if each.is_undecodable):
         such = unread[0] if len(unread) == 1 else f"such as {unread[0]}"

@@ -87,5 +87,5 @@ def _read(text: str, option: str, what: str, units: Mapping[str, int], hint: str
     found = _AMOUNT.fullmatch(text)
     unit = units.get(found[2].lower()) if found else None
     if found is None or unit is None:
-        raise InvalidRequest(f"{option}: {text!r} is no {what}", hint=hint)
+        raise InvalidRequest(f"{option}: {text!r} is not a {what}", hint=hint)
     return int(found[1]) * unit

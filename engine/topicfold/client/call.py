@@ -156,7 +156,7 @@ def refusing_half_characters() -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         raise InvalidRequest(
-            f"{error.object[error.start : error.end]!a} cannot be sent: it is no character of UTF-8"
+            f"{error.object[error.start : error.end]!a} cannot be sent: it is not a UTF-8 character"
         ) from None
 
 

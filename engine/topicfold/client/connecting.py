@@ -100,9 +100,9 @@ class _Bearer(httpx2.Auth):
         except TopicfoldError:
             raise
         except Exception as error:
-            raise BadSetting(f"the token cannot be had: {type(error).__name__}: {error}") from error
+            raise BadSetting(f"the token cannot be obtained: {type(error).__name__}: {error}") from error
         if not isinstance(token, str):
-            raise BadSetting(f"the token cannot be had: what returns it returned {type(token).__name__}, no text")
+            raise BadSetting(f"the token cannot be obtained: what returns it returned {type(token).__name__}, not text")
         _require_sendable(token)
         return token
 

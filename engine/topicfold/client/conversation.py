@@ -182,7 +182,7 @@ def refusal_of(answer: Answer, server: Server, what: str) -> TopicfoldError:
 def _unknown_there(server: Server, what: str) -> UnexpectedAnswer:
     """Return the error that whoever listens there has no such route, be it Topicfold or not."""
     place = urlsplit(server.url)
-    hint = f"The URL has a path, {place.path}, under which there is no Topicfold; try {place.scheme}://{place.netloc}"
+    hint = f"The URL has a path, {place.path}, under which there is no Topicfold server; try {place.scheme}://{place.netloc}"
     return UnexpectedAnswer(
         f"{server.place} does not know {what}",
         hint=hint if place.path else None,

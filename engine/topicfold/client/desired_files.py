@@ -164,7 +164,7 @@ def _why_unreadable(error: Exception) -> str:
         case OSError():
             return f"cannot be read: {error.strerror}"
         case UnicodeError():
-            return "no YAML: this is no text in UTF-8"
+            return "no YAML: this is not UTF-8 text"
         case _:
             return "objects in objects, too deep to be read"
 
@@ -204,7 +204,7 @@ def _wrong_shape(entry: Any) -> Iterator[str]:
         yield f"name must be text, not {_kind(entry['name'])}; put it in quotes"
     for member in entry:
         if member not in _MEMBERS:
-            yield f"{member} is not known here; known are {', '.join(_MEMBERS)}"
+            yield f"{member} is not known here; expected one of {', '.join(_MEMBERS)}"
     for member in ("labels", "properties", "policies"):
         if not isinstance(entry.get(member, {}), dict):
             yield _no_object(member, entry[member])

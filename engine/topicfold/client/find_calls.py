@@ -161,7 +161,7 @@ def _require_texts(name: str, given: Iterable[object]) -> None:
     """
     for each in given:
         if not isinstance(each, str):
-            raise InvalidRequest(f"{name}: {each!r} is no text")
+            raise InvalidRequest(f"{name}: {each!r} is not text")
 
 
 def each_of(texts: Texts) -> Iterable[str]:

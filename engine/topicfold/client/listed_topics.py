@@ -28,7 +28,7 @@ from topicfold.wire.confirmation import properties_text
 
 _HINT = (
     "Have the server list by properties (TOPICFOLD_TOPIC_LISTING=by-properties), or leave them out. The topic listing "
-    "called all, the default, takes no notice of them, and a server of an older version does not say."
+    "called all, the default, ignores them, and a server of an older version does not say."
 )
 
 _log = logging.getLogger(__name__)

@@ -44,7 +44,7 @@ class PolicyCalls(InOwnNamespace):
         """
         policy = _scoped(name, is_global)
         if applied and not policy.topic.has_applied:
-            raise InvalidRequest(f"{name} has no applied value", hint="What takes effect is told by `effective`.")
+            raise InvalidRequest(f"{name} has no applied value", hint="`effective` returns what takes effect.")
         path = _topic_policy_path(self._in_full(topic), policy, entry, policy.topic.read_path)
         return Call("GET", path, _value, query=_scope(is_global) + _asked(applied))
 
@@ -167,7 +167,7 @@ def _scoped(name: str, is_global: bool) -> Policy:
 
 def _namespace_route(policy: Policy) -> NamespaceRoute:
     if policy.namespace is None:
-        raise InvalidRequest(f"{policy.name} is no policy of namespaces", hint="Set it on topics.")
+        raise InvalidRequest(f"{policy.name} is not a policy of namespaces", hint="Set it on topics.")
     return policy.namespace
 
 

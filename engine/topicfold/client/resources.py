@@ -121,7 +121,7 @@ class ResourceCalls(InOwnNamespace):
     ) -> Call[tuple[str, ...]]:
         """Return full names, sorted, a partitioned topic as its partitions (as Pulsar lists them).
 
-        `properties` are for the server's topic listing (PIP-452); that called `all` takes no notice of them.
+        `properties` are for the server's topic listing (PIP-452); that called `all` ignores them.
         """
         return calls.list_topics(namespace, domain, labels or {}, properties or {}, with_system_topics)
 

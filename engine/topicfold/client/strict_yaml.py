@@ -103,7 +103,7 @@ def _json_whole(written: str) -> int:
 
 
 def _json_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _JSON = json.JSONDecoder(

@@ -335,4 +335,4 @@ def _distrust_seconds(conf: Mapping[str, Any]) -> float:
     try:
         return float(interval_ms) / 1000 + _NOTICE_SECONDS
     except (TypeError, ValueError):
-        raise BadSetting(f"{_MAX_POLL_INTERVAL} {interval_ms!r} is no number of milliseconds") from None
+        raise BadSetting(f"{_MAX_POLL_INTERVAL} {interval_ms!r} is not a number of milliseconds") from None

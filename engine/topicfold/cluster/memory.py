@@ -68,7 +68,7 @@ class MemoryCluster:
         if name in self._topics:
             raise AlreadyExists(f"Kafka has a topic {name} already", name=name)
         if partitions < 1:
-            raise ClusterRefused(f"{partitions} is no number of partitions", kafka_topic=name)
+            raise ClusterRefused(f"{partitions} is not a number of partitions", kafka_topic=name)
 
     async def create(self, name: str, partitions: int, settings: Mapping[str, str] | None = None) -> None:
         """Make a topic.

@@ -75,7 +75,7 @@ class Wishes:
             why = "non-persistent topics have no Kafka topic" if name.domain == NON_PERSISTENT else "no Kafka topic"
             return Unmet(str(name), why) if told else None
         if is_left_out(kafka_topic) or kafka_topic in self._protected:
-            return Unmet(str(name), f"the Kafka topic {kafka_topic} is none of Topicfold's to change") if told else None
+            return Unmet(str(name), f"the Kafka topic {kafka_topic} is not Topicfold's to change") if told else None
         return Wish(str(name), kafka_topic, told)
 
     def _told(self, policies: TopicPolicies) -> dict[str, Told]:

@@ -64,7 +64,7 @@ def file_made(path: Path) -> Path:
         pass
     except OSError as error:
         hint = "Name a file in a directory that exists and is yours."
-        raise BadSetting(f"{path} cannot be made: {error.strerror}", hint=hint) from error
+        raise BadSetting(f"{path} cannot be created: {error.strerror}", hint=hint) from error
     if not os.access(target, os.R_OK | os.W_OK):
         raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
     if not os.access(target.parent, os.W_OK | os.X_OK):

@@ -36,7 +36,7 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
     """
     require_safe_sqlite(apsw.sqlite_lib_version())
     if not path.is_file():
-        raise WrongLog(f"{path} is no file", hint="Name the file of a log.")
+        raise WrongLog(f"{path} is not a file", hint="Name the file of a log.")
     target = file_made(path)
     newest = newest_beside(target)
     try:

@@ -42,15 +42,18 @@ def actions_in(body: Any) -> tuple[str, ...]:
     """
     known = ", ".join(sorted(ACTIONS))
     if not isinstance(body, list) or not body:
-        raise InvalidRequest(f"expected a list of actions; known are {known}", hint="DELETE takes all away.")
+        raise InvalidRequest(f"expected a list of actions; the actions are {known}", hint="DELETE takes all away.")
     wrong = [
-        {"path": str(index), "reason": f"{action[:80]!r} is no action" if isinstance(action, str) else "must be text"}
+        {
+            "path": str(index),
+            "reason": f"{action[:80]!r} is not an action" if isinstance(action, str) else "must be text",
+        }
         for index, action in enumerate(body)
         if not isinstance(action, str) or action not in ACTIONS
     ]
     if wrong:
         first = "; ".join(each["reason"] for each in wrong[:5])
-        raise InvalidRequest(f"{first}; known are {known}", violations=wrong[:MAX_ROLES])
+        raise InvalidRequest(f"{first}; the actions are {known}", violations=wrong[:MAX_ROLES])
     return tuple(sorted(set(body)))
 
 

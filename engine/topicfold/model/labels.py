@@ -77,7 +77,7 @@ def too_many_after(name: str, before: int, after: int, rules: LabelRules) -> str
 def parse_pairs(texts: Sequence[str], what: str) -> dict[str, str]:
     """Return the labels of a query parameter or option, given once or several times.
 
-    Given once: pairs `key:value` or `key=value` parted by commas, blanks around keys and values passed over; a
+    Given once: pairs `key:value` or `key=value` separated by commas, blanks around keys and values passed over; a
     backslash takes `,` `:` `=` `\\` and a blank literally.
     Given several times: each text is one pair, its value taken as it stands, commas, colons and all.
 
@@ -103,7 +103,7 @@ def _pair(text: str, what: str) -> tuple[str, str]:
     if not match:
         raise InvalidRequest(
             f"{what}: {text[:80]!r} is not a pair of key and value",
-            hint="Write key:value or key=value, several parted by commas.",
+            hint="Write key:value or key=value, several separated by commas.",
         )
     if match[1].rstrip().endswith("!"):
         raise InvalidRequest(f"{what}: {text[:80]!r}: only equality is known here", hint="Write key=value.")
@@ -133,7 +133,7 @@ def broken_key_rule(key: str) -> str | None:
     if not WORD.fullmatch(name) or len(name) > MAX_KEY_NAME_LENGTH:
         return (
             f"a key is 1 to {MAX_KEY_NAME_LENGTH} of A-Z a-z 0-9 - _ . that starts and ends with a letter or digit, "
-            "perhaps behind 'prefix/'"
+            "optionally after 'prefix/'"
         )
     if slash and (not _KEY_PREFIX.fullmatch(prefix) or len(prefix) > MAX_KEY_PREFIX_LENGTH):
         return f"the part before '/' must be a lower-case DNS name of at most {MAX_KEY_PREFIX_LENGTH} characters"

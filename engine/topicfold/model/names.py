@@ -349,7 +349,7 @@ def _local_violation(text: str) -> str | None:
     if size > MAX_TOPIC_BYTES:
         return f"{size} bytes, at most {MAX_TOPIC_BYTES} are allowed"
     if text in (".", ".."):
-        return "'.' and '..' are no names"
+        return "'.' and '..' are not names"
     if "/" in text or "\\" in text:
         return "must not hold a slash or backslash"
     if _ENCODED_TWICE.search(text):

@@ -128,7 +128,7 @@ class _Reader:
             pair = key.partition(":")
             is_pair = pair[1] and not broken_key_rule(pair[0]) and ":" not in pair[2]
             meant = f"; write {_quoted(f'{pair[0]}={pair[2]}')}" if is_pair else ""
-            raise self._refused(f"{_quoted(key)} is no key: {broken}{meant}")
+            raise self._refused(f"{_quoted(key)} is not a key: {broken}{meant}")
         self._step()
         return key
 
@@ -147,7 +147,7 @@ class _Reader:
             raise self._expected("an integer")
         if integer_of(self._next) is None or not self._next.isalnum():
             raise self._refused(
-                f"{_quoted(self._next)} is no integer: decimal digits without a sign, at most {2**63 - 1}"
+                f"{_quoted(self._next)} is not an integer: decimal digits without a sign, at most {2**63 - 1}"
             )
         return self._word()
 
@@ -168,7 +168,7 @@ class _Reader:
     def _word(self) -> str:
         word = self._next
         if not is_word(word, self._max_value_length):
-            raise self._refused(f"{_quoted(word)} is no value here: {word_rule(self._max_value_length)}", _ANY_VALUE)
+            raise self._refused(f"{_quoted(word)} is not a value here: {word_rule(self._max_value_length)}", _ANY_VALUE)
         self._step()
         return word
 

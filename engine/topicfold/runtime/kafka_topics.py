@@ -53,7 +53,7 @@ class KafkaTopics:
             )
         if self.is_protected(kafka_topic):
             raise InvalidName(
-                f"topic {name}: the Kafka topic {kafka_topic} is none of Topicfold's to make",
+                f"topic {name}: the Kafka topic {kafka_topic} is not Topicfold's to create",
                 name=str(name),
                 hint="Names that begin with '__', '_schemas' and the log's own are kept for others.",
             )

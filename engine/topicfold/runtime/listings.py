@@ -157,7 +157,7 @@ class Listings:
         while step := await self._threads.call(_next, rest) if may_wait else _next(rest):
             strange = next((each for each in step if not isinstance(each, str)), None)
             if strange is not None:
-                raise _NoNames(f"it named {strange!r:.80}, which is no text")
+                raise _NoNames(f"it named {strange!r:.80}, which is not text")
             there = {name: number for name in step if (number := _number(table, namespace, name)) is not None}
             numbers.update(there.values())
             names.update(there)
@@ -196,7 +196,7 @@ class Listings:
 async def _awaited(answer: Awaitable[Any]) -> Any:
     """Return what a plug-in's `answer` comes to, in a task of its own: if it cancels its task, it cancels only that.
 
-    Who waits no longer leaves it to itself: it may take no notice of being cancelled.
+    Who waits no longer leaves it to itself: it may ignore being cancelled.
     """
 
     async def outcome() -> tuple[Any, BaseException | None]:

@@ -1,6 +1,6 @@
 """Topic listings: what decides which topics a listing under `/admin/v2` names, as a plug-in may.
 
-`all` is Pulsar's own, which takes no notice of the properties it is asked with; `by-properties` is ours. Whatever a
+`all` is Pulsar's own, which ignores the properties it is asked with; `by-properties` is ours. Whatever a
 plug-in names is still held against what exists, what else was asked for and what the caller may see (`listings`).
 
 Source: PIP-452 (`PulsarResourcesExtended`, `DefaultPulsarResourcesExtended`).
@@ -45,7 +45,7 @@ Listed = Iterable[str] | BitMap
 class TopicListing(Protocol):
     """A topic listing. Coroutines run on the engine's loop; plain methods run in a thread, so they may wait.
 
-    One that takes no notice of properties says so: `takes_properties = False`. Without that it is taken to go by them.
+    One that ignores properties says so: `takes_properties = False`. Without that it is taken to go by them.
     """
 
     def initialize(self, engine: Engine) -> Awaitable[None] | None:
@@ -164,7 +164,7 @@ def open_topic_listing(name: str) -> TopicListing:
     except BadSetting:
         raise
     except Exception as error:
-        raise BadSetting(f"topic_listing {name!r} cannot be had: {type(error).__name__}: {error}") from error
+        raise BadSetting(f"topic_listing {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
     missing = [each for each in ("initialize", "list", "close") if not callable(getattr(made, each, None))]
     if missing:
         raise BadSetting(f"topic_listing {name!r} has no method {' nor '.join(missing)}")

@@ -293,7 +293,7 @@ def _newer(what: str, owners: Iterable[Mapping[str, Aggregate]]) -> Iterator[Dia
         count = f"1 {what}" if len(names) == 1 else f"{len(names)} {what}s"
         yield _problem(
             f"{count} cannot be read, such as {min(names)}: a newer node than this wrote it",
-            "upgrade this node; until then nobody here is let in by their grants, and no policies of theirs are told",
+            "upgrade this node; until then their grants let nobody in here, and their policies are not shown",
         )
 
 

@@ -116,6 +116,6 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=_UPDATING,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
         Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=_UPDATING,
-                  query=_ALL.declared | {"keys*": "Keys of labels, parted by commas."},
+                  query=_ALL.declared | {"keys*": "Keys of labels, separated by commas."},
                   errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),
     )  # fmt: skip

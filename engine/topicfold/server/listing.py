@@ -43,7 +43,7 @@ LISTED = SYSTEM_TOPICS.declared | {
     f"{LABEL_FILTERS[0]}*": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
 }
 PROPERTIES: Declared = {
-    "properties*": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` takes no notice of them.",
+    "properties*": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` ignores them.",
     "property*": "`k=v`: one of them, literally; repeated.",
 }
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)

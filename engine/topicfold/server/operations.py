@@ -48,7 +48,7 @@ class Operations:
         engine = self.node.engine
         if match is None or int(match[1]) not in engine.states:
             raise OperationNotFound(
-                f"{text[:80]!r} is no operation of this log", hint="Send X-Operation-Id as it was received."
+                f"{text[:80]!r} is not an operation of this log", hint="Send X-Operation-Id as it was received."
             )
         partition, handle = int(match[1]), bytes.fromhex(match[2])
         cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))

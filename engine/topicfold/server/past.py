@@ -57,7 +57,7 @@ async def found_then(
     missing = set(partitions.values()) - revision.positions.keys()
     if missing:
         raise InvalidRequest(
-            f"at={at[:80]} says nothing of partition {min(missing)}, which holds one of these namespaces",
+            f"at={at[:80]} does not cover partition {min(missing)}, which holds one of these namespaces",
             hint="Take the position of an answer about the same namespaces, or a time.",
         )
     positions = {partition: revision.positions[partition] for partition in partitions.values()}

@@ -121,8 +121,8 @@ def listen(settings: Settings) -> socket.socket:
     if not (is_loopback(settings.host) or settings.has_authentication or settings.insecure):
         raise BadSetting(
             f"host {settings.host!r} is not this machine's loopback, and there is no authentication",
-            hint="Serve on 127.0.0.1, or say who may come in: --auth-jwks-url, --auth-jwt-key-file or "
-            "--tls-client-ca-file. --insecure lets everybody in.",
+            hint="Serve on 127.0.0.1, or turn on authentication: --auth-jwks-url, --auth-jwt-key-file or "
+            "--tls-client-ca-file. --insecure lets anybody in.",
         )
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[

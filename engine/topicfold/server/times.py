@@ -33,7 +33,7 @@ def time_ms_in(text: str, now_ms: int) -> int | None:
         return None
     parts = _TIME.fullmatch(text)
     if parts is None:
-        raise InvalidRequest(f"at={text[:80]} is no time with its zone", hint=TIME_HINT)
+        raise InvalidRequest(f"at={text[:80]} is not a time with a zone", hint=TIME_HINT)
     zone = f"{'-' if parts[4] == '-' else '+'}{parts[5]}" if parts[5] else "+00:00"
     try:
         moment = datetime.fromisoformat(f"{parts[1]}T{parts[2]}{(parts[3] or '')[:7]}{zone}")
@@ -41,5 +41,5 @@ def time_ms_in(text: str, now_ms: int) -> int | None:
     except ValueError:
         raise InvalidRequest(f"at={text[:80]} is in no calendar", hint=TIME_HINT) from None
     if time_ms > now_ms + _MAX_AHEAD_MS:
-        raise InvalidRequest(f"at={text[:80]} is yet to come; it is {time_text(now_ms)} here")
+        raise InvalidRequest(f"at={text[:80]} is in the future; it is {time_text(now_ms)} here")
     return max(0, time_ms)

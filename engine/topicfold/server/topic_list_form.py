@@ -51,7 +51,7 @@ def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length:
     known_hash = one(query, HASH)
     if known_hash is not None and not _HASH.fullmatch(known_hash):
         raise InvalidRequest(
-            f"{HASH} {known_hash[:80]!r} is no hash", hint="It is 8 hexadecimal digits, as `hash` was received."
+            f"{HASH} {known_hash[:80]!r} is not a hash", hint="It is 8 hexadecimal digits, as `hash` was received."
         )
     if texts is not None:
         labels = parse_pairs(texts, LABELS)

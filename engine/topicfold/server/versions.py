@@ -103,7 +103,7 @@ async def _position(node: Node, name: TopicName, at: str) -> int:
         position = revision.positions.get(target.partition)
     if position is None:
         raise InvalidRequest(
-            f"at={at[:80]} says nothing of the partition that holds {name}",
+            f"at={at[:80]} does not cover the partition that holds {name}",
             hint="Take X-Log-Position from an answer about its namespace, or an offset from its history.",
         )
     return position

@@ -92,5 +92,5 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
     if lacking is None:
         lacking = next((each for each, partition in partitions.items() if partition not in since.positions), None)
     if lacking is not None:
-        raise InvalidRequest(f"{name}: it is of other namespaces, and says nothing of {lacking}", hint=_COVER_HINT)
+        raise InvalidRequest(f"{name}: it is of other namespaces, and does not cover {lacking}", hint=_COVER_HINT)
     return Revision(since.incarnation, {each: since.positions[each] for each in partitions.values()})

@@ -32,7 +32,7 @@ class PulsarResource(Resource):
 class Violation(Resource):
     """One thing wrong with a request."""
 
-    path: str = Field(description="Where in the body, its members parted by dots.")
+    path: str = Field(description="Where in the body, its members separated by dots.")
     reason: str
 
 

@@ -194,7 +194,7 @@ async def test_neither_callers_nor_the_log_are_told_more_of_the_url_than_its_sit
     keys = FetchedKeys("https://me:secret@issuer.example/private/keys?code=secret", fail)
     with capture_logs() as logged, pytest.raises(KeysUnavailable) as caught:
         await keys.keys(None)
-    assert str(caught.value) == "the keys that verify tokens cannot be had from issuer.example"
+    assert str(caught.value) == "the keys that verify tokens cannot be fetched from issuer.example"
     assert [each["site"] for each in logged] == ["issuer.example"]
     assert "secret" not in str(logged)
 

@@ -58,7 +58,7 @@ def test_keys_from_a_url_that_anybody_could_answer_for_are_refused(url: str) -> 
     "url", ["https://issuer.example:port/keys", "https://issuer.example/keys\n", "https://[::1/keys"]
 )
 def test_keys_from_what_is_no_url_are_refused(url: str) -> None:
-    with pytest.raises(BadSetting, match="is no URL"):
+    with pytest.raises(BadSetting, match="is not a URL"):
         authenticator_of(Settings(auth_jwks_url=url))
 
 

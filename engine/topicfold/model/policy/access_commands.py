@@ -34,7 +34,7 @@ _NAMESPACE_VALIDATION = replace(
 )
 _FILTERS = named(
     "entry-filters-per-topic",
-    Option(("--entry-filters-name", "-efn"), "entryFilterNames", "Names, parted by commas.", is_required=True),
+    Option(("--entry-filters-name", "-efn"), "entryFilterNames", "Names, separated by commas.", is_required=True),
     example="-efn jms",
 )
 _NAMESPACE_FILTERS = named("entry-filters", *_FILTERS.options, example=_FILTERS.example)
@@ -46,13 +46,13 @@ _AUTO_SUBSCRIPTION = named(
 )
 _CLUSTERS = named(
     "replication-clusters",
-    Option(("--clusters", "-c"), "", "Clusters, parted by commas.", Unit.LIST, is_required=True),
+    Option(("--clusters", "-c"), "", "Clusters, separated by commas.", Unit.LIST, is_required=True),
     example="-c standalone",
 )
 _NAMESPACE_CLUSTERS = replace(_CLUSTERS, get="get-clusters", set="set-clusters", remove="")
 _SHADOWS = named(
     "shadow-topics",
-    Option(("--topics", "-t"), "", "Topics, parted by commas.", Unit.LIST, is_required=True),
+    Option(("--topics", "-t"), "", "Topics, separated by commas.", Unit.LIST, is_required=True),
     example="-t persistent://public/default/shadow",
 )
 

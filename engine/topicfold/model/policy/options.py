@@ -21,8 +21,8 @@ class Unit(Enum):
     MILLISECONDS = "a time such as 1s or 10m, in milliseconds; alone it is seconds"
     BYTES = "a size such as 4096, 10K, 16M or 2G, in bytes"
     MEBIBYTES = "a size such as 4096, 10M, 16G or 2T, in whole mebibytes; alone it is bytes"
-    LIST = "words parted by commas"
-    CONSTANT = "words parted by dashes; the constant has capitals and underscores"
+    LIST = "words separated by commas"
+    CONSTANT = "words separated by dashes; the constant has capitals and underscores"
     TRUE = "given: true"
     FALSE = "given: false"
 

@@ -104,7 +104,7 @@ DELAYED_DELIVERY = Shape(
 )
 
 ENTRY_FILTERS = Shape(
-    "EntryFilters", (Member("entryFilterNames", Text(), doc="Names of entry filters, parted by commas."),)
+    "EntryFilters", (Member("entryFilterNames", Text(), doc="Names of entry filters, separated by commas."),)
 )
 
 AUTO_SUBSCRIPTION = Shape(

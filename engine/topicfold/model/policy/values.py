@@ -204,7 +204,7 @@ class _Reading:
         if self.refuses_unknown:
             known = {name for member in shape.members for name in (member.name, member.alias) if name}
             for name in (each for each in given if each not in known):
-                self.wrong(_under(path, name), f"not known here; known are {', '.join(sorted(known))}")
+                self.wrong(_under(path, name), f"not known here; expected one of {', '.join(sorted(known))}")
         return MappingProxyType(found)
 
     def _map(self, kind: MapOf, given: Any, path: str) -> Value:
@@ -215,9 +215,9 @@ class _Reading:
             return self.wrong(path, f"has {len(given) - len(removed)} members, at most {MAX_ITEMS} are allowed")
         for name in given:
             if kind.keys and name not in kind.keys:
-                self.wrong(_under(path, name), f"not known here; known are {', '.join(kind.keys)}")
+                self.wrong(_under(path, name), f"not known here; expected one of {', '.join(kind.keys)}")
             elif not isinstance(name, str) or len(name) > MAX_TEXT_LENGTH or not name.isprintable():
-                self.wrong(_under(path, name), "is no name")
+                self.wrong(_under(path, name), "is not a name")
             elif not name.strip() and name not in removed:
                 self.wrong(_under(path, repr(name)), "is a blank name")
         return MappingProxyType(

@@ -137,4 +137,8 @@ def _kept(name: str, value: Value) -> Value:
 
 def _unknown(name: str) -> str:
     near = get_close_matches(name, BY_NAME, n=1)
-    return f"is no policy; did you mean {near[0]}?" if near else f"is no policy; known are {', '.join(BY_NAME)}"
+    return (
+        f"is not a policy; did you mean {near[0]}?"
+        if near
+        else f"is not a policy; the policies are {', '.join(BY_NAME)}"
+    )

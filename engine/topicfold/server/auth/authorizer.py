@@ -84,7 +84,7 @@ class Authorizer:
         if not isinstance(needs, Right):
             if needs is not Access.SUPERUSER:
                 return
-            raise Forbidden(f"{principal.name} is no superuser", hint="Only superusers may do this.")
+            raise Forbidden(f"{principal.name} is not a superuser", hint="Only superusers may do this.")
         places = _places(request, needs.scope)
         for place in places:
             if not await self._has(principal.roles, needs, place):

@@ -124,7 +124,7 @@ class FetchedKeys:
                 if self._is_due(key_id):
                     await self._refresh()
         if not self._keys:
-            raise KeysUnavailable(f"the keys that verify tokens cannot be had from {self._site}")
+            raise KeysUnavailable(f"the keys that verify tokens cannot be fetched from {self._site}")
         return self._keys
 
     def _is_due(self, key_id: str | None) -> bool:

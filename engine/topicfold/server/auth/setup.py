@@ -129,7 +129,7 @@ def _trustworthy(url: str) -> str:
     try:
         parts = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise BadSetting(f"auth_jwks_url is no URL: {error}") from None
+        raise BadSetting(f"auth_jwks_url is not a URL: {error}") from None
     if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
         raise BadSetting(
             f"auth_jwks_url {f'{parts.scheme}://{parts.host}'!r} is neither an https URL nor on this machine",

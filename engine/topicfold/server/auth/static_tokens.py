@@ -13,7 +13,7 @@ def read_static_tokens(file: Path) -> Mapping[str, Principal]:
     """Return who each token in `file` stands for. Empty lines and comments, which begin with `#`, say nothing.
 
     Raises:
-        BadSetting: the file cannot be read, or a line is no token and role; says which.
+        BadSetting: the file cannot be read, or a line is not a token and a role; says which.
     """
     try:
         # Some editors begin a file with a byte order mark, which would be one with the first token.
@@ -29,7 +29,7 @@ def read_static_tokens(file: Path) -> Mapping[str, Principal]:
             principal = principal_with([role.strip()])
         except Unauthenticated:
             raise BadSetting(
-                f"auth_static_tokens_file {file}: line {number} is no token and role", hint="Write: TOKEN ROLE"
+                f"auth_static_tokens_file {file}: line {number} is not a token and a role", hint="Write: TOKEN ROLE"
             ) from None
         if tokens.setdefault(token, principal) != principal:
             raise BadSetting(f"auth_static_tokens_file {file}: line {number} gives a token a second role")

@@ -170,5 +170,5 @@ def _time_in(claims: dict[str, Any], name: str) -> float | None:
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise Unauthenticated(f"the token's claim {name} is no time")
+        raise Unauthenticated(f"the token's claim {name} is not a time")
     return min(max(found, 0), 2**53)
