@@ -37,10 +37,10 @@ At = Annotated[
 Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="Number of partitions.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
 LogFile = Annotated[
-    str | None, typer.Option("--log", metavar="FILE", help="The file with the server's log (default topicfold.db).")
+    str | None, typer.Option("--log", metavar="FILE", help="File with the server's log (default topicfold.db).")
 ]
 KafkaBootstrap = Annotated[
-    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="The Kafka cluster with the server's log instead.")
+    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Kafka cluster with the server's log instead.")
 ]
 KafkaTopic = Annotated[
     str | None, typer.Option("--kafka-topic", metavar="TOPIC", help=f"The log's topic there (default {EVENTS_TOPIC}).")

@@ -23,12 +23,6 @@ from topicfold.cli.session import Session
 if TYPE_CHECKING:
     from topicfold.enforcement.reports import Report
 
-LogFile = Annotated[
-    str | None, typer.Option("--log", metavar="FILE", help="File with the server's log (default topicfold.db).")
-]
-KafkaBootstrap = Annotated[
-    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Kafka cluster with the server's log instead.")
-]
 Once = Annotated[bool, typer.Option("--once", help="Check every topic once, then end.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what differs, change nothing, and end.")]
 

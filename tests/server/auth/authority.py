@@ -26,7 +26,15 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _named(name)
         basic = x509.BasicConstraints(ca=True, path_length=0)
+        # Since Python 3.13 TLS asks for all that RFC 5280 does.
+        signs = x509.KeyUsage(
+            key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False,
+            key_encipherment=False, data_encipherment=False, key_agreement=False, encipher_only=False,
+            decipher_only=False,
+        )  # fmt: skip
+        itself = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         made = _certificate(self._name, self._name, self._key).add_extension(basic, critical=True)
+        made = made.add_extension(signs, critical=True).add_extension(itself, critical=False)
         self.file = directory / f"{name}.pem"
         self.file.write_bytes(made.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM))
 
@@ -35,7 +43,8 @@ class Authority:
     ) -> tuple[Path, Path]:
         """Return the files of a certificate that lasts until `ends` from now, and of its key."""
         key = ec.generate_private_key(ec.SECP256R1())
-        made = _certificate(_named(common_name), self._name, key, ends)
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        made = _certificate(_named(common_name), self._name, key, ends).add_extension(issuer, critical=False)
         if names:
             made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
         stem = f"{self.file.stem}-{common_name or 'nobody'}"
@@ -53,7 +62,9 @@ class Authority:
 
 
 def _named(common_name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)] if common_name else [])
+    organization = x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Tests")
+    named = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)] if common_name else []
+    return x509.Name([organization, *named])
 
 
 def _certificate(
