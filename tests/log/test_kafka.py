@@ -337,6 +337,7 @@ class TestOutage:
         self, own_broker: KafkaProcess, topic: str
     ) -> None:
         log = await KafkaLog.open(own_broker.bootstrap, topic, partitions=1)
+        await log.end_offsets()
         failures = asyncio.Queue[TopicfoldError]()
         own_broker.pause()
         log.append(0, b"x", failures.put_nowait)

@@ -32,7 +32,8 @@ T = TypeVar("T")
 class KafkaLog:
     """A log on a Kafka topic; keeps the promises of `topicfold.log.port.Log`.
 
-    It is unavailable where it is closed, or Kafka does not answer in time: within a second, of offsets.
+    It is unavailable where it is closed, or Kafka does not answer in time: within a second, of offsets, and within five
+    before it has answered once.
     """
 
     @classmethod
