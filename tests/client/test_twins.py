@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+import topicfold.client
 from tests.client.served import serving
 from topicfold.client import AnswerLost, AsyncClient, AsyncPager, AsyncWatch, Client, Pager, RetryRule, Watch
 from topicfold.client.client import Calls
@@ -42,6 +43,10 @@ def test_every_method_is_there_twice_with_the_same_parameters(one: type, other: 
         twin = inspect.signature(getattr(other, NAMED_BY_PYTHON.get(name, name)))
         assert inspect.signature(method).parameters.keys() == twin.parameters.keys(), name
     assert {name for name, _ in methods(other)} == {name for name, _ in methods(one)} - NAMED_BY_PYTHON.keys()
+
+
+def test_a_shell_that_completes_names_is_told_of_every_public_one() -> None:
+    assert set(topicfold.client.__all__) <= set(dir(topicfold.client))
 
 
 def test_help_says_what_calls_return() -> None:

@@ -47,6 +47,10 @@ else:
             case _:
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    def __dir__() -> list[str]:
+        """Tell of what is not loaded yet, too: a shell completes names by this."""
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Added",
