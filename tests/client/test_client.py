@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -242,6 +244,23 @@ def test_a_key_or_reason_of_a_length_that_cannot_work_is_refused_before_anything
 ) -> None:
     with Client("http://127.0.0.1:1") as client, pytest.raises(InvalidRequest):
         client.create_topic("orders", **options)
+
+
+@pytest.mark.parametrize("given", ["team=pay", ["ab"]])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client, given: client.set_labels("orders", given),
+        lambda client, given: client.create_topic("orders", labels=given),
+        lambda client, given: client.create_topic("orders", properties=given),
+        lambda client, given: client.update_properties("orders", given),
+        lambda client, given: client.update_namespace_properties("public/default", given),
+    ],
+    ids=["labels", "labels of a new topic", "its properties", "properties", "properties of a namespace"],
+)
+def test_what_are_no_pairs_is_refused_in_our_words(client: Client, ask: Callable[..., Any], given: object) -> None:
+    with pytest.raises(InvalidRequest):
+        ask(client, given)
 
 
 def test_something_else_behind_the_url_is_told_from_topicfold() -> None:

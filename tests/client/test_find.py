@@ -178,6 +178,8 @@ def test_a_document_that_is_no_selector_is_refused_before_anything_is_sent(
     ("wanted", "said"),
     [
         ({"labels": {"tier": 1}}, "labels: 1 is not text"),
+        ({"labels": "tier=gold"}, "labels: 'tier=gold' are no pairs"),
+        ({"labels": ["ab"]}, "are no pairs"),
         ({"labels": {2: "gold"}}, "labels: 2 is not text"),
         ({"match": b"pay"}, "match: 112 is not text"),
     ],

@@ -55,13 +55,15 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
-                values; one of them, or a pattern, that is no text.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; labels that are no
+                pairs; a label with two values; one of them, or a pattern, that is no text.
             InvalidSelector: says at which column or path.
         """
         places = tuple(dict.fromkeys(map(parse_namespace, each_of(namespaces))))
         if not places:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
+        if not isinstance(labels, Mapping | None):
+            raise InvalidRequest(f"labels: {labels!r} are no pairs", hint='Write {"team": "pay"}, or a selector.')
         canonical, matched = (None, {}) if selector is None else _parts(selector)
         borne = dict(labels or {})
         for key, value in matched.items():

@@ -24,7 +24,7 @@ class NamespacePropertyCalls:
         self, namespace: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Set these properties of a namespace; its others stay."""
-        return change("PUT", f"{namespace_path(namespace)}/properties", options, body=dict(properties))
+        return change("PUT", f"{namespace_path(namespace)}/properties", options, body=properties)
 
     @asks
     def remove_namespace_property(self, namespace: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:

@@ -164,8 +164,8 @@ class ResourceCalls(InOwnNamespace):
         record = {
             "partitions": partitions,
             "kafkaName": kafka_name,
-            "properties": dict(properties or {}),
-            "labels": dict(labels or {}),
+            "properties": properties or {},
+            "labels": labels or {},
             **({"policies": policies} if policies else {}),
         }
         return calls.put_topic(self._in_full(topic), record, options)
@@ -221,7 +221,7 @@ class ResourceCalls(InOwnNamespace):
     @asks
     def set_labels(self, topic: str, labels: Mapping[str, str], **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Set these labels of a topic; its others stay."""
-        return change("POST", self._labels_path(topic), options, body={"labels": dict(labels)})
+        return change("POST", self._labels_path(topic), options, body={"labels": labels})
 
     @asks
     def remove_labels(self, topic: str, keys: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
@@ -250,7 +250,7 @@ class ResourceCalls(InOwnNamespace):
         self, topic: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
         """Set these properties of a topic; its others stay."""
-        return change("PUT", self._properties_path(topic), options, body=dict(properties))
+        return change("PUT", self._properties_path(topic), options, body=properties)
 
     @asks
     def remove_property(self, topic: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
