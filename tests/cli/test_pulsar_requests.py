@@ -72,8 +72,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Sent]]:
         seen.append(sent(request.method, url, request.content.decode()))
         is_map = url.partition("?")[0].endswith(("/permissions", "/properties", "/backlogQuotaMap"))
         if request.method == "GET" and is_map:
-            return httpx2.Response(200, json={})
-        return httpx2.Response(204, headers={"X-Operation-Id": OPERATION})
+            return httpx2.Response(200, json={}, headers={"X-Log-Position": "p1"})
+        return httpx2.Response(204, headers={"X-Operation-Id": OPERATION, "X-Log-Position": "p1"})
 
     with Client(transport=httpx2.MockTransport(answer)) as client:
         monkeypatch.setattr(Session, "client", client)
