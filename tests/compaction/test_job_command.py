@@ -148,13 +148,13 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
     in_the_way = tmp_path / "snapshot"
     in_the_way.mkdir()
     (in_the_way / "history").touch()
-    for root, why in ((a_file / "below", "Not a directory"), (in_the_way, "File exists")):
+    for root in (a_file / "below", in_the_way):
         ran = commanded(log, root, cwd=tmp_path)
         assert ran.returncode == 1
         assert "Traceback" not in ran.stderr
         said, hint = ran.stderr.splitlines()[-2:]
         assert said.startswith(f"error: the snapshot {root} cannot be written: ")
-        assert why in said
+        assert "Not a directory" in said
         assert hint.startswith("hint: Make room or give the right to write")
 
 

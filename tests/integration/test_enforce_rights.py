@@ -77,10 +77,10 @@ def test_a_wrong_password_is_one_clear_error(site: Site, guarded: GuardedKafka) 
     assert "security settings" in done.stderr
 
 
-def documented(column: int) -> list[AclOperation]:
-    """Return the rights of an enforcer in a column of the table on deploying; what is no right follows a colon."""
-    (row,) = re.findall(r"^\| `topicfold enforce` \|.*$", DEPLOYING, re.MULTILINE)
-    words = re.findall(r"[A-Z]\w+", row.split("|")[column].partition(":")[0])
+def documented(whose: str, column: int) -> list[AclOperation]:
+    """Return the rights in a row and column of the table on deploying, up to a colon or semicolon in it."""
+    (row,) = re.findall(rf"^\| {re.escape(whose)} \|.*$", DEPLOYING, re.MULTILINE)
+    words = re.findall(r"[A-Z]\w+", re.split("[:;]", row.split("|")[column])[0])
     return [AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).upper()] for word in words]
 
 
@@ -91,8 +91,8 @@ def test_documented_rights_suffice_to_take_away_what_a_default_had_told_kafka_an
     with running(["--kafka", guarded.bootstrap, "--kafka-topic", log], tmp_path) as (node,):
         site = Site(node, Kafka(guarded.bootstrap))
         topic = site.make("orders")
-        guarded.allow(topic, *documented(3))
-        guarded.allow(log, *documented(2))
+        guarded.allow(topic, *documented("`topicfold enforce`", 3))
+        guarded.allow(log, *documented("`topicfold enforce`", 2))
         pairs = [word for key, value in guarded.settings().items() for word in ("--kafka-setting", f"{key}={value}")]
         site.options = ["--kafka", guarded.guarded_bootstrap, "--kafka-topic", log, *pairs]
         monkeypatch.setenv("TOPICFOLD_POLICY_DEFAULTS", '{"maxMessageSize": 777}')

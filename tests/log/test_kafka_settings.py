@@ -82,7 +82,7 @@ async def test_a_setting_that_librdkafka_does_not_know_is_a_bad_setting() -> Non
 
 async def test_a_setting_that_no_producer_of_ours_can_have_is_a_bad_setting_before_anything_is_appended() -> None:
     with pytest.raises(BadSetting, match="retries"):
-        await KafkaLog.open("127.0.0.1:1", kafka_settings={"retries": "0"})
+        await KafkaLog.open("127.0.0.1:1", "t", kafka_settings={"retries": "0"})
 
 
 @pytest.mark.parametrize(
