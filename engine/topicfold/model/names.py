@@ -268,10 +268,10 @@ def split_topic(full: str) -> tuple[str, str] | None:
     """
     domain, separator, path = full.partition("://")
     parts = path.split("/")
-    if not separator or domain not in DOMAINS or len(parts) != 3 or not all(parts):
+    if not separator or domain not in DOMAINS or len(parts) != 3 or "" in parts:
         return None
-    local = parts[2]
-    return f"{parts[0]}/{parts[1]}", local if domain == PERSISTENT else f"{domain}://{local}"
+    tenant, namespace, local = parts
+    return f"{tenant}/{namespace}", local if domain == PERSISTENT else f"{domain}://{local}"
 
 
 def is_namespace_shape(full: str) -> bool:

@@ -85,10 +85,11 @@ class Window:
         """
         if effect.offset < self._starts[partition]:
             return
+        offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
         if isinstance(effect, TopicChange) and not (_is_labels(effect.before) and _is_labels(effect.after)):
             effect = effect.delta()
-        offsets, seen, closed = self._offsets[partition], self._seen[partition], self._closed[partition]
-        _note_closed(closed, effect)
+        if not isinstance(effect, TopicChange):
+            _note_closed(closed, effect)
         packed, size = _packed(effect, audit, self._grants[partition])
         offsets.append(effect.offset)
         seen.append(packed)
@@ -173,10 +174,8 @@ def _is_labels(topic: Aggregate) -> bool:
     return topic.payload_schema == LABELS_SCHEMA or not topic.is_live
 
 
-def _note_closed(closed: dict[Hashable, int], effect: Effect | TopicDelta) -> None:
+def _note_closed(closed: dict[Hashable, int], effect: NamespaceTurn | TopicDelta) -> None:
     what: Hashable
-    if isinstance(effect, TopicChange):
-        return
     if isinstance(effect, TopicDelta):
         before, after = effect.before, effect.after
         if before is None or after is None or not before.grants or before.grants == after.grants:

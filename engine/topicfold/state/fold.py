@@ -38,6 +38,11 @@ from topicfold.state.operations import Operations, Settled
 from topicfold.state.topic_table import TopicTable
 from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 
+_ACTS = int(Kind.PUT), int(Kind.DELETE)
+_TOPIC = int(AggregateKind.TOPIC)
+_LEVEL = int(Kind.LEVEL)
+"""Looked at for each event, where an enumeration costs as much as a step of the fold."""
+
 KEPT_DIGEST_RECORDS = 16
 """More than come between two looks at them, unless dozens of nodes log one each at once."""
 
@@ -155,7 +160,7 @@ class PartitionState:
     def _step(self, offset: int, event: Event) -> Change:
         if event.level != self.level:
             return Change(Outcome.NO_OP, event)
-        if event.kind == Kind.LEVEL:
+        if event.kind == _LEVEL:
             if self.level + 1 > SUPPORTED_LEVEL:
                 raise LevelUnsupported(
                     f"partition {self.partition} moves to level {self.level + 1} at offset {offset}; "
@@ -166,11 +171,11 @@ class PartitionState:
             self.level += 1
             self.accepted_to = offset + 1
             return Change(Outcome.ACCEPTED, event)
-        if event.kind not in (Kind.PUT, Kind.DELETE) or event.event_id == GENESIS:
+        if event.kind not in _ACTS or event.event_id == GENESIS:
             if event.kind == Kind.DIGEST:
                 self.digest_records.append(DigestRecord(offset, event, self.mark() if self.keeps_marks else None))
             return Change(Outcome.NO_OP, event)
-        if event.aggregate_kind == AggregateKind.TOPIC:
+        if event.aggregate_kind == _TOPIC:
             return self._topic_event(offset, event)
         if event.aggregate_kind == AggregateKind.NAMESPACE and is_namespace_shape(event.name):
             return self._owner_event(offset, event, self.namespaces)
