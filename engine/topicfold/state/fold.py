@@ -41,7 +41,7 @@ from topicfold.state.verdict import event_is_accepted, topic_event_is_accepted
 _ACTS = int(Kind.PUT), int(Kind.DELETE)
 _TOPIC = int(AggregateKind.TOPIC)
 _LEVEL = int(Kind.LEVEL)
-"""Looked at for each event, where an enumeration costs as much as a step of the fold."""
+"""Plain numbers, for these are looked at for every event."""
 
 KEPT_DIGEST_RECORDS = 16
 """More than come between two looks at them, unless dozens of nodes log one each at once."""
