@@ -27,6 +27,8 @@ def run(site: Site) -> Iterator[Row]:
     with server_on(site) as server:
         server.grow_to(TOPICS)
         server.per_second(READ)
+        for _ in range(site.sizes.pairs):
+            server.per_second(WRITE)  # until the broker's JVM has compiled what that takes
         yield from _beside_empty(site, server)
         yield from _under_writes(site, server)
         yield from _stalled(site, server)

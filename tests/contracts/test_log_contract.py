@@ -11,7 +11,7 @@ import pytest
 from tests.contracts.conftest import OpenLog
 from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import LogGap, LogUnavailable, TooLarge, WrongLog
-from topicfold.log import kafka_appender
+from topicfold.log import kafka_producers
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.copying import copy_log
 from topicfold.log.identity import establish_identity, header_value, restate_identity
@@ -320,7 +320,7 @@ async def test_what_was_appended_before_closing_is_there_after_opening_again(
     open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine's broker may take longer to answer a new producer than the second that it is given.
-    monkeypatch.setattr(kafka_appender, "_FLUSH_SECONDS", 60.0)
+    monkeypatch.setattr(kafka_producers, "_FLUSH_SECONDS", 60.0)
     log = await open_log()
     values = append_all(log, 0, 50)
     await log.close()

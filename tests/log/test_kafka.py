@@ -154,7 +154,7 @@ async def test_a_producer_that_broke_for_good_is_replaced(log: KafkaLog) -> None
         def poll(self, _: float) -> int:
             raise KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "broken", fatal=True))
 
-    log._appending()._producer = Broken()  # type: ignore[assignment]
+    log._appending()._producers.current = Broken()  # type: ignore[assignment]
     failures: asyncio.Queue[TopicfoldError] = asyncio.Queue()
     log.append(0, b"lost", failures.put_nowait)
     assert isinstance(await failures.get(), LogUnavailable)

@@ -3,90 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from tests.log.following import PATIENCE_SECONDS, never
+from tests.log.producing import Producer
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
-from topicfold.log import kafka_appender
+from topicfold.log import kafka_appender, kafka_producers
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_appender import KafkaAppender
 from topicfold.log.kafka_settings import client_settings
 from topicfold.log.port import Entry
-
-Report = Callable[[KafkaError | None, Any], None]
-
-
-class Message:
-    """Where Kafka's client says that an append lies."""
-
-    def __init__(self, offset: int | None) -> None:
-        self._offset = offset
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int | None:
-        return self._offset
-
-
-class Producer:
-    """Kafka's client, in a test's hands: what it is given it reports when it is told to."""
-
-    made: list[Producer]
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = settings
-        self.reports: list[Report] = []
-        self.due: list[tuple[Report, KafkaError | None, int | None]] = []
-        self.is_purged = self.is_broken = self.is_broken_for_good = False
-        self.why_broken = KafkaError._FATAL
-        self.room = 1_000
-        self._is_due = threading.Event()
-        self.made.append(self)
-
-    def __len__(self) -> int:
-        return len(self.reports) + len(self.due)
-
-    def produce(self, _topic: str, _value: bytes, _key: bytes, _partition: int, on_delivery: Report) -> None:
-        if self.is_broken:
-            raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
-        self.reports.append(on_delivery)
-
-    def produce_batch(self, _topic: str, messages: list[dict[str, Any]], partition: int) -> None:
-        """Take as many as there is room for, and mark the others, as Kafka's client does."""
-        for message in messages[self.room :]:
-            message["_error"] = KafkaError(KafkaError._FATAL if self.is_broken else KafkaError._QUEUE_FULL)
-        self.reports += [message["callback"] for message in messages[: self.room]]
-
-    def report(self, offset: int | None, error: KafkaError | None = None) -> None:
-        """Have the oldest append reported."""
-        self.due.append((self.reports.pop(0), error, offset))
-        self._is_due.set()
-
-    def poll(self, seconds: float) -> None:
-        if self.is_broken_for_good:
-            raise KafkaException(KafkaError(self.why_broken, "broken"))
-        self._is_due.wait(min(seconds, 0.01))
-        self._is_due.clear()
-        while self.due:
-            report, error, offset = self.due.pop(0)
-            report(error, Message(offset))
-
-    def purge(self) -> None:
-        self.is_purged = True
-
-    def flush(self, _: float) -> None:
-        """Report what was purged, which Kafka's client does a moment later."""
-        if self.is_purged:
-            while self.reports:
-                self.report(None, KafkaError(KafkaError._PURGE_INFLIGHT))
-            self.poll(0)
 
 
 class World:
@@ -118,7 +48,7 @@ class World:
 @pytest.fixture
 async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     Producer.made = []
-    monkeypatch.setattr(kafka_appender, "Producer", Producer)
+    monkeypatch.setattr(kafka_producers, "Producer", Producer)
     world = World()
     yield world
     await world.appender.close()
@@ -161,7 +91,7 @@ async def test_what_waits_in_a_producer_that_broke_fails_though_that_is_reported
 async def test_a_producer_that_polls_no_more_is_replaced_once_however_late_the_loop_hears_of_it(world: World) -> None:
     broken = await world.append()
     broken.is_broken_for_good = True
-    time.sleep(5 * kafka_appender._PAUSE_SECONDS)  # noqa: ASYNC251 -- the loop is to stand still meanwhile
+    time.sleep(0.1)  # noqa: ASYNC251 -- the loop is to stand still meanwhile
     async with asyncio.timeout(PATIENCE_SECONDS):
         while len(Producer.made) == 1:  # noqa: ASYNC110 -- nobody is told
             await asyncio.sleep(0.01)
@@ -226,7 +156,7 @@ async def test_closing_fails_what_waits_in_every_producer(world: World) -> None:
     await world.appender.close()
     await asyncio.sleep(0)
     assert world.failures.qsize() == 3
-    assert not world.appender._thread.is_alive()
+    assert not world.appender._producers._thread.is_alive()
 
 
 async def test_nothing_is_told_of_an_append_that_kafka_refused(world: World) -> None:

@@ -33,12 +33,12 @@ class World:
 
     async def read(self, *entries: Entry) -> list[Entry]:
         """Read records, and return all that is delivered then."""
-        self.is_new, faults = self.arrivals.read(entries, self._count)
+        self.is_new, faults = self.arrivals.read(entries, self.count)
         self.faults |= faults
         await asyncio.sleep(0)
         return self.entries
 
-    def _count(self) -> None:
+    def count(self) -> None:
         self.taken += 1
 
 
@@ -91,9 +91,20 @@ async def test_what_was_taken_before_the_end_is_delivered_but_not_before_the_sto
     world.arrivals.end(None)
     assert await world.told() == entries(0, 0)
     stopped = World()
-    stopped.arrivals.told(entries(0, 0))
+    stopped.arrivals.read(entries(0, 0), stopped.count)
+    stopped.arrivals.told(entries(0, 1))
     stopped.arrivals.stop()
-    assert await stopped.read(*entries(0, 0, 1)) == []
+    assert await stopped.read(*entries(0, 1, 2)) == []
+    assert stopped.taken == 1
+
+
+async def test_what_is_told_stands_behind_what_was_read_and_what_was_told_while_that_waited() -> None:
+    world = World()
+    asyncio.get_running_loop().call_soon(world.arrivals.told, entries(0, 1))
+    world.arrivals.read(entries(0, 0), world.count)
+    await asyncio.sleep(0)
+    assert world.entries == entries(0, 0)
+    assert await world.told(*entries(0, 2)) == entries(0, 0, 1, 2)
 
 
 async def test_a_partition_that_ended_takes_no_room_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,24 +158,26 @@ async def test_a_rest_ends_when_somebody_waits_for_what_is_to_be_read(monkeypatc
 
 @given(
     ours=st.lists(st.booleans(), max_size=30),
-    steps=st.lists(st.tuples(st.booleans(), st.integers(1, 5)), max_size=40),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(1, 5), st.booleans()), max_size=40),
 )
 async def test_however_told_and_read_interleave_each_offset_comes_once_and_in_order(
-    ours: list[bool], steps: Sequence[tuple[bool, int]]
+    ours: list[bool], steps: Sequence[tuple[bool, int, bool]]
 ) -> None:
     world = World()
     log = entries(0, *range(len(ours)))
     appended = [entry for entry, is_ours in zip(log, ours, strict=True) if is_ours]
     read = told = 0
-    for is_told, count in steps:
+    for is_told, count, ends_turn in steps:
         if is_told:
-            await world.told(*appended[told : told + count])
+            world.arrivals.told(appended[told : told + count])
             told += count
         else:
-            await world.read(*log[read : read + count])
+            world.arrivals.read(log[read : read + count], world.count)
             read += count
+        if ends_turn:
+            await asyncio.sleep(0)
+            assert len(world.entries) >= min(read, len(log))
         assert world.entries == log[: len(world.entries)]
-        assert len(world.entries) >= min(read, len(log))
     await world.read(*log[read:])
     assert world.entries == log
     assert world.faults == {}

@@ -1,8 +1,8 @@
 """The log on a Kafka topic: explicit partitions and offsets, no consumer group, no transactions.
 
-One thread follows (`kafka_follower`), one waits for what becomes of appends, which the loop itself hands to librdkafka
-(`kafka_appender`), one asks for end offsets, and one does all else that waits for Kafka. What comes of the first two
-is brought together by `kafka_arrivals`.
+One thread follows (`kafka_follower`), one asks for end offsets, and one does all else that waits for Kafka. The loop
+itself hands appends to librdkafka (`kafka_appender`), and looks what becomes of them; where that takes long a thread
+waits for it (`kafka_producers`). What was appended and what is read is brought together by `kafka_arrivals`.
 """
 
 from __future__ import annotations

@@ -2,21 +2,17 @@
 
 A lone message costs librdkafka some 100 µs of waking threads, a batch hardly more: with 8 writers at once batches
 halve the processor's time an append (measured: 217 → 114 µs). Sending the first of a turn at once instead was measured
-too: a lone writer gained nothing it could feel, 8 writers lost half. A thread waits for what becomes of them.
+too: a lone writer gained nothing it could feel, 8 writers lost half.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from topicfold.clock import random_id
@@ -24,14 +20,10 @@ from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldErro
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
 from topicfold.log.kafka_errors import Right, error_in, is_fatal, translated, unanswered
+from topicfold.log.kafka_producers import KafkaProducers
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed
 
-_log = structlog.get_logger(__name__)
-
-_POLL_SECONDS = 0.1
-_PAUSE_SECONDS = 0.02
-_FLUSH_SECONDS = 1.0
 _MAX_WAITING = 10_000
 _PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
 """What the client says of appends that a broken producer still had; not why it broke."""
@@ -72,7 +64,7 @@ class KafkaAppender:
     ) -> None:
         """Make a producer; `max_bytes` is the topic's own limit for a record.
 
-        `written` is told what Kafka has put where, by a thread of the appender's.
+        `written` is told on the loop what Kafka has put where.
 
         Raises:
             KafkaException: librdkafka does not like the settings.
@@ -80,8 +72,7 @@ class KafkaAppender:
         self._connections = KafkaConnections()
         limit = min(max(_LEAST_LIMIT, max_bytes), SAFE_MESSAGE_BYTES)
         hearing = {"error_cb": self._connections.note, "throttle_cb": self._connections.note_throttle}
-        self._settings = {**settings, "message.max.bytes": limit, **hearing}
-        self._producer = Producer(self._settings)
+        self._producers = KafkaProducers({**settings, "message.max.bytes": limit, **hearing}, self._polled)
         self._topic = topic
         self._right = Right("Write", topic, settings["bootstrap.servers"])
         self._max_bytes = min(max_bytes, MAX_EVENT_BYTES)
@@ -89,12 +80,8 @@ class KafkaAppender:
         self._loop = asyncio.get_running_loop()
         self._turn: defaultdict[int, list[_Append]] = defaultdict(list)
         self._outcomes: deque[_Outcome] = deque()
-        self._broken: list[Producer] = []
         self._unplaced: set[int] = set()
         self._turned_away: LogUnavailable | None = None
-        self._is_closed = False
-        self._thread = threading.Thread(target=self._run, name="topicfold-kafka-appends", daemon=True)
-        self._thread.start()
 
     def append(self, partition: int, value: bytes, failed: Failed) -> None:
         """Have `value` sent when this turn of the loop is over; librdkafka gives up after 10 s.
@@ -105,7 +92,7 @@ class KafkaAppender:
         """
         if len(value) > self._max_bytes:
             raise TooLarge(f"an event of {len(value)} bytes is above {self._max_bytes}", limit=self._max_bytes)
-        if len(self._producer) + sum(map(len, self._turn.values())) >= _MAX_WAITING:
+        if len(self._producers.current) + sum(map(len, self._turn.values())) >= _MAX_WAITING:
             raise Overloaded("too many appends wait for Kafka")
         if not self._turn:
             self._loop.call_soon(self._send)
@@ -115,10 +102,9 @@ class KafkaAppender:
         """Give what waits one second, then fail it; end the thread."""
         self._send()
         try:
-            await asyncio.to_thread(_end, [self._producer, *self._broken])
+            await self._producers.close()
         finally:
-            self._is_closed = True
-        await asyncio.to_thread(self._thread.join)
+            self._tell()
 
     def _send(self) -> None:
         turn, self._turn = self._turn, defaultdict(list)
@@ -130,7 +116,8 @@ class KafkaAppender:
             except KafkaException as error:
                 _fail(appends, translated(error_in(error), self._right))
                 if is_fatal(error_in(error)):
-                    self._replace(self._producer)
+                    self._producers.replace(self._producers.current)
+        self._producers.expect()
 
     def _hand_over(self, partition: int, appends: list[_Append]) -> None:
         """Give librdkafka the appends to one partition.
@@ -139,53 +126,28 @@ class KafkaAppender:
         """
         if len(appends) == 1:
             [append] = appends
-            self._producer.produce(
+            self._producers.current.produce(
                 self._topic, append.value, random_id(), partition, on_delivery=partial(self._note, append)
             )
             return
         messages: list[dict[str, Any]] = [
             {"value": append.value, "key": random_id(), "callback": partial(self._note, append)} for append in appends
         ]
-        self._producer.produce_batch(self._topic, messages, partition=partition)
+        self._producers.current.produce_batch(self._topic, messages, partition=partition)
         refused = [append for message, append in zip(messages, appends, strict=True) if "_error" in message]
         if refused:
             _fail(refused, LogUnavailable("Kafka's client did not take the event"))
             if any(is_fatal(message["_error"]) for message in messages if "_error" in message):
-                self._replace(self._producer)
+                self._producers.replace(self._producers.current)
 
-    def _replace(self, broken: Producer) -> None:
-        """Fail what waits in a producer that takes nothing any more, and start another; once for each."""
-        if broken is not self._producer or self._is_closed:
-            return
-        self._producer = Producer(self._settings)
-        broken.purge()
-        self._broken.append(broken)
-
-    def _run(self) -> None:
-        """Wait for what becomes of appends, and tell, until the appender is closed."""
-        while not self._is_closed:
-            try:
-                self._wait()
-                self._tell()
-            except Exception:  # noqa: BLE001 -- the boundary of the thread: without it no append would ever fail
-                if self._loop.is_closed():
-                    return
-                _log.exception("append_thread_failed")
-                time.sleep(_PAUSE_SECONDS)
-        self._tell()
-
-    def _wait(self) -> None:
-        """Have outcomes noted, once there are some; those of broken producers, too, which come a moment later."""
-        producer = self._producer
-        if error := _poll(producer, _POLL_SECONDS):
+    def _polled(self, producer: Producer, error: KafkaError | None) -> None:
+        """Tell what was noted by a poll; go on with another producer where this one has broken."""
+        if error:
             if error.code() > 0:
                 self._turned_away = unanswered(error, self._right)
-            self._loop.call_soon_threadsafe(self._replace, producer)
-            time.sleep(_PAUSE_SECONDS)
-        for broken in list(self._broken):
-            _poll(broken)
-            if not len(broken):
-                self._broken.remove(broken)
+            self._producers.replace(producer)
+        if self._outcomes:
+            self._tell()
 
     def _note(self, append: _Append, error: KafkaError | None, message: Message) -> None:
         """Note what became of an append; called within `poll`, once for each."""
@@ -204,7 +166,7 @@ class KafkaAppender:
                 is_purged = error.code() in _PURGED
                 cause = self._connections.cause_of(error)
                 failure = self._turned_away if is_purged and self._turned_away else translated(cause, self._right)
-                self._loop.call_soon_threadsafe(append.failed, failure)
+                self._loop.call_soon(append.failed, failure)
             elif offset is None:
                 self._unplaced.add(partition)
             elif partition not in self._unplaced or offset >= _MAX_WAITING:
@@ -214,26 +176,6 @@ class KafkaAppender:
             self._turned_away = None
             self._connections.forget()
             self._written(written)
-
-
-def _poll(producer: Producer, seconds: float = 0.0) -> KafkaError | None:
-    """Have outcomes noted; return why the producer has broken for good, which it says by raising, or None."""
-    try:
-        producer.poll(seconds)
-    except KafkaException as exception:
-        return error_in(exception)
-    return None
-
-
-def _end(producers: Sequence[Producer]) -> None:
-    """Have it known of everything what became of it; what is not known after a second, failed."""
-    for producer in producers:
-        with suppress(KafkaException):
-            producer.flush(_FLUSH_SECONDS)
-        producer.purge()
-        # What was on its way is told to have failed by another thread, a moment later.
-        with suppress(KafkaException):
-            producer.flush(_FLUSH_SECONDS)
 
 
 def _fail(appends: list[_Append], error: TopicfoldError) -> None:

@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
 
 class KafkaArrivals:
-    """Takes records from any thread and delivers them on the loop."""
+    """Takes records and delivers them on the loop."""
 
     def __init__(self, positions: Mapping[int, int], deliver: Deliver) -> None:
         """Make one on the running loop, which delivers from `positions` on."""
@@ -42,6 +42,7 @@ class KafkaArrivals:
         self._next = dict(positions)
         self._ahead: dict[int, dict[int, int]] = {partition: {} for partition in positions}
         self._is_awaited = threading.Event()
+        self._queued = 0
         self._is_stopped = False
 
     def end(self, partition: int | None) -> None:
@@ -59,6 +60,7 @@ class KafkaArrivals:
     def told(self, entries: Sequence[Entry]) -> None:
         """Take records of ours at the offsets that Kafka says they have; those that come later wait to be read.
 
+        On the loop, where `read` is for the thread that reads.
         Cost: a hash of each value.
         """
         with self._lock:
@@ -74,8 +76,12 @@ class KafkaArrivals:
                     self._next[partition] = offset + 1
                     self._ahead[partition][offset] = hash(value)
                     fresh.append(entry)
-            if fresh:
-                self._loop.call_soon_threadsafe(self._hand_over, fresh, None)
+            if self._queued and fresh:
+                self._queued += 1
+                self._loop.call_soon(self._take_turn, fresh, None)
+                return
+        if fresh:
+            self._hand_over(fresh)
 
     def read(self, entries: Sequence[Entry], taken: Callable[[], None]) -> Read:
         """Take what was read, in order and without a gap but such as `pass_over` allows.
@@ -98,7 +104,8 @@ class KafkaArrivals:
                     del self._next[partition], self._ahead[partition]
                     faults[partition] = _another(partition, offset)
             if fresh:
-                self._loop.call_soon_threadsafe(self._hand_over, fresh, taken)
+                self._queued += 1
+                self._loop.call_soon_threadsafe(self._take_turn, fresh, taken)
         return Read(bool(fresh), faults)
 
     def pass_over(self, partition: int, start: int) -> bool:
@@ -126,14 +133,19 @@ class KafkaArrivals:
         """Say that somebody waits for what is to be read."""
         self._is_awaited.set()
 
-    def _hand_over(self, entries: list[Entry], taken: Callable[[], None] | None) -> None:
-        """Deliver on the loop."""
+    def _take_turn(self, entries: list[Entry], taken: Callable[[], None] | None) -> None:
+        """Deliver what was read, and what was told while some of that waited, in the order in which it came."""
+        with self._lock:
+            self._queued -= 1
         try:
-            if not self._is_stopped:
-                self._deliver(entries)
+            self._hand_over(entries)
         finally:
             if taken:
                 taken()
+
+    def _hand_over(self, entries: list[Entry]) -> None:
+        if not self._is_stopped:
+            self._deliver(entries)
 
 
 def _another(partition: int, offset: int) -> WrongLog:
