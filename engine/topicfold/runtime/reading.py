@@ -82,7 +82,6 @@ class Reading:
             LogUnavailable: a linearizable read cannot be had.
         """
         engine = self._engine
-        # Waiting for nothing costs as much as the rest of this.
         if not all(map(engine.readiness.can_be_read, partitions)):
             await engine.readiness.wait(partitions, engine.options.ready_timeout_seconds)
         if asked.minimum is not None:
@@ -91,8 +90,16 @@ class Reading:
             await engine.barriers.wait_linearizable(partitions, asked.deadline)
         elif asked.consistency is Consistency.BARRIER:
             await self.catch_up(partitions, asked.deadline)
-        revision = engine.revision(partitions).merged(asked.minimum)
-        return made(Cut, (revision, max(map(engine.freshness.age_seconds, partitions))))
+        cut = self._cut(partitions)
+        return cut._replace(revision=cut.revision.merged(asked.minimum))
+
+    def cut(self, partitions: Collection[int]) -> Cut | None:
+        """Return what `settle` does for who waits for nothing; None where that has to wait for a partition."""
+        return self._cut(partitions) if all(map(self._engine.readiness.can_be_read, partitions)) else None
+
+    def _cut(self, partitions: Collection[int]) -> Cut:
+        engine, age_of = self._engine, self._engine.freshness.age_seconds
+        return made(Cut, (engine.revision(partitions), max([age_of(each) for each in partitions])))
 
     async def catch_up(self, partitions: Collection[int], deadline: float = math.inf) -> None:
         """Fold `partitions` up to the log's end as of now, by `deadline` (a time of the loop's clock) at the latest.
@@ -136,7 +143,8 @@ class Reading:
             NamespaceNotFound, TopicNotFound: it is not there.
         """
         table, number = self._live(name)
-        return table.labels(number), str(table.row(number).etag)
+        etag, _, _ = table.stored(number)
+        return table.labels(number), str(etag)
 
     def topics(self, namespace: str, labels: Mapping[str, str], among: BitMap | None = None) -> list[TopicView]:
         """Return the live topics of `namespace` that bear all of `labels`, sorted by name; with `among` of those only.
@@ -291,6 +299,6 @@ def _matching(table: TopicTable, labels: Mapping[str, str], among: BitMap | None
 
 
 def _view(namespace: str, table: TopicTable, number: int) -> TopicView:
-    row = table.row(number)
-    schema, name = row.payload_schema, topic_of_key(namespace, table.keys[number])
-    return made(TopicView, (name, str(row.etag), payloads.recall_topic(schema, row.payload), schema))
+    etag, schema, payload = table.stored(number)
+    name = topic_of_key(namespace, table.keys[number])
+    return made(TopicView, (name, str(etag), payloads.recall_topic(schema, payload), schema))

@@ -39,17 +39,22 @@ class Revision(NamedTuple):
             positions[partition] = max(position, positions.get(partition, 0))
         return Revision(self.incarnation, positions)
 
-    def __str__(self) -> str:
+    @property
+    def token(self) -> bytes:
+        """Its text in ASCII."""
         return token_of(self.incarnation, self.positions)
 
+    def __str__(self) -> str:
+        return self.token.decode()
 
-def token_of(incarnation: bytes, positions: Mapping[int, int]) -> str:
-    """Return the text of a revision. Cost: half a microsecond, where it names one partition."""
+
+def token_of(incarnation: bytes, positions: Mapping[int, int]) -> bytes:
+    """Return the text of a revision in ASCII. Cost: half a microsecond, where it names one partition."""
     if len(positions) == 1:
         ((partition, position),) = positions.items()
-        return _tokens_of(incarnation, partition)(position).decode()
+        return _tokens_of(incarnation, partition)(position)
     pairs = b"".join([_PAIR.pack(*pair) for pair in sorted(positions.items())])
-    return base64.urlsafe_b64encode(_FORMAT + incarnation + pairs).decode().rstrip("=")
+    return base64.urlsafe_b64encode(_FORMAT + incarnation + pairs).rstrip(b"=")
 
 
 def partition_tokens(incarnation: bytes, partition: int) -> Callable[[int], bytes]:

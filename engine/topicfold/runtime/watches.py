@@ -111,7 +111,9 @@ class Watches:
     def cursor(self, subject: Subject, positions: Mapping[int, int]) -> str:
         """Return the cursor of `positions` for whoever watches `subject`."""
         mark = "" if subject.viewer is None else subject.viewer.mark
-        return str(Cursor(token_of(self.identity.incarnation, positions), namespaces_mark(subject.namespaces), mark))
+        return str(
+            Cursor(token_of(self.identity.incarnation, positions).decode(), namespaces_mark(subject.namespaces), mark)
+        )
 
     def prepare(self, subject: Subject, look: Look) -> bool:
         """Make some of what it takes to find the topics of `subject`; return whether nothing is left to be made.

@@ -96,7 +96,7 @@ def dry_answer(written: Written) -> Response:
 
 def unwritten_answer(seen: Revision) -> Response:
     """Return that there was nothing to change, as of the position `seen`."""
-    return Answer(204, [(_LOG_POSITION, str(seen).encode())])
+    return Answer(204, [(_LOG_POSITION, seen.token)])
 
 
 def written_answer(written: Written, value: Any = None, status: int = 204) -> Response:
@@ -106,14 +106,14 @@ def written_answer(written: Written, value: Any = None, status: int = 204) -> Re
 
 
 def _read_at(cut: Cut, etag: str) -> list[tuple[bytes, bytes]]:
-    said = [(_LOG_POSITION, str(cut.revision).encode()), (_LOG_AGE, b"%.3f" % cut.age_seconds)]
+    said = [(_LOG_POSITION, cut.revision.token), (_LOG_AGE, b"%.3f" % cut.age_seconds)]
     if etag:
         said.append((_ETAG, _quoted(etag)))
     return said
 
 
 def _version_of(written: Written) -> list[tuple[bytes, bytes]]:
-    return [(_ETAG, _quoted(written.etag)), (_LOG_POSITION, str(written.revision).encode())]
+    return [(_ETAG, _quoted(written.etag)), (_LOG_POSITION, written.revision.token)]
 
 
 def _quoted(etag: str) -> bytes:

@@ -31,6 +31,7 @@ _IF_NONE_MATCH = names.IF_NONE_MATCH.lower().encode()
 _IDEMPOTENCY_KEY = names.IDEMPOTENCY_KEY.lower().encode()
 _MIN_POSITION = names.MIN_POSITION.lower().encode()
 _CHANGE_REASON = names.CHANGE_REASON.lower().encode()
+_PULSAR = "/admin/"
 _CONSISTENCY = names.CONSISTENCY.lower().encode()
 
 
@@ -47,7 +48,7 @@ def asked_to_read(request: Request, node: Node) -> Asked:
     minimum = None if _MIN_POSITION not in headers else minimum_in(headers, node.engine)
     if _CONSISTENCY in headers and _is_linearizable(headers):
         consistency = Consistency.LINEARIZABLE
-    elif minimum is None and request.scope["path"].startswith("/admin/"):
+    elif minimum is None and request.scope["path"].startswith(_PULSAR):
         consistency = Consistency.BARRIER
     else:
         consistency = Consistency.LOCAL
@@ -62,7 +63,16 @@ async def settled(request: Request, node: Node, *owners: str) -> Cut:
         NotReady, PositionTimeout, LogUnavailable: as `Reading.settle`.
     """
     partitions = [*map(node.engine.partition, owners)] or node.engine.states
+    if _takes_what_is_here(request) and (cut := node.reading.cut(partitions)) is not None:
+        return cut
     return await node.reading.settle(partitions, asked_to_read(request, node))
+
+
+def _takes_what_is_here(request: Request) -> bool:
+    """Return whether a read waits for nothing."""
+    headers: Headers = request.scope[HEADERS_KEY]
+    is_plain = _MIN_POSITION not in headers and _CONSISTENCY not in headers
+    return is_plain and not request.scope["path"].startswith(_PULSAR)
 
 
 def asked_to_find(request: Request, node: Node) -> Asked:

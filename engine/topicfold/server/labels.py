@@ -21,7 +21,7 @@ from topicfold.model.names import TopicName
 from topicfold.model.permissions import Permission, Right, Scope
 from topicfold.runtime.policies import readable
 from topicfold.server.answers import UNCHANGED, record_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.node import Node
 from topicfold.server.parameters import Flag
@@ -49,7 +49,7 @@ class TopicLabels:
         """
         name = whole_topic_in(request)
         node = self.node
-        cut = await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+        cut = await settled(request, node, name.namespace)
         labels, etag = node.reading.labels(name)
         if not labels:
             readable(node.reading.topic(name))
@@ -77,7 +77,7 @@ class TopicLabels:
     async def _too_many(self, request: Request, name: TopicName, labels: Iterable[str]) -> Sequence[Mapping[str, str]]:
         node, refused = self.node, ""
         with contextlib.suppress(TopicfoldError):
-            await node.reading.settle([node.engine.partition(name.namespace)], asked_to_read(request, node))
+            await settled(request, node, name.namespace)
             old, _ = node.reading.labels(name)
             refused = too_many_together(str(name), old, labels, node.engine.options.label_rules)
         return [{"path": "labels", "reason": refused}] if refused else []

@@ -20,11 +20,12 @@ from topicfold.model.desired import SCOPES
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import Access, Permission, Right, Scope
 from topicfold.model.records import TopicRecord
+from topicfold.runtime.asking import Cut
 from topicfold.runtime.dry_run import would_change, would_create
 from topicfold.runtime.policies import below_topics
 from topicfold.runtime.reading import TopicView
 from topicfold.server.answers import UNCHANGED, dry_answer, read_answer, record_answer, written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_read, asked_to_write, settled
 from topicfold.server.bodies import json_body
 from topicfold.server.desired import meaning_of, merging, new_topic_in, patch_in, scopes_in
 from topicfold.server.exchange import note_dry_run
@@ -70,17 +71,17 @@ class NativeTopics:
         """Answer one topic's record, with `at` as it once was."""
         name = native_topic_in(request, "at")
         at = one(query_of(request), "at")
+        if at is not None:
+            return await self._get_past(request, name, at)
+        cut = await settled(request, self.node, name.namespace)
+        return _topic_answer(self.node.reading.topic(name), cut)
+
+    async def _get_past(self, request: Request, name: TopicName, at: str) -> Response:
         node = self.node
         asked = asked_to_read(request, node)
         cut = await node.reading.settle([node.engine.partition(name.namespace)], asked)
-        if at is None:
-            view = node.reading.topic(name)
-        else:
-            since = await readable_since(node, request, name, asked.deadline)
-            view = await topic_at(node, name, at, asked.deadline, since)
-        # What cannot be read here, a newer version of the node reads.
-        answer = read_answer if view.record is None else record_answer
-        return answer(topic_item(view), cut, view.etag)
+        since = await readable_since(node, request, name, asked.deadline)
+        return _topic_answer(await topic_at(node, name, at, asked.deadline, since), cut)
 
     async def create(self, request: Request) -> Response:
         """Make a topic, with its labels and policies."""
@@ -144,6 +145,12 @@ class NativeTopics:
         """
         if SCOPES[1] in members:
             await self.node.require(request, _ADMINISTERING)
+
+
+def _topic_answer(view: TopicView, cut: Cut) -> Response:
+    # What cannot be read here, a newer version of the node reads.
+    answer = read_answer if view.record is None else record_answer
+    return answer(topic_item(view), cut, view.etag)
 
 
 def native_topic_in(request: Request, *others: str) -> TopicName:

@@ -29,7 +29,7 @@ class PagePlace:
 
     def text(self, query: str) -> str:
         """Return what leads to the next page of `query`."""
-        revision = str(self.revision).encode()
+        revision = self.revision.token
         place = revision + str(self.last).encode()
         raw = _FORMAT + _HEAD.pack(_hash(query.encode()), _hash(place), len(revision)) + place
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")

@@ -21,7 +21,7 @@ from topicfold.model.policy.shapes import QUOTA_TYPES
 from topicfold.model.policy.values import Kind, ListOf, Value, plain_value, read_value
 from topicfold.runtime.policies import TopicPolicies, below_topics, policies_of
 from topicfold.server.answers import written_answer
-from topicfold.server.asking import asked_to_read, asked_to_write
+from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.node import Node
 from topicfold.server.parameters import Declared
 from topicfold.server.policy_answers import policy_answer
@@ -40,7 +40,7 @@ class TopicPolicy:
         node, route = self.node, self.policy.topic
         asking = asking_in(request, node, self.policy)
         entry = self.entry_in(request, asking)
-        cut = await node.reading.settle([node.engine.partition(asking.name.namespace)], asked_to_read(request, node))
+        cut = await settled(request, node, asking.name.namespace)
         said = policies_of(node.engine, asking.name)
         own = said.own(is_global=asking.is_global)
         value = self.applied(said, own, entry) if asking.is_applied else self.stored(own, entry)

@@ -120,6 +120,11 @@ class TopicTable:
         etag, payload = made(Etag, (event_id, place)), self._payloads.of(number)
         return made(Aggregate, (version, number in self.live, etag, schema, payload, offset, GENESIS))
 
+    def stored(self, number: int) -> tuple[Etag, int, bytes]:
+        """Return the ETag of the topic of that number, and its payload behind the number of its schema."""
+        _, event_id, place, schema, _, _ = ROW.unpack_from(self._rows, number * ROW.size)
+        return made(Etag, (event_id, place)), schema, self._payloads.of(number)
+
     def shown(self, number: int) -> TopicRow | None:
         """Return what finding and watching show of the topic of that number, None where it is dead."""
         if number not in self.live or number in self.ending:
