@@ -53,6 +53,17 @@ class Right:
         return f"{self.permission} on the {self.scope.name.lower()}"
 
 
+ADMINISTER_TENANT = Right(Permission.ADMIN, Scope.TENANT)
+ADMINISTER_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
+LIST_NAMESPACE = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
+READ_NAMESPACE = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
+WATCH_NAMESPACE = Right(Permission.WATCH, Scope.NAMESPACE)
+ADMINISTER_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
+LIST_TOPIC = Right(Permission.LIST_TOPICS, Scope.TOPIC)
+MANAGE_TOPIC = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
+READ_TOPIC = Right(Permission.READ_POLICIES, Scope.TOPIC)
+UPDATE_TOPIC = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
+
 Need = Access | Right
 """What an operation asks for."""
 

@@ -12,7 +12,7 @@ import orjson
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import LIST_TOPIC
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import ABSENT
@@ -24,7 +24,6 @@ from topicfold.server.node import Node
 from topicfold.server.stream import is_client_gone
 from topicfold.wire import headers as names
 
-_LISTING = Right(Permission.LIST_TOPICS, Scope.TOPIC)
 _ETAG = re.compile(r'"([\x21\x23-\x7e]{1,256})"')
 _IF_MATCH = names.IF_MATCH.lower().encode()
 _IF_NONE_MATCH = names.IF_NONE_MATCH.lower().encode()
@@ -107,7 +106,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
         body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),
         if_match=_if_match(headers),
         minimum=minimum_in(headers, node.engine),
-        sees=lambda name: node.has(request, _LISTING, name),
+        sees=lambda name: node.has(request, LIST_TOPIC, name),
     )
 
 

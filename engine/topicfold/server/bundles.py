@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, PolicyUnmet
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_TENANT, READ_NAMESPACE
 from topicfold.server.absence import said_of_absent_namespace
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import settled
@@ -75,8 +75,8 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
     return (
         Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's bundles: one",
                   answer=_BUNDLES, errors=(*READ_ERRORS, NamespaceNotFound),
-                  needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE)),
+                  needs=READ_NAMESPACE),
         Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
                   "Refused: a namespace is ended whole", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
-                  needs=Right(Permission.ADMIN, Scope.TENANT), is_never_done=True),
+                  needs=ADMINISTER_TENANT, is_never_done=True),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound, TopicNotFound
 from topicfold.model.adoption import is_left_out, stands_for
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import READ_TOPIC
 from topicfold.model.policy.description import Enforcer, Policy
 from topicfold.model.policy.kafka_settings import says_something
 from topicfold.model.policy.resolve import Effective
@@ -73,7 +73,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getEffectivePolicies", "GET", f"{NATIVE_TOPIC}/effective", EffectivePolicies(node).get,
                   "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY | AT_QUERY,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE),
-                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+                  needs=READ_TOPIC),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from topicfold.model.near_miss import (
     suggestible,
     with_near,
 )
+from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.model.query import TopicQuery
 from topicfold.model.selector import Requirement, Selector
 from topicfold.runtime.asking import Cut
@@ -31,7 +32,7 @@ from topicfold.runtime.finding import Listable
 from topicfold.runtime.slices import Slice
 from topicfold.server.answers import read_answer
 from topicfold.server.asking import asked_to_find
-from topicfold.server.find import LISTING, QUERY_ERRORS
+from topicfold.server.find import QUERY_ERRORS
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
@@ -234,6 +235,6 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how selectors are explained."""
     return (
         Operation("explainSelector", "GET", EXPLAIN_PATH, Explainer(node).explain, "Explain a selector",
-                  answer=ExplainedQuery, needs=LISTING, query=PARAMETERS, headers=(names.QUERY,),
+                  answer=ExplainedQuery, needs=LIST_NAMESPACE, query=PARAMETERS, headers=(names.QUERY,),
                   errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

@@ -21,7 +21,7 @@ from topicfold.errors import (
     Overloaded,
     TopicfoldError,
 )
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.cut import Cuts
 from topicfold.server.asking import asked_to_find
@@ -60,7 +60,6 @@ FIELDS = Choice(
     hint="Leave it out for labels and versions.",
 )
 
-LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
     *READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex,
 )  # fmt: skip
@@ -141,7 +140,8 @@ def _place(query: Query, wanted: Wanted, node: Node) -> PagePlace | None:
 def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are found."""
     return (
-        Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
+        Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics,
+                  needs=LIST_NAMESPACE,
                   query=PARAMETERS | AT_QUERY | LIMIT.declared | FIELDS.declared | {
                       "continue": "What the page before gave, to go on after it.",
                   },

@@ -14,7 +14,7 @@ from topicfold.errors import Resync
 from topicfold.log.codec import decode_event
 from topicfold.log.payload import MAX_PAYLOAD_BYTES, decode_topic
 from topicfold.model.names import recorded_topic, topic_of_key
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import READ_NAMESPACE, READ_TOPIC
 from topicfold.runtime.cut import NamespaceCut
 from topicfold.runtime.history import MAX_PAGE_BYTES
 from topicfold.runtime.reading import TopicView
@@ -33,8 +33,6 @@ RECORDS_AT_ONCE = MAX_PAGE_BYTES // MAX_PAYLOAD_BYTES
 LABELS_AT_ONCE = 8_192
 """Labels that are written at once: a thousand topics with eight each."""
 
-_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
-_READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
 _READERS_ONLY = ("policies", "properties")
 
 
@@ -127,9 +125,9 @@ class FoundItems:
     def _may_read(self, namespace: str, key: str) -> bool:
         """Return whether who asks may do more than list a topic."""
         node, request = self.node, self.request
-        if node.has(request, _READING_ALL, namespace):
+        if node.has(request, READ_NAMESPACE, namespace):
             return True
-        return not self.of_past and node.has(request, _READING, recorded_topic(topic_of_key(namespace, key)))
+        return not self.of_past and node.has(request, READ_TOPIC, recorded_topic(topic_of_key(namespace, key)))
 
     async def _payload_at(self, namespace: str, offset: int) -> tuple[int, bytes]:
         engine = self.node.engine

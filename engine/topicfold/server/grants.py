@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from topicfold.errors import InvalidRequest, NamespaceNotFound, TenantNotFound, TopicNotFound
 from topicfold.model.grants import actions_in, check_role, grant, revoke
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, ADMINISTER_TENANT, ADMINISTER_TOPIC
 from topicfold.model.records import Grants
 from topicfold.model.updates import Refuse, Updater, namespace_missing, tenant_missing, topic_missing
 from topicfold.runtime.asking import Asked, Written
@@ -60,7 +60,7 @@ class Permissions:
         cut = await settled(request, self.node, name.namespace)
         view = self.node.reading.topic(name)
         own = readable(view).grants
-        if not self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name.namespace):
+        if not self.node.has(request, ADMINISTER_NAMESPACE, name.namespace):
             return read_answer(dict(own), cut, view.etag)
         around, _ = self.node.reading.namespace(name.namespace)
         return read_answer(_joined(around.grants, own), cut, view.etag)
@@ -104,7 +104,6 @@ class Permissions:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with grants."""
     permissions = Permissions(node)
-    tenant, namespace, topic = (Right(Permission.ADMIN, scope) for scope in Scope)
     of_tenant = "/admin/v2/tenants/{tenant}/permissions"
     of_namespace = "/admin/v2/namespaces/{tenant}/{namespace}/permissions"
     of_topic = f"/admin/v2/{DOMAIN}/{{tenant}}/{{namespace}}/{{topic}}/permissions"
@@ -114,29 +113,31 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getTenantPermissions", "GET", of_tenant, permissions.of_tenant,
                   "Read what roles may do in a tenant", answer=_BY_ROLE, empty=UNCHANGED,
                   errors=(*READ_ERRORS, *no_tenant, *UNREADABLE),
-                  needs=tenant),
+                  needs=ADMINISTER_TENANT),
         Operation("grantOnTenant", "POST", f"{of_tenant}/{{role}}", permissions.grant,
                   "Let a role do things in a tenant", 204, body=TEXTS, errors=(*changing, *no_tenant),
-                  needs=tenant),
+                  needs=ADMINISTER_TENANT),
         Operation("revokeOnTenant", "DELETE", f"{of_tenant}/{{role}}", permissions.revoke,
-                  "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant), needs=tenant),
+                  "Take away what a role may do in a tenant", 204, errors=(*changing, *no_tenant),
+                  needs=ADMINISTER_TENANT),
         Operation("getNamespacePermissions", "GET", of_namespace, permissions.of_namespace,
                   "Read what roles may do in a namespace", answer=_BY_ROLE, empty=UNCHANGED,
-                  errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=namespace),
+                  errors=(*READ_ERRORS, *no_namespace, *UNREADABLE), needs=ADMINISTER_NAMESPACE),
         Operation("grantOnNamespace", "POST", f"{of_namespace}/{{role}}", permissions.grant,
                   "Let a role do things in a namespace", 204, body=TEXTS, errors=(*changing, *no_namespace),
-                  needs=namespace),
+                  needs=ADMINISTER_NAMESPACE),
         Operation("revokeOnNamespace", "DELETE", f"{of_namespace}/{{role}}", permissions.revoke,
                   "Take away what a role may do in a namespace", 204, errors=(*changing, *no_namespace),
-                  needs=namespace),
+                  needs=ADMINISTER_NAMESPACE),
         Operation("getTopicPermissions", "GET", of_topic, permissions.of_topic,
                   "Read what roles may do with a topic", answer=_BY_ROLE,
-                  errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=topic),
+                  errors=(*READ_ERRORS, *no_topic, *UNREADABLE), needs=ADMINISTER_TOPIC),
         Operation("grantOnTopic", "POST", f"{of_topic}/{{role}}", permissions.grant,
                   "Let a role do things with a topic", 204, body=TEXTS, errors=(*changing, *no_topic),
-                  needs=topic),
+                  needs=ADMINISTER_TOPIC),
         Operation("revokeOnTopic", "DELETE", f"{of_topic}/{{role}}", permissions.revoke,
-                  "Take away what a role may do with a topic", 204, errors=(*changing, *no_topic), needs=topic),
+                  "Take away what a role may do with a topic", 204, errors=(*changing, *no_topic),
+                  needs=ADMINISTER_TOPIC),
     )  # fmt: skip
 
 

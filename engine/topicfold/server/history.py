@@ -17,7 +17,7 @@ from topicfold.errors import (
     TopicNotFound,
     VersionNotFound,
 )
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, ADMINISTER_TOPIC, READ_TOPIC, UPDATE_TOPIC
 from topicfold.runtime.asking import Consistency
 from topicfold.runtime.dry_run import would_change
 from topicfold.runtime.history import read_history
@@ -39,9 +39,6 @@ from topicfold.wire.history import Rollback, TopicHistory, history_entry
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1_000
 LIMIT = Count("limit", f"How many changes at most, {DEFAULT_LIMIT} without it.", MAX_LIMIT)
-
-_ADMIN_OF_NAMESPACE = Right(Permission.ADMIN, Scope.NAMESPACE)
-_ADMIN_OF_TOPIC = Right(Permission.ADMIN, Scope.TOPIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ class Histories:
         cut = await node.reading.settle([target.partition], asked)
         since = await readable_since(node, request, name, asked.deadline)
         page = await read_history(node.engine, target, limit, before, asked.deadline, since)
-        shows_grants = node.has(request, _ADMIN_OF_TOPIC, name)
+        shows_grants = node.has(request, ADMINISTER_TOPIC, name)
         items = (orjson.dumps(history_entry(entry, shows_grants=shows_grants)) for entry in page.entries)
         answer = {
             "name": str(name),
@@ -90,7 +87,7 @@ class Histories:
             return written_answer(written)
         since = await readable_since(node, request, name, asked.deadline)
         version = await version_to_restore(node.engine, name, to, asked, since)
-        may_change_global = node.has(request, _ADMIN_OF_NAMESPACE, name.namespace)
+        may_change_global = node.has(request, ADMINISTER_NAMESPACE, name.namespace)
         if is_dry(request):
             updater = restoring(node.engine, name, version[1], may_change_global=may_change_global)
             return dry_answer(await would_change(node.engine, name, updater, asked))
@@ -108,11 +105,11 @@ def operations(node: Node) -> Sequence[Operation]:
                       "before": "The `before` of the page that this one follows.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable, Overloaded),
-                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+                  needs=READ_TOPIC),
         Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
                   "Give a topic back what one of its versions said", 204, body=Rollback,
                   query=DOMAIN_QUERY | DRY_QUERY,
                   errors=(*WRITE_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, TopicNotFound, VersionNotFound,
                           InvalidLabels, *UNREADABLE),
-                  needs=Right(Permission.UPDATE_POLICIES, Scope.TOPIC)),
+                  needs=UPDATE_TOPIC),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from topicfold.errors import (
 )
 from topicfold.model.labels import too_many_together
 from topicfold.model.names import TopicName
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import READ_TOPIC, UPDATE_TOPIC
 from topicfold.runtime.policies import readable
 from topicfold.server.answers import UNCHANGED, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
@@ -32,7 +32,6 @@ from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE
 from topicfold.wire.resources import Labels
 
 _ALL = Flag("all", "`true` takes all labels off.")
-_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +109,12 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getCustomLabels", "GET", path, labels.get, "Read a topic's labels", answer=TEXT_BY_NAME,
                   empty=UNCHANGED,
-                  needs=Right(Permission.READ_POLICIES, Scope.TOPIC),
+                  needs=READ_TOPIC,
                   errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
         Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
-                  needs=_UPDATING,
+                  needs=UPDATE_TOPIC,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
-        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=_UPDATING,
+        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=UPDATE_TOPIC,
                   query=_ALL.declared | {"keys*": "Keys of labels, separated by commas."},
                   errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),
     )  # fmt: skip

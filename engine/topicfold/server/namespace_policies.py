@@ -17,7 +17,7 @@ from topicfold.errors import (
     PolicyUnmet,
     UnknownCluster,
 )
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, READ_NAMESPACE
 from topicfold.model.policy.changes import (
     QUOTAS,
     RETENTION,
@@ -49,8 +49,6 @@ from topicfold.wire.namespace_document import checked_value, policies_of_namespa
 from topicfold.wire.policy_schema import schema_of
 
 _APPLIED = Flag("applied", "`true`: what the node says where the namespace does not.")
-_READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
-_CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,18 +142,18 @@ def _operations_of(handlers: NamespacePolicy) -> Iterator[Operation]:
         f"get{noun}", "GET", f"{one_namespace}/{route.read_path or route.path}", handlers.get, f"Read {title}",
         answer=schema_of(policy.kind), query=applied, empty=empty_where_unset(route.unset),
         errors=(*READ_ERRORS, NamespaceNotFound, *UNREADABLE),
-        needs=_READING, policy=policy.topic.permission,
+        needs=READ_NAMESPACE, policy=policy.topic.permission,
     )  # fmt: skip
     yield Operation(
         f"set{noun}", route.method, f"{one_namespace}/{route.path}", handlers.set, f"Set {title}", 204,
         body=None if route.source is Source.TRUE else schema_of(entry or policy.kind), query=query,
         without_body=done_without_body(route.empty),
-        errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster), needs=_CHANGING,
-        policy=policy.topic.permission,
+        errors=(*changing, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster),
+        needs=ADMINISTER_NAMESPACE, policy=policy.topic.permission,
     )  # fmt: skip
     if route.has_delete:
         yield Operation(
             f"remove{noun}", "DELETE", f"{one_namespace}/{route.remove_path or route.path}", handlers.remove,
-            f"Remove {title}", 204, query=query, errors=(*changing, NotFound), needs=_CHANGING,
+            f"Remove {title}", 204, query=query, errors=(*changing, NotFound), needs=ADMINISTER_NAMESPACE,
             policy=policy.topic.permission,
         )  # fmt: skip

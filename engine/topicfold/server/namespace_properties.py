@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import NamespaceNotFound
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, READ_NAMESPACE
 from topicfold.model.records import EMPTY, frozen
 from topicfold.model.updates import of_namespace
 from topicfold.server.absence import said_of_absent_namespace
@@ -25,8 +25,6 @@ from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 _PLAIN = "text/plain"
-_READING = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
-_CHANGING = Right(Permission.ADMIN, Scope.NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +98,19 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getNamespaceProperties", "GET", f"{path}/properties", properties.get,
                   "Read a namespace's properties", answer=TEXT_BY_NAME, empty=UNCHANGED, errors=reading,
-                  needs=_READING),
+                  needs=READ_NAMESPACE),
         Operation("setNamespaceProperties", "PUT", f"{path}/properties", properties.set,
                   "Set properties, keep the others", 204, body=TEXT_BY_NAME, without_body="none is set",
-                  errors=changing, needs=_CHANGING),
+                  errors=changing, needs=ADMINISTER_NAMESPACE),
         Operation("clearNamespaceProperties", "DELETE", f"{path}/properties", properties.clear,
-                  "Remove all properties", 204, errors=changing, needs=_CHANGING),
+                  "Remove all properties", 204, errors=changing, needs=ADMINISTER_NAMESPACE),
         Operation("getNamespaceProperty", "GET", f"{path}/property/{{key}}", properties.get_one,
                   "Read a property as plain text", media_types=(_PLAIN,), empty={200: "There is none of that name."},
-                  errors=reading, needs=_READING),
+                  errors=reading, needs=READ_NAMESPACE),
         Operation("setNamespaceProperty", "PUT", f"{path}/property/{{key}}/{{value}}", properties.set_one,
-                  "Set a property", 204, errors=changing, needs=_CHANGING),
+                  "Set a property", 204, errors=changing, needs=ADMINISTER_NAMESPACE),
         Operation("removeNamespaceProperty", "DELETE", f"{path}/property/{{key}}", properties.remove_one,
                   "Remove a property, and read what it was as plain text", media_types=(_PLAIN,),
-                  empty={204: "It removed none, or did so when it was sent before."}, errors=changing, needs=_CHANGING),
+                  empty={204: "It removed none, or did so when it was sent before."}, errors=changing,
+                  needs=ADMINISTER_NAMESPACE),
     )  # fmt: skip

@@ -22,7 +22,7 @@ from topicfold.errors import (
     UnknownCluster,
 )
 from topicfold.model.names import topic_of_key
-from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, ADMINISTER_TENANT, LIST_NAMESPACE, READ_NAMESPACE, Access
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import NO_GRANTS, Grants
 from topicfold.runtime.slices import CHUNK
@@ -45,8 +45,6 @@ _VALUES_BY_KEY = {"type": "object", "additionalProperties": TEXTS}
 _FORCE = Flag("force", "`true` ends its topics with it.")
 _MODE = Choice("mode", "Which topics, by their domain.", tuple(ListingMode), ListingMode.PERSISTENT, refused=NotFound)
 """A mode that there is not is a missing resource, as Pulsar has it of values that it does not know."""
-_TENANT_ADMIN = Right(Permission.ADMIN, Scope.TENANT)
-_LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Namespaces:
         with said_of_absent_namespace(name):
             record, etag = self.node.reading.namespace(name)
         topic_grants = orjson.Fragment(b"{}")
-        if self.node.has(request, Right(Permission.ADMIN, Scope.NAMESPACE), name):
+        if self.node.has(request, ADMINISTER_NAMESPACE, name):
             topic_grants = await _written(name, self.node.reading.topic_grants(name))
         else:
             record = replace(record, grants=NO_GRANTS)
@@ -134,22 +132,22 @@ def operations(node: Node) -> Sequence[Operation]:
                   "List a tenant's namespaces", answer=TEXTS, needs=Access.ANYONE,
                   errors=(*READ_ERRORS, TenantNotFound)),
         Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
-                  needs=Right(Permission.READ_POLICIES, Scope.NAMESPACE),
+                  needs=READ_NAMESPACE,
                   errors=(*missing, *UNREADABLE)),
         Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
-                  without_body="it has no policies of its own", needs=_TENANT_ADMIN,
+                  without_body="it has no policies of its own", needs=ADMINISTER_TENANT,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,
                           UnknownCluster)),
         Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,
-                  needs=_TENANT_ADMIN,
+                  needs=ADMINISTER_TENANT,
                   query=_FORCE.declared,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),
         Operation("listTopicsOfNamespace", "GET", f"{one_path}/topics", namespaces.topics,
-                  "List a namespace's topics by domain", answer=TEXTS, needs=_LISTING,
+                  "List a namespace's topics by domain", answer=TEXTS, needs=LIST_NAMESPACE,
                   query=_MODE.declared | LISTED,
                   errors=(*LISTING_ERRORS, NotFound)),
         Operation("listTopicCustomLabels", "GET", f"{one_path}/topicCustomLabels", namespaces.labels,
-                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=_LISTING,
+                  "List all labels of a namespace's topics", answer=_VALUES_BY_KEY, needs=LIST_NAMESPACE,
                   errors=(*missing, Overloaded),
                   aliases=[f"{one_path}/{spelling}" for spelling in
                            ("topicCustomeLabels", "topic-custom-labels", "topic-custome-labels")]),

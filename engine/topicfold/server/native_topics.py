@@ -18,7 +18,7 @@ from topicfold.errors import (
 )
 from topicfold.model.desired import SCOPES
 from topicfold.model.names import TopicName
-from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, READ_TOPIC, UPDATE_TOPIC, Access
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.dry_run import would_change, would_create
@@ -55,11 +55,6 @@ _DRY_RUN = Choice(
 )
 DRY_QUERY = _DRY_RUN.declared
 
-_MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
-_ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
-_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
-_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
-
 
 @dataclass(frozen=True, slots=True)
 class NativeTopics:
@@ -95,7 +90,7 @@ class NativeTopics:
             await node.require(request, Access.SUPERUSER)
         scopes = {scope: policies for scope in SCOPES if (policies := getattr(record, scope)) is not None}
         if record.labels or scopes:
-            await node.require(request, _UPDATING)
+            await node.require(request, UPDATE_TOPIC)
         await self._require_for_policies(request, scopes)
         if scopes:
             must_have_policies(node)
@@ -144,7 +139,7 @@ class NativeTopics:
             Forbidden: they may not.
         """
         if SCOPES[1] in members:
-            await self.node.require(request, _ADMINISTERING)
+            await self.node.require(request, ADMINISTER_NAMESPACE)
 
 
 def _topic_answer(view: TopicView, cut: Cut) -> Response:
@@ -184,19 +179,19 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getTopicRecord", "GET", path, topics.get, "Read a topic", answer=TopicItem,
                   query=domain | AT_QUERY, empty=UNCHANGED,
-                  needs=_READING,
+                  needs=READ_TOPIC,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable)),
         Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
-                  needs=_MANAGING,
+                  needs=MANAGE_TOPIC,
                   body=NewTopic, without_body="it is a plain one",
                   query=domain | DRY_QUERY | _ADOPT.declared,
                   empty=DRY_RUN,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, AlreadyExists,
                           InvalidLabels)),
         Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic's record", 204,
-                  body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=_UPDATING,
+                  body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=UPDATE_TOPIC,
                   errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
         Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
-                  needs=_MANAGING,
+                  needs=MANAGE_TOPIC,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip

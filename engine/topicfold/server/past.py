@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
 from topicfold.model.events import AggregateKind
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.runtime.asking import Asked, Cut
 from topicfold.runtime.found import Found
 from topicfold.runtime.past import PastNamespace
@@ -27,8 +27,6 @@ AT_QUERY: Declared = {
     "at": "Topics as they were then: a time (RFC 3339), how long ago that is (`30m`, `2h`, `7d`), a position as answers"
     " have it or, in one namespace, an offset as histories have it."
 }
-
-_LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 
 
 async def found_then(
@@ -51,7 +49,7 @@ async def found_then(
         if authorizer is not None and authorizer.listable(request, namespace) is not None:
             raise Forbidden(
                 f"the past of {namespace} is for those who may list all of its topics",
-                hint=authorizer.remedy(request, _LISTING, [namespace]),
+                hint=authorizer.remedy(request, LIST_NAMESPACE, [namespace]),
             )
     revision = place.revision if place else await _revision(node, at, set(partitions.values()))
     missing = set(partitions.values()) - revision.positions.keys()

@@ -19,7 +19,7 @@ from topicfold.errors import (
     UnknownCluster,
     WrongKind,
 )
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, READ_TOPIC, UPDATE_TOPIC
 from topicfold.model.policy.changes import QUOTAS, delete_policies
 from topicfold.model.policy.description import Policy, Source
 from topicfold.model.policy.table import POLICIES
@@ -37,9 +37,6 @@ from topicfold.wire.policy_schema import schema_of
 
 _TOPIC = "/admin/v2/{domain:domain}/{tenant}/{namespace}/{topic}"
 _ENTRY_BY_ENTRY: Mapping[str, type[TopicPolicy]] = {QUOTAS: BacklogQuota, "subscriptionPolicies": SubscriptionRate}
-_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
-_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
-_ADMINISTERING = Right(Permission.ADMIN, Scope.NAMESPACE)
 _MISSING = (NamespaceNotFound, TopicNotFound, PoliciesDisabled, *UNREADABLE)
 _WRITE_ERRORS = (
     *WRITE_ERRORS, *_MISSING, NotFound, InvalidPolicy, PolicyUnmet, PeerCluster, UnknownCluster, WrongKind,
@@ -68,7 +65,7 @@ def operations(node: Node) -> Sequence[Operation]:
     made = [operation for policy in POLICIES for operation in _operations_of(node, policy)]
     delete = Operation("deleteTopicPolicies", "DELETE", f"{_TOPIC}/policies", AllPolicies(node).delete,
                        "Take all policies off a topic", 204, errors=(*WRITE_ERRORS, *UNREADABLE),
-                       needs=_ADMINISTERING,
+                       needs=ADMINISTER_NAMESPACE,
                        policy="MAX_PRODUCERS")  # fmt: skip
     return (*made, delete)
 
@@ -83,17 +80,17 @@ def _operations_of(node: Node, policy: Policy) -> Iterator[Operation]:
         f"Read a topic's {policy.title}", answer=schema_of(handlers.shown_kind),
         query=scope | (APPLIED.declared if route.has_applied else {}),
         empty=empty_where_unset(route.unset, route.absent),
-        errors=(*READ_ERRORS, *_MISSING), needs=_READING, policy=route.permission,
+        errors=(*READ_ERRORS, *_MISSING), needs=READ_TOPIC, policy=route.permission,
     )  # fmt: skip
     yield Operation(
         f"setTopic{name}", route.method, path, handlers.set, f"Set a topic's {policy.title}", 204,
         body=schema_of(handlers.stated_kind) if route.source is Source.BODY else None,
         without_body=done_without_body(route.empty),
-        query={**scope, **handlers.parameters()}, errors=_WRITE_ERRORS, needs=_UPDATING, policy=route.permission,
+        query={**scope, **handlers.parameters()}, errors=_WRITE_ERRORS, needs=UPDATE_TOPIC, policy=route.permission,
     )  # fmt: skip
     if route.can_remove:
         query = {**scope, **(handlers.parameters() if route.source is Source.BODY else {})}
         yield Operation(
             f"removeTopic{name}", "DELETE", path, handlers.remove, f"Remove a topic's {policy.title}", 204,
-            query=query, errors=_WRITE_ERRORS, needs=_UPDATING, policy=route.permission,
+            query=query, errors=_WRITE_ERRORS, needs=UPDATE_TOPIC, policy=route.permission,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from topicfold.errors import InvalidRequest, NamespaceNotFound, TopicNotFound
 from topicfold.model.names import PERSISTENT, TopicName, partition_base
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import READ_TOPIC, UPDATE_TOPIC
 from topicfold.model.updates import remove_property, set_properties
 from topicfold.runtime.policies import readable
 from topicfold.server.answers import UNCHANGED, record_answer, written_answer
@@ -22,8 +22,6 @@ from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import one, query_of
 from topicfold.server.records import properties_in
 from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
-
-_UPDATING = Right(Permission.UPDATE_POLICIES, Scope.TOPIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,11 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,
                   empty=UNCHANGED,
-                  errors=(*READ_ERRORS, *missing), needs=Right(Permission.READ_POLICIES, Scope.TOPIC)),
+                  errors=(*READ_ERRORS, *missing), needs=READ_TOPIC),
         Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, keep the others", 204,
-                  body=TEXT_BY_NAME, without_body="none is set", errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
+                  body=TEXT_BY_NAME, without_body="none is set", errors=(*WRITE_ERRORS, *missing), needs=UPDATE_TOPIC),
         Operation("removeTopicProperty", "DELETE", path, properties.remove, "Remove a property", 204,
-                  query={"key": "Its name."}, errors=(*WRITE_ERRORS, *missing), needs=_UPDATING),
+                  query={"key": "Its name."}, errors=(*WRITE_ERRORS, *missing), needs=UPDATE_TOPIC),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import AlreadyExists, InvalidRequest, NotEmpty, PolicyUnmet, TenantNotFound
-from topicfold.model.permissions import Access, Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_TENANT, Access
 from topicfold.server.answers import UNCHANGED, read_answer, record_answer, written_answer
 from topicfold.server.asking import asked_to_write, settled
 from topicfold.server.bodies import json_body
@@ -88,7 +88,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=READ_ERRORS),
         Operation("getTenant", "GET", one, tenants.get, "Read a tenant", answer=TenantInfo,
                   empty=UNCHANGED,
-                  needs=Right(Permission.ADMIN, Scope.TENANT),
+                  needs=ADMINISTER_TENANT,
                   errors=(*READ_ERRORS, TenantNotFound, *UNREADABLE)),
         Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
                   without_body="its record is empty", needs=Access.SUPERUSER,

@@ -18,7 +18,7 @@ from topicfold.errors import (
     WrongKind,
 )
 from topicfold.model.names import PERSISTENT, TopicName, holds_partition_mark, partition_base
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import LIST_NAMESPACE, LIST_TOPIC, MANAGE_TOPIC, READ_TOPIC
 from topicfold.model.policy.values import plain_value
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.listed_names import listed_names, listing_query
@@ -48,9 +48,6 @@ from topicfold.wire.resources import PartitionMetadata
 
 _FORCE = Flag("force", "Taken and of no effect: nothing is connected to a topic here.")
 _MAY_BE_MISSING = Flag("checkAllowAutoCreation", "`true`: a topic that is not there counts as a plain one.")
-_MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
-_READING = Right(Permission.READ_POLICIES, Scope.TOPIC)
-_LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)
 _COUNT = {"type": "integer", "minimum": 1}
 _OR_METADATA = {METADATA_TYPE: PartitionMetadata}
 
@@ -129,7 +126,7 @@ class Topics:
             return read_answer(answer, cut)
         record = readable(view)
         answer["partitions"] = record.partitions
-        if record.properties and self.node.has(request, _READING, name):
+        if record.properties and self.node.has(request, READ_TOPIC, name):
             answer["properties"] = dict(record.properties)
         return read_answer(answer, cut, view.etag)
 
@@ -182,26 +179,26 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("getPartitions", "GET", f"{one}/partitions", topics.partitions, "Read the number of partitions",
                   query=_MAY_BE_MISSING.declared,
-                  needs=Right(Permission.LIST_TOPICS, Scope.TOPIC),
+                  needs=LIST_TOPIC,
                   answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
-                  "Make a partitioned topic", 204, needs=_MANAGING, body=_COUNT, other_bodies=_OR_METADATA,
+                  "Make a partitioned topic", 204, needs=MANAGE_TOPIC, body=_COUNT, other_bodies=_OR_METADATA,
                   errors=creating),
         Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,
-                  needs=_MANAGING,
+                  needs=MANAGE_TOPIC,
                   body=_COUNT, other_bodies=_OR_METADATA,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
                           FewerPartitions)),
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
-                  "End a partitioned topic", 204, needs=_MANAGING, query=_FORCE.declared, errors=ending),
+                  "End a partitioned topic", 204, needs=MANAGE_TOPIC, query=_FORCE.declared, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
-                  "List partitioned topics", answer=TEXTS, needs=_LISTING, query=LISTED,
+                  "List partitioned topics", answer=TEXTS, needs=LIST_NAMESPACE, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
-        Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=_MANAGING, body=TEXT_BY_NAME,
+        Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=MANAGE_TOPIC, body=TEXT_BY_NAME,
                   without_body="it has no properties",
                   errors=creating),
-        Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=_MANAGING,
+        Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=MANAGE_TOPIC,
                   query=_FORCE.declared, errors=ending),
-        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=_LISTING,
+        Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=LIST_NAMESPACE,
                   query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from topicfold.errors import InvalidRequest
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import TopicName
-from topicfold.model.permissions import Permission, Right, Scope
+from topicfold.model.permissions import READ_NAMESPACE
 from topicfold.model.policy.resolve import Policies
 from topicfold.model.records import NamespaceRecord, TopicRecord, UnreadableRecord
 from topicfold.model.updates import Stored
@@ -26,8 +26,6 @@ AT_QUERY: Declared = {
     " ago that is (`30m`, `2h`, `7d`)."
 }
 
-_READING_ALL = Right(Permission.READ_POLICIES, Scope.NAMESPACE)
-
 
 def target_of(node: Node, name: TopicName) -> Target:
     """Return what changes and histories of a topic are about."""
@@ -43,7 +41,7 @@ async def readable_since(node: Node, request: Request, name: TopicName, deadline
         TopicNotFound, NamespaceNotFound: there never was such a topic.
         LogUnavailable: the log did not answer by the deadline.
     """
-    if node.has(request, _READING_ALL, name.namespace):
+    if node.has(request, READ_NAMESPACE, name.namespace):
         return 0
     return await life_start(node.engine, target_of(node, name), deadline)
 

@@ -26,8 +26,7 @@ from topicfold.errors import (
     TopicfoldError,
     WatchesDisabled,
 )
-from topicfold.model.permissions import Permission, Right
-from topicfold.model.permissions import Scope as RightScope
+from topicfold.model.permissions import WATCH_NAMESPACE
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.watch_group import Subject
 from topicfold.runtime.watcher import Watcher
@@ -287,7 +286,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are watched."""
     return (
         Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
-                  needs=Right(Permission.WATCH, RightScope.NAMESPACE), is_endless=True,
+                  needs=WATCH_NAMESPACE, is_endless=True,
                   media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
                   query=PARAMETERS | INITIAL.declared | SECONDS.declared | {

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest
 from topicfold.model.names import TopicName, partition_base
-from topicfold.model.permissions import Access, Need, Permission, Right, Scope
+from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, Access, Need, Permission, Right, Scope
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
 from topicfold.runtime.slices import Slice
@@ -30,7 +30,6 @@ from topicfold.server.queries import query_of
 from topicfold.server.routes import GLOBAL, Operation
 
 _STRANGER = Principal("", frozenset())
-_MANAGING = Right(Permission.MANAGE_TOPICS, Scope.TOPIC)
 
 Place = str | TopicName
 """A tenant, a namespace or a topic."""
@@ -101,7 +100,7 @@ class Authorizer:
             return f"An admin of the {scope} can grant {action}: topicfold {scope}s grant-permission --help"
         place, noun = places[0], right.scope.name.lower()
         if isinstance(place, TopicName):
-            if request.method == "PUT" and request.scope["route"].operation.needs == _MANAGING:
+            if request.method == "PUT" and request.scope["route"].operation.needs == MANAGE_TOPIC:
                 place, noun = place.namespace, "namespace"
             else:
                 place = place._replace(local=partition_base(place.local) or place.local)
@@ -207,7 +206,7 @@ def _needs_of(operation: Operation, request: Request) -> Need:
         is_about_all_clusters = GLOBAL.of(query_of(request))
     except InvalidRequest:
         is_about_all_clusters = True
-    return Right(Permission.ADMIN, Scope.NAMESPACE) if is_about_all_clusters else operation.needs
+    return ADMINISTER_NAMESPACE if is_about_all_clusters else operation.needs
 
 
 def _places(request: Request, scope: Scope) -> Sequence[Place]:
