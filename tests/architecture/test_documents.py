@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from topicfold import telemetry
 from topicfold.cli import main as entry
+from topicfold.server import metrics
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "README.md"]
@@ -68,7 +68,7 @@ def test_each_command_that_is_shown_is_one(document: Path) -> None:
         assert command in alone or (command in names and (not below or below in names[command])), (command, below)
 
 
-def metrics(source: str) -> Iterator[str]:
+def metrics_in(source: str) -> Iterator[str]:
     """Yield the metrics that `source` makes as Prometheus shows them, `_total` and the names of labels with it."""
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args):
         name, *others = call.args
@@ -81,7 +81,7 @@ def metrics(source: str) -> Iterator[str]:
 
 def test_each_metric_is_documented_and_no_other() -> None:
     documented = re.findall(r"^\| `(topicfold_[^`]+)`", (ROOT / "docs" / "health.md").read_text(), re.MULTILINE)
-    assert sorted(documented) == sorted(metrics(Path(telemetry.__file__).read_text()))
+    assert sorted(documented) == sorted(metrics_in(Path(metrics.__file__).read_text()))
 
 
 @pytest.mark.parametrize("unit", sorted((ROOT / "deploy").glob("*.service")), ids=lambda path: path.name)

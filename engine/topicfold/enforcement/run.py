@@ -18,11 +18,11 @@ from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.progress import Progress
 from topicfold.enforcement.reports import Report
 from topicfold.errors import BadSetting
+from topicfold.log_lines import configure_logging
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.task_end import end_tasks
 from topicfold.settings import Settings
 from topicfold.starting import engine_options, open_log, require_log
-from topicfold.telemetry import configure_logging
 
 _log = structlog.get_logger(__name__)
 

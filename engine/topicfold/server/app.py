@@ -41,12 +41,12 @@ from topicfold.server.auth.setup import authenticator_of
 from topicfold.server.dispatch import Dispatch
 from topicfold.server.document import TITLE
 from topicfold.server.guard import Guard
+from topicfold.server.metrics import Metrics
 from topicfold.server.node import Node
 from topicfold.server.ownership import Ownership
 from topicfold.server.routing import RouteTable
 from topicfold.server.tracing import TELEMETRY, TracedRoutes, is_traced
 from topicfold.settings import Settings
-from topicfold.telemetry import Metrics
 
 
 class Application(FastAPI):

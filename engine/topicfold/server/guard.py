@@ -23,9 +23,9 @@ from topicfold.errors import Forbidden, InvalidRequest, Overloaded, TooLarge, To
 from topicfold.loopback import host_of, is_loopback
 from topicfold.server.auth.audit import write_audit
 from topicfold.server.exchange import REQUEST_ID, Exchange, as_read, is_dry_run
+from topicfold.server.metrics import Metrics
 from topicfold.server.problems import problem_answer
 from topicfold.shortage import shortage_in
-from topicfold.telemetry import Metrics
 from topicfold.wire import headers as names
 
 _log = structlog.get_logger(__name__)

@@ -19,12 +19,12 @@ from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
 from topicfold.runtime.topic_counts import TopicCounts, count_topics
 from topicfold.server.answers import JSON_TYPE
 from topicfold.server.guard import HEADERS_KEY, Headers
+from topicfold.server.metrics import Metrics
 from topicfold.server.node import Node
 from topicfold.server.queries import query_of
 from topicfold.server.routes import Operation
 from topicfold.state.change import Outcome
 from topicfold.state.fold import PartitionState
-from topicfold.telemetry import Metrics
 from topicfold.wire.resources import Readiness, Version
 
 LEAVING = "this node is being stopped"

@@ -24,6 +24,7 @@ import uvloop
 
 from topicfold.errors import BadSetting, TopicfoldError, Wait
 from topicfold.log.port import Log
+from topicfold.log_lines import configure_logging
 from topicfold.loopback import is_loopback
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.listings import Listings
@@ -39,7 +40,6 @@ from topicfold.server.open_files import OpenFiles
 from topicfold.settings import Settings
 from topicfold.signals import handling
 from topicfold.starting import engine_options, open_listings, open_log, open_upkeep
-from topicfold.telemetry import configure_logging
 
 _log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""What a node says about itself."""
+"""What a node says of its life."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 from topicfold.log.port import CLIENT_LOGGER
-from topicfold.telemetry import Seldom, configure_logging
+from topicfold.log_lines import Seldom, configure_logging
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,87 @@
+"""What a node says of its life: structured lines on stderr. None ever holds a label's value."""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
+
+import structlog
+
+from topicfold.log.port import CLIENT_LOGGER
+
+
+def configure_logging(stream: TextIO | None = None, level: int = logging.INFO) -> None:
+    """Send all log lines from `level` on to `stream` (stderr by default): JSON, text on a terminal.
+
+    Those of other libraries too, from warnings on; warnings seldom, for whatever is sent that is no HTTP causes one.
+    Tracebacks are plain: variables of a frame hold tokens and labels.
+    A line that cannot be written is lost: no work stops for a disk that is full, or a reader that has left.
+    """
+    stream = stream or sys.stderr
+    lines = _Lines(stream)
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+    ]
+    rendering: list[structlog.typing.Processor] = (
+        [structlog.dev.ConsoleRenderer(timestamp_key="ts", exception_formatter=structlog.dev.plain_traceback)]
+        if stream.isatty()
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[*shared, *rendering],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=lambda *_: lines,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
+        )
+    )
+    handler.addFilter(Seldom())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+class _Lines(structlog.WriteLogger):
+    """Writes lines; raises nothing of where they go."""
+
+    def msg(self, message: str) -> None:
+        """Write a line if that is possible."""
+        with suppress(OSError):
+            super().msg(message)
+
+    debug = info = warning = error = critical = msg
+
+
+class Seldom(logging.Filter):
+    """Lets one line of each beginning through in a minute: a broker that is away is told of at every attempt.
+
+    Errors all pass, but for those of Kafka's client.
+    """
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._clock = clock
+        self._seen: dict[str, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is let through; if so it says how many were not."""
+        if record.levelno >= logging.ERROR and record.name != CLIENT_LOGGER:
+            return True
+        kind = record.getMessage()[:12]
+        since, held_back = self._seen.get(kind, (-math.inf, 0))
+        if self._clock() - since < self._seconds:
+            self._seen[kind] = (since, held_back + 1)
+            return False
+        self._seen[kind] = (self._clock(), 0)
+        if held_back:
+            record.msg, record.args = f"{record.getMessage()} (and {held_back} lines like it before)", ()
+        return True
