@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.runtime.kafka_nodes import KafkaNode, WilfulCluster, attached
@@ -36,10 +38,13 @@ async def test_a_namespace_that_ends_without_force_must_be_empty(kafka_node: Kaf
     assert kafka_node.cluster.partitions() == {"orders": 1}
 
 
-async def test_a_namespace_of_another_version_keeps_its_topics(kafka_node: KafkaNode) -> None:
+@pytest.mark.parametrize("condition", [{"if_match": "old.1"}, {"if_none_match": True}])
+async def test_a_namespace_of_another_version_keeps_its_topics(
+    kafka_node: KafkaNode, condition: dict[str, Any]
+) -> None:
     await kafka_node.create("orders")
     with pytest.raises(PreconditionFailed):
-        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(if_match="old.1"), force=True)
+        await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(**condition), force=True)
     assert kafka_node.cluster.partitions() == {"orders": 1}
 
 

@@ -111,6 +111,13 @@ async def test_a_refusal_is_repeated_for_its_key(nodes: list[RestNode]) -> None:
     assert await nodes[2].problem("POST", LABELS, say("a"), idempotency_key="k") == (404, "topic_not_found")
 
 
+@pytest.mark.parametrize("condition", ["if_match", "if_none_match"])
+async def test_a_key_with_another_condition_is_422(rest: RestNode, condition: str) -> None:
+    await rest.done("PUT", ORDERS, idempotency_key="k")
+    again = await rest.problem("PUT", ORDERS, idempotency_key="k", **{condition: "*"})
+    assert again == (422, "idempotency_key_reused")
+
+
 async def test_a_key_with_another_body_is_422(orders: RestNode) -> None:
     await orders.done("POST", LABELS, say("a"), idempotency_key="k")
     assert await orders.problem("POST", LABELS, say("b"), idempotency_key="k") == (422, "idempotency_key_reused")

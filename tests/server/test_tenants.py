@@ -44,7 +44,8 @@ async def test_a_tenant_with_namespaces_ends_by_force_only(rest: RestNode) -> No
         await rest.done("PUT", f"/admin/v2/namespaces/acme/{name}")
     await rest.done("PUT", "/admin/v2/persistent/acme/pay/orders")
     assert await rest.problem("DELETE", ACME) == (409, "not_empty")
-    assert await rest.problem("DELETE", f"{ACME}?force=true", if_match="*") == (400, "invalid_request")
+    for condition in ("if_match", "if_none_match"):
+        assert await rest.problem("DELETE", f"{ACME}?force=true", **{condition: "*"}) == (400, "invalid_request")
     await rest.done("DELETE", f"{ACME}?force=true")
     assert await rest.get("/admin/v2/tenants") == ["public"]
 

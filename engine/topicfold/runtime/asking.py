@@ -40,8 +40,9 @@ class Asked(NamedTuple):
     """A request's circumstances.
 
     `method` and `body` identify the request behind an Idempotency-Key (`key`). `deadline` is a time of the loop's
-    clock. `minimum` None waits for nothing. `sees` tells which topics who asks may know of, beside the one asked about.
-    `is_given_up` tells whether nobody waits for the answer any more.
+    clock. `if_match` is the ETag that must be current, "*" for any, "" for any or none; with `if_none_match` there must
+    be none. `minimum` None waits for nothing. `sees` tells which topics who asks may know of, beside the one asked
+    about. `is_given_up` tells whether nobody waits for the answer any more.
     """
 
     deadline: float
@@ -52,6 +53,7 @@ class Asked(NamedTuple):
     key: str | None = None
     body: bytes = b""
     if_match: str = ""
+    if_none_match: bool = False
     minimum: Revision | None = None
     consistency: Consistency = Consistency.LOCAL
     sees: Callable[[TopicName], bool] = sees_all
@@ -64,10 +66,14 @@ class Asked(NamedTuple):
 
     @property
     def body_hash(self) -> bytes:
-        """Eight bytes that tell one request under a key from another, its condition too; zeros without a key."""
+        """Eight bytes that tell one request under a key from another, its condition too; zeros without a key.
+
+        Logs hold them: how they are made does not change.
+        """
         if self.key is None:
             return bytes(8)
-        return hashlib.blake2b(self.body, digest_size=8, key=self.if_match.encode()[:64]).digest()
+        condition = b" " if self.if_none_match else self.if_match.encode()[:64]
+        return hashlib.blake2b(self.body, digest_size=8, key=condition).digest()
 
 
 class Written(NamedTuple):

@@ -69,6 +69,7 @@ def _outcome(engine: Engine, target: Target, updater: Updater, asked: Asked, *, 
         asked.audit,
         asyncio.get_running_loop().create_future(),
         if_match=asked.if_match,
+        if_none_match=asked.if_none_match,
         replaces_whole=replaces_whole,
     )
     current = engine.states[target.partition].current(target.kind, target.name)

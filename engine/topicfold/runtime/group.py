@@ -22,8 +22,6 @@ from topicfold.runtime.unreadable import newer_schema
 from topicfold.state.aggregate import Aggregate, Etag
 from topicfold.state.operations import Settled
 
-ABSENT = " "
-"""As `if_match`: only where there is no live record. No ETag holds a blank."""
 MAX_GROUP = 256
 MAX_AUDIT_BYTES = 128 * 1024
 """A group that carries this much about who and why takes no more, so that its event stays below the log's limit."""
@@ -42,12 +40,12 @@ class Target(NamedTuple):
 class Update:
     """One queued update.
 
-    `handle` is what its actor knows the operation by. `if_match` "" compares nothing, "*" wants a live record, `ABSENT`
-    none.
-    `replaces_whole` may repair a record that cannot be read. `alone` keeps it from sharing an event: namespaces'
-    deletes. `in_attempt` is true while an undecided event carries it, `is_fresh` once a barrier asked for after its
-    arrival has passed. `waiters` are those who still want to know. `refusal` says why it was refused in the last run,
-    `failure` what its updater raised there. `log_said` is why the log gave up on an event that carried it.
+    `handle` is what its actor knows the operation by. `if_match` "" compares nothing, "*" wants a live record;
+    `if_none_match` wants none. `replaces_whole` may repair a record that cannot be read. `alone` keeps it from sharing
+    an event: namespaces' deletes. `in_attempt` is true while an undecided event carries it, `is_fresh` once a barrier
+    asked for after its arrival has passed. `waiters` are those who still want to know. `refusal` says why it was
+    refused in the last run, `failure` what its updater raised there. `log_said` is why the log gave up on an event that
+    carried it.
     """
 
     target: Target
@@ -57,6 +55,7 @@ class Update:
     settled: asyncio.Future[Settled]
     handle: bytes = b""
     if_match: str = ""
+    if_none_match: bool = False
     replaces_whole: bool = False
     alone: bool = False
     require_empty: bool = False
@@ -186,9 +185,11 @@ def _one(
     """Return the verdict on one update and the record after it, the same object where it is not to be rewritten."""
     if current.payload_schema > PAYLOAD_SCHEMA:
         raise newer_schema(update.target.name, current.payload_schema)
-    if update.if_match and is_live and update.if_match not in ("*", str(etag)):
-        why = f"there is {update.target.name} already" if update.if_match == ABSENT else ""
+    if update.if_none_match and is_live:
+        why = f"there is {update.target.name} already"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
+    if update.if_match and is_live and update.if_match not in ("*", str(etag)):
+        return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, "")), record
     if not readable and not update.replaces_whole:
         return _refuse(
             update, Refuse(Verdict.UNDECODABLE, f"the record of {update.target.name} cannot be read")
@@ -196,7 +197,7 @@ def _one(
     new = update.updater(record if readable else UnreadableRecord())
     if isinstance(new, Refuse):
         return _refuse(update, new), record
-    if update.if_match not in ("", ABSENT) and not is_live:
+    if update.if_match and not is_live:
         why = f"there is no {update.target.name} now, whatever If-Match says"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
     if readable and new == record:

@@ -318,7 +318,7 @@ class KafkaWriting(Writing):
         if state.operations.get(self._operation_id(target, asked)) is not None:
             return False
         owner = state.current(AggregateKind.NAMESPACE, name)
-        return owner.is_live and asked.if_match in ("", "*", str(owner.etag))
+        return owner.is_live and not asked.if_none_match and asked.if_match in ("", "*", str(owner.etag))
 
     async def _end_topics(self, name: str, asked: Asked) -> None:
         """End every topic of a namespace, several at once.

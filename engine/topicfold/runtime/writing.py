@@ -294,6 +294,7 @@ class Writing:
             asyncio.get_running_loop().create_future(),
             handle=handle,
             if_match=asked.if_match,
+            if_none_match=asked.if_none_match,
             alone=alone,
             require_empty=require_empty,
             replaces_whole=replaces_whole,

@@ -15,7 +15,6 @@ from topicfold.errors import InvalidRequest
 from topicfold.model.permissions import LIST_TOPIC
 from topicfold.runtime.asking import Asked, Consistency, Cut
 from topicfold.runtime.engine import Engine
-from topicfold.runtime.group import ABSENT
 from topicfold.runtime.revision import Revision, parse_revision
 from topicfold.server.auth.principal import actor_of
 from topicfold.server.exchange import REQUEST_ID
@@ -104,6 +103,7 @@ def asked_to_write(request: Request, node: Node, *meaning: Any) -> Asked:
         method=request.scope["method"],
         key=key,
         body=b"" if key is None else orjson.dumps(meaning, option=orjson.OPT_SORT_KEYS),
+        if_none_match=_if_none_match(headers),
         if_match=_if_match(headers),
         minimum=minimum_in(headers, node.engine),
         sees=lambda name: node.has(request, LIST_TOPIC, name),
@@ -148,20 +148,27 @@ def _key(headers: Headers) -> str | None:
     return key
 
 
+def _if_none_match(headers: Headers) -> bool:
+    """Return whether If-None-Match is given: `*`, for any other would change what nobody has seen.
+
+    Source: RFC 9110, 13.1.2.
+    """
+    raw = headers.get(_IF_NONE_MATCH)
+    if raw is None:
+        return False
+    if raw.strip() != b"*" or _IF_MATCH in headers:
+        raise InvalidRequest(
+            f"{names.IF_NONE_MATCH} of a change can only be *, without {names.IF_MATCH}", hint="Or leave it out."
+        )
+    return True
+
+
 def _if_match(headers: Headers) -> str:
-    """Return the one ETag of If-Match or `*`, `ABSENT` for If-None-Match, or "" where neither is given.
+    """Return the one ETag of If-Match or `*`, or "" where it is not given; weak ETags and lists are not taken.
 
-    Weak ETags and lists are not taken; of If-None-Match `*` is, for others would change what nobody has seen.
-
-    Source: RFC 9110, 13.1.1 and 13.1.2.
+    Source: RFC 9110, 13.1.1.
     """
     raw = headers.get(_IF_MATCH)
-    if (refused := headers.get(_IF_NONE_MATCH)) is not None:
-        if raw is not None or refused.strip() != b"*":
-            raise InvalidRequest(
-                f"{names.IF_NONE_MATCH} of a change can only be *, without {names.IF_MATCH}", hint="Or leave it out."
-            )
-        return ABSENT
     if raw is None:
         return ""
     text = raw.decode("latin-1").strip()

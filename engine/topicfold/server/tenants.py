@@ -72,7 +72,7 @@ class Tenants:
         name = tenant_in(request)
         force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
-        if force and asked.if_match:
+        if force and (asked.if_match or asked.if_none_match):
             raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
         return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 
