@@ -19,7 +19,7 @@ from topicfold.model.kafka_steps import is_only_made
 from topicfold.model.records import Record, UnreadableRecord
 from topicfold.model.updates import Postponed, Refuse, Updater, namespace_missing
 from topicfold.runtime.unreadable import newer_schema
-from topicfold.state.aggregate import Aggregate, Etag
+from topicfold.state.aggregate import NO_ETAG, Aggregate, Etag
 from topicfold.state.operations import Settled
 
 MAX_GROUP = 256
@@ -71,8 +71,8 @@ class Update:
 class Group:
     """What running a group came to: the updates that took part, each with its verdict, and the record after them.
 
-    `record` is None where it is not live, or could not be read. `is_rewritten`: it is other bytes than before, be it
-    only by a note that no verdict tells of.
+    `record` is None where it is not live, or not `is_readable`. `etag` is its own.
+    `is_rewritten`: it is other bytes than before, be it only by a note that no verdict tells of.
     """
 
     updates: list[Update] = field(default_factory=list)
@@ -82,7 +82,20 @@ class Group:
     payload: bytes = b""
     is_live: bool = False
     record: Record | None = None
+    etag: Etag = NO_ETAG
+    is_readable: bool = True
     is_rewritten: bool = False
+
+    def take(self, update: Update, verdict: Verdict, record: Record | None, event_id: bytes) -> None:
+        """Add an update of this verdict, and go on with the record after it."""
+        self.updates.append(update)
+        self.verdicts.append(verdict)
+        if verdict is Verdict.CHANGED:
+            self.etag = Etag(event_id, len(self.updates))
+        if verdict is Verdict.CHANGED or record is not self.record:
+            self.record, self.is_live, self.is_readable = record, record is not None, True
+            self.is_rewritten = True
+        self.etags.append(self.etag)
 
     @property
     def changes(self) -> bool:
@@ -131,78 +144,83 @@ def _run(
     *,
     checks_each: bool,
 ) -> Group:
-    group = Group(schema=current.payload_schema, payload=current.payload)
-    audit_bytes = 0
-    readable = True
+    group = Group(schema=current.payload_schema, payload=current.payload, is_live=current.is_live, etag=current.etag)
     if current.is_live:
-        decoded = decoded or payloads.decode_record(target.kind, current.payload_schema, current.payload)
-        readable = decoded is not None
-    record, is_live, etag = decoded, current.is_live, current.etag
+        group.record = decoded or payloads.decode_record(target.kind, current.payload_schema, current.payload)
+        group.is_readable = group.record is not None
+    audit_bytes = 0
     for update in waiting:
         if update.alone and group.updates:
             break
         if update.settled.done():
             continue
-        update.failure = None
-        try:
-            if update.target.kind != target.kind:
-                verdict, new = _refuse(update, namespace_missing(target.name)), record
-            else:
-                verdict, new = _one(update, record, etag, current, readable=readable, is_live=is_live)
-            if checks_each and verdict is Verdict.CHANGED and new and _is_too_large(new):
-                large = Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB")
-                verdict, new = _refuse(update, large), record
-        except (Wait, Postponed) as error:
-            if not update.in_attempt:
-                update.settled.set_exception(error)
+        outcome = _outcome(update, target, group, current, checks_each=checks_each)
+        if outcome is None:
             continue
-        except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
-            if not (update.in_attempt or isinstance(error, TopicfoldError)):
-                update.settled.set_exception(error)
-                continue
-            verdict, new = _refuse(update, _refusal_of(error)), record
-            update.failure = error
-        group.updates.append(update)
-        group.verdicts.append(verdict)
-        if verdict is Verdict.CHANGED:
-            etag = Etag(event_id, len(group.updates))
-        if verdict is Verdict.CHANGED or new is not record:
-            record, is_live, readable = new, new is not None, True
-            group.is_rewritten = True
-        group.etags.append(etag)
+        group.take(update, *outcome, event_id)
         audit_bytes += 4 * sum(map(len, update.audit))
         if update.alone or len(group.updates) == MAX_GROUP or audit_bytes > MAX_AUDIT_BYTES:
             break
-    group.is_live, group.record = is_live, record
     if group.is_rewritten:
-        group.schema, group.payload = _written(record)
+        group.schema, group.payload = _written(group.record)
     return group
 
 
-def _one(
-    update: Update, record: Record | None, etag: Etag, current: Aggregate, *, readable: bool, is_live: bool
-) -> tuple[Verdict, Record | None]:
-    """Return the verdict on one update and the record after it, the same object where it is not to be rewritten."""
+def _outcome(
+    update: Update, target: Target, group: Group, current: Aggregate, *, checks_each: bool
+) -> tuple[Verdict, Record | None] | None:
+    """Return the verdict on one update and the record after it, the same object where it is not to be rewritten.
+
+    None where the update takes no part: it failed, or is left waiting.
+    """
+    update.failure = None
+    try:
+        if update.target.kind != target.kind:
+            return _refuse(update, namespace_missing(target.name)), group.record
+        verdict, new = _judged(update, group, current)
+        if checks_each and verdict is Verdict.CHANGED and new and _is_too_large(new):
+            large = Refuse(Verdict.RECORD_TOO_LARGE, "the record would be larger than 256 KiB")
+            return _refuse(update, large), group.record
+    except (Wait, Postponed) as error:
+        if not update.in_attempt:
+            update.settled.set_exception(error)
+        return None
+    except Exception as error:  # noqa: BLE001 -- an update that fails must not take the others with it
+        if not (update.in_attempt or isinstance(error, TopicfoldError)):
+            update.settled.set_exception(error)
+            return None
+        update.failure = error
+        return _refuse(update, _refusal_of(error)), group.record
+    return verdict, new
+
+
+def _judged(update: Update, group: Group, current: Aggregate) -> tuple[Verdict, Record | None]:
+    """Run one update on what `group` came to before it.
+
+    Raises:
+        NewerSchema: the record cannot be read here.
+        Exception: whatever the updater raises.
+    """
+    record, is_live = group.record, group.is_live
     if current.payload_schema > PAYLOAD_SCHEMA:
         raise newer_schema(update.target.name, current.payload_schema)
     if update.if_none_match and is_live:
         why = f"there is {update.target.name} already"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
-    if update.if_match and is_live and update.if_match not in ("*", str(etag)):
+    if update.if_match and is_live and update.if_match not in ("*", str(group.etag)):
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, "")), record
-    if not readable and not update.replaces_whole:
-        return _refuse(
-            update, Refuse(Verdict.UNDECODABLE, f"the record of {update.target.name} cannot be read")
-        ), record
-    new = update.updater(record if readable else UnreadableRecord())
+    if not group.is_readable and not update.replaces_whole:
+        why = f"the record of {update.target.name} cannot be read"
+        return _refuse(update, Refuse(Verdict.UNDECODABLE, why)), record
+    new = update.updater(record if group.is_readable else UnreadableRecord())
     if isinstance(new, Refuse):
         return _refuse(update, new), record
     if update.if_match and not is_live:
         why = f"there is no {update.target.name} now, whatever If-Match says"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
-    if readable and new == record:
+    if group.is_readable and new == record:
         return Verdict.UNCHANGED, record
-    if readable and is_only_made(record, new):
+    if group.is_readable and is_only_made(record, new):
         return Verdict.UNCHANGED, new
     return Verdict.CHANGED, new
 
