@@ -16,12 +16,12 @@ from topicfold.errors import SnapshotDamaged, TrimRefused
 from topicfold.log.gaps import ends_before
 from topicfold.log.port import Log
 from topicfold.log.same_records import require_same_records
-from topicfold.runtime.refold import NewState, refold
+from topicfold.runtime.refold import refold
 from topicfold.snapshot.commits import Commit, not_given_up, readable_commits
 from topicfold.snapshot.intact import require_intact
 from topicfold.snapshot.loading import require_own, restore
 from topicfold.snapshot.tables import STATE_TABLES
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 
 WANTED = 2
 """Of so many verified commits a node can start from any, with the log that is left."""

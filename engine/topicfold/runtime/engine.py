@@ -32,7 +32,6 @@ from topicfold.runtime.left_behind import LeftBehind
 from topicfold.runtime.past import Past
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
-from topicfold.runtime.refold import NewState
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.scrubber import Scrubber
 from topicfold.runtime.snapshot_age import SnapshotAge
@@ -43,7 +42,7 @@ from topicfold.runtime.updates import Updates
 from topicfold.runtime.watches import Watches
 from topicfold.runtime.window import SIZE as WINDOW_SIZE
 from topicfold.runtime.window_refill import WindowRefill
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.operations import Operations
 
 _log = structlog.get_logger(__name__)

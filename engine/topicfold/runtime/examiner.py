@@ -20,9 +20,9 @@ from topicfold.errors import NotReady, StateDiverged, TopicfoldError
 from topicfold.log.port import Log
 from topicfold.runtime.reader import Reader
 from topicfold.runtime.readiness import Readiness
-from topicfold.runtime.refold import Base, NewState, refold
+from topicfold.runtime.refold import Base, refold
 from topicfold.runtime.task_end import end_tasks
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 
 _log = structlog.get_logger(__name__)
 

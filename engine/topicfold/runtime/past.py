@@ -20,12 +20,12 @@ from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
 from topicfold.own_thread import is_cancelled
 from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus, time_text
-from topicfold.runtime.refold import NewState, refold
+from topicfold.runtime.refold import refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.turns import ASKER, Turns
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.topic_table import TopicTable
 
 MAX_AT_ONCE = 2

@@ -16,8 +16,6 @@ from topicfold.state.fold import PartitionState
 
 _BATCH = 1_000
 
-NewState = Callable[[int], PartitionState]
-"""Takes a partition; returns its state before the first record."""
 
 Base = Callable[[int, int], Awaitable[PartitionState | None]]
 """Takes a partition and a position; returns its state as a snapshot up to there has it, for folding on from.

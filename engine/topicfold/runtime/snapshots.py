@@ -25,11 +25,10 @@ from topicfold.errors import (
 )
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
-from topicfold.runtime.refold import NewState
 from topicfold.runtime.turns import ASKER, Turns
 from topicfold.snapshot.commits import sequences
 from topicfold.snapshot.trim_note import read_note
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 
 if TYPE_CHECKING:
     from topicfold.snapshot.archive import Archive

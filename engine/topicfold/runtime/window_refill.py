@@ -19,11 +19,11 @@ from topicfold.errors import NotReady
 from topicfold.log.codec import decode_event
 from topicfold.log.port import Log
 from topicfold.own_thread import is_cancelled
-from topicfold.runtime.refold import Base, NewState
+from topicfold.runtime.refold import Base
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.task_end import end_tasks
 from topicfold.runtime.window import Window
-from topicfold.state.fold import PartitionState
+from topicfold.state.fold import NewState, PartitionState
 
 _log = structlog.get_logger(__name__)
 

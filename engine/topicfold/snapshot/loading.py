@@ -30,10 +30,7 @@ from topicfold.snapshot.topic_columns import columns_of, newest_row
 from topicfold.snapshot.topic_rows import read_topics
 from topicfold.state.aggregate import Aggregate
 from topicfold.state.columns import Columns
-from topicfold.state.fold import PartitionState
-
-NewState = Callable[[int], PartitionState]
-"""Makes the state of a partition that has folded nothing."""
+from topicfold.state.fold import NewState, PartitionState
 
 Tell = Callable[[int, int], None]
 """Takes how many of how many rows are done."""

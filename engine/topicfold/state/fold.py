@@ -13,7 +13,7 @@ all indexes, the rings and the digest together, so whatever reads between two st
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from topicfold.errors import LevelUnsupported
 from topicfold.model.events import (
@@ -265,6 +265,10 @@ class PartitionState:
 
     def _belongs(self, name: str) -> bool:
         return partition_of(name, self.partitions) == self.partition
+
+
+NewState = Callable[[int], PartitionState]
+"""Takes a partition; returns its state before the first record."""
 
 
 def _shows_other_labels(change: TopicChange) -> bool:
