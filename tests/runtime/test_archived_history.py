@@ -17,9 +17,9 @@ from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
 from topicfold.model.names import DEFAULT_NAMESPACE
 from topicfold.model.records import TopicRecord
+from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.chain import Chain
 from topicfold.runtime.history import Page
-from topicfold.runtime.past_times import time_text
 from topicfold.snapshot.commits import MANIFESTS
 from topicfold.wire.history import history_entry
 
@@ -183,7 +183,7 @@ async def test_a_time_that_no_calendar_holds_is_none_there_too(store: MemoryStor
         assert wire(await history(node)) == before
         archive = node.engine.snapshots.archive
         assert archive.position_at(0, 1, 10**6) == 0
-        assert time_text(archive.first_time_ms(0))[:2] == "20"
+        assert brief_time_text(archive.first_time_ms(0))[:2] == "20"
 
 
 async def test_a_clock_that_stood_far_back_where_the_log_begins_moves_no_time_there(

@@ -21,8 +21,8 @@ from topicfold.log.codec import encode_audit, encode_event
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
+from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.past import MAX_AT_ONCE, Past, PastNamespace, Place
-from topicfold.runtime.past_times import time_text
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.turns import ASKER
 from topicfold.state.fold import PartitionState
@@ -184,7 +184,7 @@ async def test_a_clock_that_stood_back_once_moves_no_time_of_before_the_trim(
     compacted(log, tmp_path, [4])
     past = past_of(TrimmedLog(log, floor=floor), tmp_path)
     assert [await past.position_at(PARTITION, time_ms) for time_ms in (5, 10, 55)] == [0, 1, 5]
-    assert await past.known_since(PARTITION) == time_text(10)
+    assert await past.known_since(PARTITION) == brief_time_text(10)
 
 
 @pytest.mark.parametrize(("ahead_ms", "behind"), [(0, [None]), (0, [None] * 3), (25, [])])

@@ -22,6 +22,7 @@ from topicfold.client.extras import import_failure
 from topicfold.errors import InvalidRequest
 from topicfold.model.label_report import LabelCounts, LabelReport, Owned, Typo, label_report, share_text
 from topicfold.model.names import parse_namespace
+from topicfold.rfc3339 import moment_of
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -146,7 +147,7 @@ def _from_snapshot(session: Session, root: Path, namespaces: Sequence[str] | Non
     except ImportError as error:
         raise import_failure(error, "reading a snapshot", "snapshot") from error
     commit, counts, damaged = newest_label_counts(root, namespaces)
-    written = datetime.fromtimestamp(commit.time_ms / 1000, UTC)
+    written = moment_of(commit.time_ms)
     source = f"commit {commit.sequence} of a snapshot, {written:%Y-%m-%d %H:%M} UTC"
     for each in damaged:
         session.output.warning(f"passed over: {each.reason}. {each.hint}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
@@ -137,8 +136,10 @@ class Lines:
     def text(self, frame: Frame) -> str:
         """Return what to show of a frame, "" for nothing."""
         from topicfold.client import Bookmark, Reset
+        from topicfold.clock import wall_clock_ms
+        from topicfold.rfc3339 import time_text
 
-        now, kind = _time_text(datetime.now(UTC)), type(frame).__name__.upper().ljust(_KIND_WIDTH)
+        now, kind = time_text(wall_clock_ms()), type(frame).__name__.upper().ljust(_KIND_WIDTH)
         match frame:
             case Bookmark():
                 return ""
@@ -173,11 +174,6 @@ def frame_data(frame: Frame) -> dict[str, Any]:
             return {**head, "reason": frame.reason}
         case _:
             assert_never(frame)
-
-
-def _time_text(moment: datetime) -> str:
-    """Return a time as `history` shows it and `--at` takes it."""
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _labels(frame: Added | Modified | Deleted) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from topicfold.errors import BadSetting, SnapshotDamaged
+from topicfold.rfc3339 import moment_of
 from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path, sync_directory, sync_file
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
@@ -209,7 +209,7 @@ def _append_commit(root: Path, commit: Commit, versions: dict[str, int]) -> None
     """Add the row of `commit` to the table `commits`, if it is not there."""
     row = {
         "sequence": commit.sequence,
-        "time": datetime.fromtimestamp(commit.time_ms / 1000, UTC),
+        "time": moment_of(commit.time_ms),
         "incarnation": commit.incarnation,
         "predecessor": commit.predecessor,
         "sha256": commit.sha256,

@@ -19,7 +19,8 @@ from topicfold.log.port import Log, LogIdentity
 from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
 from topicfold.own_thread import is_cancelled
-from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus, time_text
+from topicfold.rfc3339 import brief_time_text
+from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus
 from topicfold.runtime.refold import refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
@@ -109,7 +110,7 @@ class Past:
             return position
         since = await first_time_ms(self._log, partition, start, end)
         raise Resync(
-            f"what was at {time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}",
+            f"what was at {brief_time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}",
             hint=_SNAPSHOT_HINT,
         )
 
@@ -126,7 +127,7 @@ class Past:
         if start and archive is not None:
             with suppress(OperatorNeeded):
                 since = await self._snapshots.ask(archive.first_time_ms, partition) or since
-        return time_text(since) if since else ""
+        return brief_time_text(since) if since else ""
 
     async def namespaces(self, places: Collection[Place], deadline: float) -> Mapping[Place, PastNamespace]:
         """Return namespaces as they were when their partitions were folded up to these positions, one a partition.
@@ -290,4 +291,4 @@ def _namespace_in(state: PartitionState, name: str) -> PastNamespace:
 
 
 def _when(time_ms: int | None) -> str:
-    return "an unknown time" if time_ms is None else time_text(time_ms)
+    return "an unknown time" if time_ms is None else brief_time_text(time_ms)

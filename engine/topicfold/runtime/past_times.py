@@ -8,7 +8,6 @@ a place, so a clock that once stood far ahead or back moves it nowhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from topicfold.runtime.slices import Slice
 
 BLOCK = 32
 """Events that are looked at together."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Timed(NamedTuple):
@@ -80,16 +78,6 @@ async def first_time_ms(log: Log, partition: int, start: int, end: int) -> int |
     """
     found = await _next_timed(log, partition, start, end, Slice())
     return found[0].time_ms if found else None
-
-
-def time_text(time_ms: int) -> str:
-    """Return a time as RFC 3339 has it.
-
-    >>> time_text(1_700_000_000_000)
-    '2023-11-14T22:13:20Z'
-    """
-    moment = _EPOCH + timedelta(milliseconds=time_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z").replace(".000Z", "Z")
 
 
 def _side(event: _Timed, time_ms: int) -> int:

@@ -10,10 +10,10 @@ from topicfold.errors import InvalidRequest, Resync, TopicNotFound, VersionNotFo
 from topicfold.model.events import GENESIS, AggregateKind
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Stored
+from topicfold.rfc3339 import brief_time_text
 from topicfold.runtime.chain import Chain, Link, missing
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.group import Target
-from topicfold.runtime.past_times import time_text
 from topicfold.runtime.revision import Revision
 
 MAX_LINKS = 10_000
@@ -148,7 +148,7 @@ def _known_since(first: Link | None) -> str:
     """Return a hint: when the first event that is known was written; "" where there is none, or it does not say."""
     if first is None or first.trail is None or not first.trail.says_time:
         return ""
-    return f"What is known of it begins at {time_text(first.trail.time_ms)}."
+    return f"What is known of it begins at {brief_time_text(first.trail.time_ms)}."
 
 
 async def _require_life(engine: Engine, target: Target, position: int, then: str, deadline: float) -> None:

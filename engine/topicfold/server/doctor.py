@@ -7,7 +7,6 @@ import math
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from topicfold.errors import LogUnavailable, SnapshotDamaged, SnapshotUnreadable
 from topicfold.model.events import PAYLOAD_SCHEMA
 from topicfold.model.names import topic_of_key
 from topicfold.model.permissions import Access
+from topicfold.rfc3339 import time_text
 from topicfold.runtime.agreement import AgreementReport
 from topicfold.runtime.examiner import Finding
 from topicfold.runtime.refold import digest_in_slices, lay_out_in_slices
@@ -83,7 +83,7 @@ class Doctor:
             ),
             partitions=partitions,
             scrub=None if scrub is None else ScrubDiagnosis(
-                at=_time(scrub.at_ms), topics=scrub.topics, found=scrub.found, told=list(scrub.told)
+                at=time_text(scrub.at_ms, "seconds"), topics=scrub.topics, found=scrub.found, told=list(scrub.told)
             ),
             snapshot=snapshot,
             problems=problems,
@@ -317,7 +317,9 @@ def _comparison(report: AgreementReport) -> DigestComparison | None:
     last = report.last
     if last is None:
         return None
-    return DigestComparison(position=last.position, node=last.node, equal=last.is_equal, at=_time(last.at_ms))
+    return DigestComparison(
+        position=last.position, node=last.node, equal=last.is_equal, at=time_text(last.at_ms, "seconds")
+    )
 
 
 def _after(fault: TopicfoldError | None) -> str:
@@ -333,7 +335,3 @@ def _look_at(place: str) -> str:
 
 def _problem(what: str, next_step: str) -> DiagnosedProblem:
     return DiagnosedProblem(what=what, next=next_step)
-
-
-def _time(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from topicfold.errors import InvalidRequest
-from topicfold.runtime.past_times import time_text
+from topicfold.rfc3339 import brief_time_text, time_ms_of
 
 _AGO = re.compile(r"([0-9]{1,9})([smhdwy])")
 # A plus that was not escaped comes as a space.
@@ -15,7 +15,6 @@ _TIME = re.compile(
 )
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "y": 31_536_000_000}
 TIME_HINT = "Write a time like 2026-03-01T12:30:00Z or 2026-03-01T12:30:00+01:00, or how long ago that is: 30m, 2h, 7d."
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_AHEAD_MS = 10_000
 """By how much a caller's clock may be ahead of this node's."""
 
@@ -36,10 +35,9 @@ def time_ms_in(text: str, now_ms: int) -> int | None:
         raise InvalidRequest(f"at={text[:80]} is not a time with a zone", hint=TIME_HINT)
     zone = f"{'-' if parts[4] == '-' else '+'}{parts[5]}" if parts[5] else "+00:00"
     try:
-        moment = datetime.fromisoformat(f"{parts[1]}T{parts[2]}{(parts[3] or '')[:7]}{zone}")
-        time_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
+        time_ms = time_ms_of(datetime.fromisoformat(f"{parts[1]}T{parts[2]}{(parts[3] or '')[:7]}{zone}"))
     except ValueError:
         raise InvalidRequest(f"at={text[:80]} is in no calendar", hint=TIME_HINT) from None
     if time_ms > now_ms + _MAX_AHEAD_MS:
-        raise InvalidRequest(f"at={text[:80]} is in the future; it is {time_text(now_ms)} here")
+        raise InvalidRequest(f"at={text[:80]} is in the future; it is {brief_time_text(now_ms)} here")
     return max(0, time_ms)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import Field
 
 from topicfold.model.differences import Difference
 from topicfold.model.events import LAST_TIME_MS
+from topicfold.rfc3339 import time_text
 from topicfold.runtime.history import Entry
 from topicfold.wire.resources import Resource
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MadeBy(Resource):
@@ -88,7 +86,7 @@ def _time(time_ms: int | None) -> str | None:
     """Return a time as RFC 3339 has it; None for one that no calendar holds."""
     if time_ms is None or not 0 <= time_ms <= LAST_TIME_MS:
         return None
-    return (_EPOCH + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return time_text(time_ms)
 
 
 def _change(found: Difference) -> dict[str, Any]:
