@@ -22,9 +22,9 @@ from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.log.port import Entry, LogIdentity
 from topicfold.model.events import CLIENT_RING, HASH_NAME, SERVER_RING, AuditTrail, partition_of
 from topicfold.rfc3339 import brief_time_text
+from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.past import MAX_AT_ONCE, Past, PastNamespace, Place
 from topicfold.runtime.snapshots import Snapshots
-from topicfold.runtime.turns import ASKER
 from topicfold.state.fold import PartitionState
 
 HERE = [each for each in NAMESPACES if partition_of(each, PARTITIONS) == PARTITION]

@@ -27,8 +27,8 @@ from topicfold.log.port import Entry
 from topicfold.model.events import CLIENT_RING, SERVER_RING
 from topicfold.model.records import TopicRecord
 from topicfold.runtime.engine import Engine, EngineOptions
+from topicfold.runtime.fair_semaphore import ASKER
 from topicfold.runtime.snapshots import MAX_ASKED, MAX_WAITING, Snapshots, Tell
-from topicfold.runtime.turns import ASKER
 from topicfold.snapshot.commits import MANIFESTS, commit_path
 from topicfold.state.fold import PartitionState
 

@@ -20,12 +20,12 @@ from topicfold.model.events import GENESIS, AggregateKind, partition_of
 from topicfold.model.names import split_topic
 from topicfold.own_thread import is_cancelled
 from topicfold.rfc3339 import brief_time_text
+from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.runtime.past_times import BLOCK, first_time_ms, position_at, surplus
 from topicfold.runtime.refold import refold
 from topicfold.runtime.slices import Slice
 from topicfold.runtime.snapshots import Snapshots
 from topicfold.runtime.task_end import end_tasks
-from topicfold.runtime.turns import ASKER, Turns
 from topicfold.state.fold import NewState, PartitionState
 from topicfold.state.topic_table import TopicTable
 
@@ -78,7 +78,7 @@ class Past:
         self._kept: OrderedDict[Place, PastNamespace] = OrderedDict()
         self._forgetting: dict[Place, asyncio.TimerHandle] = {}
         self._building: dict[frozenset[Place], asyncio.Task[Mapping[Place, PastNamespace]]] = {}
-        self._turns = Turns(MAX_AT_ONCE)
+        self._turns = FairSemaphore(MAX_AT_ONCE)
 
     async def position_at(self, partition: int, time_ms: int) -> int:
         """Return the position in a partition that a time means: after the newest event that was written up to then.
@@ -156,10 +156,10 @@ class Past:
         try:
             async with asyncio.timeout_at(deadline):
                 if places not in self._building:
-                    await self._turns.take(ASKER.get())
+                    await self._turns.acquire(ASKER.get())
                     # Others may have asked for the same, and waited less.
                     if places in self._building or places <= self._kept.keys():
-                        self._turns.give_back()
+                        self._turns.release()
                     else:
                         self._begin(places)
                 task = self._building.get(places)
@@ -188,7 +188,7 @@ class Past:
             return
         if task.exception() is None:
             self._keep(task.result())
-        self._turns.give_back()
+        self._turns.release()
 
     def _keep(self, found: Mapping[Place, PastNamespace]) -> None:
         """Keep what one question is about for a while from now on, and of the rest as much as there is room for."""

@@ -25,7 +25,7 @@ from topicfold.errors import (
 )
 from topicfold.log.port import Log, LogIdentity
 from topicfold.log.same_records import require_same_records
-from topicfold.runtime.turns import ASKER, Turns
+from topicfold.runtime.fair_semaphore import ASKER, FairSemaphore
 from topicfold.snapshot.commits import sequences
 from topicfold.snapshot.trim_note import read_note
 from topicfold.state.fold import NewState, PartitionState
@@ -54,7 +54,7 @@ class Snapshots:
         self._root = root
         self._identity = identity
         self._new_state = new_state
-        self._turns = Turns(MAX_ASKED)
+        self._turns = FairSemaphore(MAX_ASKED)
         self._unconfirmed: dict[int, tuple[int, bytes]] = {}
 
     @cached_property
@@ -78,14 +78,14 @@ class Snapshots:
             raise Overloaded(
                 f"{MAX_WAITING} other questions about the past wait already", hint="Ask again in a few seconds."
             )
-        await self._turns.take(asker)
+        await self._turns.acquire(asker)
         answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
         # Whoever asked may be gone before; the thread goes on.
         answering.add_done_callback(self._on_answered)
         return await asyncio.shield(answering)
 
     def _on_answered(self, answering: asyncio.Future[T]) -> None:
-        self._turns.give_back()
+        self._turns.release()
         answering.exception()
 
     async def states(self, log: Log, tell: Tell) -> dict[int, PartitionState]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from topicfold.errors import Overloaded
-from topicfold.runtime.turns import Turns
+from topicfold.runtime.fair_semaphore import FairSemaphore
 from topicfold.server.principal_counts import PrincipalCounts
 
 MADE_AT_ONCE = 4
@@ -25,7 +25,7 @@ class InFlight:
         self._limit = limit
         self._limit_of_one = limit_of_one
         self._bytes = PrincipalCounts()
-        self._turns = Turns(MADE_AT_ONCE)
+        self._turns = FairSemaphore(MADE_AT_ONCE)
 
     @asynccontextmanager
     async def turn(self, asker: str, deadline: float) -> AsyncIterator[None]:
@@ -36,14 +36,14 @@ class InFlight:
         """
         try:
             async with asyncio.timeout_at(deadline):
-                await self._turns.take(asker)
+                await self._turns.acquire(asker)
         except TimeoutError:
             hint = "Try again in a few seconds, or list page by page with GET /api/v1/topics."
             raise Overloaded("too many topic listings are asked for at once", hint=hint) from None
         try:
             yield
         finally:
-            self._turns.give_back()
+            self._turns.release()
 
     def take(self, asker: str, size: int) -> None:
         """Count an answer of `size` bytes.

@@ -7,7 +7,7 @@ import pytest
 from tests.server.auth.conftest import bearer
 from tests.server.auth.test_authorizer import ADMIN, FIND, done, grant, make_acme, seen
 from tests.server.rest import RestNode
-from topicfold.runtime.turns import Turns
+from topicfold.runtime.fair_semaphore import FairSemaphore
 
 PAST = f"{FIND}&at=0s"
 
@@ -74,13 +74,13 @@ async def test_whether_a_topic_lived_before_is_not_told_to_who_may_read_its_pres
 async def test_turns_at_what_takes_long_are_dealt_out_among_roles(
     acme: RestNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    askers, taking = list[str](), Turns.take
+    askers, acquiring = list[str](), FairSemaphore.acquire
 
-    async def take(turns: Turns, asker: str) -> None:
+    async def acquire(turns: FairSemaphore, asker: str) -> None:
         askers.append(asker)
-        await taking(turns, asker)
+        await acquiring(turns, asker)
 
-    monkeypatch.setattr(Turns, "take", take)
+    monkeypatch.setattr(FairSemaphore, "acquire", acquire)
     await seen(acme, PAST, "root")
     await seen(acme, f"{ADMIN}/persistent/acme/pay", "boss")
     assert askers == ["root", "boss"]

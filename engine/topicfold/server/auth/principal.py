@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from topicfold.errors import InvalidRequest, Unauthenticated
 from topicfold.model.grants import check_role
-from topicfold.runtime.turns import ASKER
+from topicfold.runtime.fair_semaphore import ASKER
 
 ANONYMOUS = "anonymous"
 """Stands in the history for whoever asked a node that authenticates nobody."""

@@ -10,8 +10,8 @@ ASKER: ContextVar[str] = ContextVar("asker", default="")
 """Who it is that a task works for, in whatever it calls and begins; "" where nobody is told from another."""
 
 
-class Turns:
-    """At most `limit` at a time.
+class FairSemaphore:
+    """At most `limit` at a time, in turn among askers.
 
     Who waits for hundreds is served as soon as others let him, and who comes then for one waits for one turn to end.
     """
@@ -20,8 +20,8 @@ class Turns:
         self._free = limit
         self._waiting: OrderedDict[str, dict[asyncio.Future[None], None]] = OrderedDict()
 
-    async def take(self, asker: str) -> None:
-        """Return once `asker` has a turn. `give_back` it."""
+    async def acquire(self, asker: str) -> None:
+        """Return once `asker` has a turn. `release` it."""
         if self._free:
             self._free -= 1
             return
@@ -31,7 +31,7 @@ class Turns:
             await mine
         except asyncio.CancelledError:
             if not mine.cancelled():
-                self.give_back()
+                self.release()
             elif mine in self._waiting.get(asker, ()):
                 self._drop(asker, mine)
             raise
@@ -40,7 +40,7 @@ class Turns:
         """Return for how many turns `asker` waits."""
         return len(self._waiting.get(asker, ()))
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Let the next one have a turn that is over."""
         while self._waiting:
             asker, theirs = next(iter(self._waiting.items()))

@@ -7,11 +7,11 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicfold.runtime.turns import Turns
+from topicfold.runtime.fair_semaphore import FairSemaphore
 
 
-async def granted(turns: Turns, asker: str, order: list[str], name: str) -> None:
-    await turns.take(asker)
+async def granted(turns: FairSemaphore, asker: str, order: list[str], name: str) -> None:
+    await turns.acquire(asker)
     order.append(name)
 
 
@@ -21,35 +21,35 @@ async def rest() -> None:
 
 
 async def test_each_who_waits_is_served_once_in_turn() -> None:
-    turns, order = Turns(1), list[str]()
-    await turns.take("zoe")
+    turns, order = FairSemaphore(1), list[str]()
+    await turns.acquire("zoe")
     waiting = [
         asyncio.create_task(granted(turns, name[0], order, name)) for name in ("a1", "a2", "a3", "b1", "b2", "c1")
     ]
     await rest()
     for _ in waiting:
-        turns.give_back()
+        turns.release()
         await rest()
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    turns.give_back()
-    await asyncio.wait_for(turns.take("ann"), 1)
+    turns.release()
+    await asyncio.wait_for(turns.acquire("ann"), 1)
 
 
-async def held(turns: Turns, asker: str, is_over: asyncio.Event, holding: set[asyncio.Event]) -> None:
+async def held(turns: FairSemaphore, asker: str, is_over: asyncio.Event, holding: set[asyncio.Event]) -> None:
     """Hold a turn until it is over; nobody who has left holds one."""
-    await turns.take(asker)
+    await turns.acquire(asker)
     holding.add(is_over)
     try:
         await is_over.wait()
     finally:
         holding.discard(is_over)
-        turns.give_back()
+        turns.release()
 
 
 @given(st.integers(1, 3), st.lists(st.sampled_from(["ann", "bob", "zoe", "leave", "end", "rest"])))
 def test_whoever_leaves_at_whatever_moment_takes_no_turn_with_him(limit: int, steps: list[str]) -> None:
     async def run() -> None:
-        turns, holding = Turns(limit), set[asyncio.Event]()
+        turns, holding = FairSemaphore(limit), set[asyncio.Event]()
         tasks: list[tuple[asyncio.Task[None], asyncio.Event]] = []
         leaving: list[asyncio.Task[None]] = []
         for number, step in enumerate(steps):
@@ -75,6 +75,6 @@ def test_whoever_leaves_at_whatever_moment_takes_no_turn_with_him(limit: int, st
         assert not any(task.exception() for task in leaving if not task.cancelled())
         assert turns.waiting("ann") == turns.waiting("bob") == 0
         for _ in range(limit):
-            await asyncio.wait_for(turns.take("ann"), 1)
+            await asyncio.wait_for(turns.acquire("ann"), 1)
 
     asyncio.run(run())
