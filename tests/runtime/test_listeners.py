@@ -12,28 +12,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.builders import NAMESPACE, TOPIC, topic_put
-from tests.runtime.nodes import ORDERS, Node, WilfulLog, running, turns
+from tests.runtime.listening import GLOBAL, LOCAL, TTL, Told, telling, ttl
+from tests.runtime.nodes import ORDERS, Node, running, turns
 from topicfold.errors import NotEmpty, NotReady, TopicNotFound
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.records import NamespaceRecord, TopicRecord
-from topicfold.runtime.engine import Engine
-from topicfold.runtime.policy_news import Listener, News, PolicyScope
+from topicfold.runtime.policy_news import Listener, News
 from topicfold.runtime.policy_service import TopicPoliciesService
-
-TTL = "messageTTLInSeconds"
-LOCAL, GLOBAL = PolicyScope.LOCAL, PolicyScope.GLOBAL
-
-
-class Told:
-    """A listener; `seen` has the scope of each news, and the time to live in it (None without policies)."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[PolicyScope, Any]] = []
-
-    async def __call__(self, news: News) -> None:
-        self.seen.append((news.scope, None if news.policies is None else news.policies.get(TTL)))
 
 
 class Slow(Told):
@@ -57,11 +44,6 @@ async def service(orders: Node) -> AsyncIterator[TopicPoliciesService]:
     assert telling() == 0
 
 
-def telling() -> int:
-    """Return how many tasks there are that tell somebody something."""
-    return sum("Follower" in repr(task.get_coro()) for task in asyncio.all_tasks())
-
-
 def listening(node: Node) -> int:
     """Return how many are told of every change by the reader, the node's own updates among them."""
     return len(node.engine.reader._listeners) - 1  # the watches
@@ -71,12 +53,6 @@ async def all_told(service: TopicPoliciesService) -> None:
     """Return once nobody is being told anything: threads take more than turns of the loop."""
     while tasks := list(service._listeners._telling):
         await asyncio.wait(tasks)
-
-
-async def ttl(service: TopicPoliciesService, seconds: int | None, *, is_global: bool = False) -> None:
-    """Set the time to live of `orders`, or take it off, and have all listeners told."""
-    await service.update("orders", lambda old: old.update({TTL: seconds}), is_global=is_global)
-    await turns()
 
 
 async def test_who_registers_is_told_what_there_is_local_before_global(service: TopicPoliciesService) -> None:
@@ -244,73 +220,6 @@ async def test_a_plain_function_that_waits_delays_no_write_and_is_told_the_rest_
     may_go_on.set()
     await all_told(service)
     assert told == [1, 2]
-
-
-async def test_until_the_log_is_folded_nothing_is_told_and_then_the_newest(store: MemoryStore) -> None:
-    async with running(store) as node:
-        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
-        before = TopicPoliciesService(node.engine)
-        for seconds in (1, 2, 3):
-            await ttl(before, seconds)
-    told, engine = await _registered_before_the_fold(store)
-    assert told.seen == [(LOCAL, 3)]
-    await engine.stop()
-
-
-async def test_what_was_deleted_before_the_log_is_folded_is_not_told_at_all(store: MemoryStore) -> None:
-    async with running(store) as node:
-        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
-        before = TopicPoliciesService(node.engine)
-        await ttl(before, 1)
-        await before.delete("orders")
-        await ttl(before, 2, is_global=True)
-    told, engine = await _registered_before_the_fold(store)
-    assert told.seen == [(GLOBAL, 2)]
-    await engine.stop()
-
-
-@pytest.mark.parametrize("ends_with_its_namespace", [False, True])
-async def test_what_ended_before_the_node_started_ends_no_listening(
-    store: MemoryStore, ends_with_its_namespace: bool
-) -> None:
-    async with running(store) as node:
-        await node.writing.create_topic(ORDERS, TopicRecord(), node.asked())
-        if ends_with_its_namespace:
-            await node.writing.delete_namespace(NAMESPACE, node.asked(), force=True)
-            await node.writing.create_namespace(NAMESPACE, NamespaceRecord(), node.asked())
-        else:
-            await node.writing.delete_topic(ORDERS, node.asked())
-        await node.writing.create_topic(ORDERS, TopicRecord(local={TTL: 1}), node.asked())
-    told, engine = await _registered_before_the_fold(store)
-    assert told.seen == [(LOCAL, 1)]
-    service = TopicPoliciesService(engine)
-    await ttl(service, 2)
-    assert told.seen == [(LOCAL, 1), (LOCAL, 2)]
-    await engine.stop()
-
-
-async def test_without_replay_what_was_before_the_node_started_is_no_news(store: MemoryStore) -> None:
-    async with running(store) as node:
-        await node.writing.create_topic(ORDERS, TopicRecord(local={TTL: 1}), node.asked())
-    told, engine = await _registered_before_the_fold(store, replay=False)
-    assert told.seen == []
-    await ttl(TopicPoliciesService(engine), 2)
-    assert told.seen == [(LOCAL, 2)]
-    await engine.stop()
-
-
-async def _registered_before_the_fold(store: MemoryStore, *, replay: bool = True) -> tuple[Told, Engine]:
-    """Start a node on `store`, register while nothing is folded, and return once it has folded everything."""
-    log, told = WilfulLog(store), Told()
-    log.pause()
-    engine = await Engine.start(log)
-    TopicPoliciesService(engine).register_listener("orders", told, replay=replay)
-    await turns()
-    assert told.seen == []
-    log.resume()
-    await engine.readiness.wait([0], 5)
-    await turns()
-    return told, engine
 
 
 async def test_policies_that_are_deleted_are_told_in_both_scopes_and_the_listening_goes_on(
@@ -483,23 +392,6 @@ async def test_a_listener_may_stop_the_service(service: TopicPoliciesService, or
     await turns()
     assert told.seen == [(LOCAL, 1)]
     assert (service.listeners, telling()) == (0, 0)
-
-
-@pytest.mark.parametrize("is_stopped", [True, False])
-async def test_who_waits_for_the_fold_waits_no_more_when_told_to_stop(store: MemoryStore, is_stopped: bool) -> None:
-    async with running(store):
-        pass
-    log, told = WilfulLog(store), Told()
-    log.pause()
-    engine = await Engine.start(log)
-    service = TopicPoliciesService(engine)
-    service.register_listener("orders", told)
-    await turns()
-    assert telling() == 1
-    await service.stop() if is_stopped else service.unregister_listener("orders", told)
-    await turns()
-    assert telling() == 0
-    await engine.stop()
 
 
 async def test_the_reader_has_nobody_to_tell_while_nobody_listens(node: Node) -> None:
