@@ -51,6 +51,12 @@ class World:
             await asyncio.sleep(0)
         return {self._poller(each) for each in self.producer.polled_in}
 
+    async def next_reported(self) -> int | None:
+        """Return what is reported first, once it is."""
+        while not self.reported:
+            await asyncio.to_thread(time.sleep, 0.001)
+        return self.reported.pop(0)
+
     def _poller(self, thread: threading.Thread) -> Poller:
         return "loop" if thread is threading.main_thread() else "thread"
 
@@ -97,9 +103,7 @@ async def test_what_does_not_come_soon_the_thread_waits_for(world: World) -> Non
     world.now += kafka_producers._LOOK_SECONDS
     assert await world.polls() == "thread"
     world.producer.report(7)
-    while not world.reported:
-        await asyncio.to_thread(time.sleep, 0.001)
-    assert world.reported == [7]
+    assert await world.next_reported() == 7
 
 
 async def test_what_is_appended_while_the_thread_waits_is_left_to_it(world: World) -> None:
@@ -141,6 +145,39 @@ async def test_why_a_producer_has_broken_is_told_whoever_polled(world: World) ->
         assert world.errors[-1] is not None
         world.errors.clear()
         world.now += kafka_producers._LOOK_SECONDS
+
+
+async def test_what_a_broken_producer_had_is_told_while_the_thread_waits_for_the_next(world: World) -> None:
+    broken = world.producer
+    world.produce()
+    world.producers.replace(broken)
+    world.produce()
+    assert await world.polls() == "loop"
+    world.now += kafka_producers._LOOK_SECONDS
+    assert await world.polls() == "thread"
+    broken.report(7)
+    assert await world.next_reported() == 7
+
+
+async def test_what_a_poll_of_the_thread_raises_ends_no_later_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll, has_failed = world.producer.poll, threading.Event()
+
+    def fail_once(seconds: float) -> None:
+        if threading.current_thread() is threading.main_thread() or has_failed.is_set():
+            poll(seconds)
+        else:
+            has_failed.set()
+            raise ValueError
+
+    monkeypatch.setattr(world.producer, "poll", fail_once)
+    world.produce()
+    assert await world.polls() == "loop"
+    world.now += kafka_producers._LOOK_SECONDS
+    await asyncio.to_thread(has_failed.wait)
+    world.producer.report(7)
+    assert await world.next_reported() == 7
 
 
 async def test_nothing_is_polled_once_it_is_closed(world: World) -> None:

@@ -14,13 +14,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from topicfold.log.kafka_errors import error_in
+
+_log = structlog.get_logger(__name__)
 
 _LOOK_SECONDS = 0.002
 _WAIT_SECONDS = 0.1
@@ -124,7 +128,10 @@ class KafkaProducers:
 
     def _poll(self) -> None:
         producer = self.current
-        error = _poll(producer)
+        self._tell(producer, _poll(producer))
+
+    def _tell(self, producer: Producer, error: KafkaError | None) -> None:
+        """Tell what a poll noted, and of what broken producers had, which is known a moment later."""
         for broken in list(self._broken):
             _poll(broken)
             if not len(broken):
@@ -141,15 +148,19 @@ class KafkaProducers:
         while not self._is_closed and not self._loop.is_closed():
             if self._is_left.wait(_ABANDONED_SECONDS) and not self._is_closed:
                 self._is_left.clear()
-                producer = self.current
-                error = _poll(producer, _WAIT_SECONDS)
+                producer, error = self.current, None
+                try:
+                    error = _poll(producer, _WAIT_SECONDS)
+                except Exception:  # noqa: BLE001 -- the boundary of the thread: nothing would be polled ever after
+                    _log.exception("append_thread_failed")
+                    time.sleep(_WAIT_SECONDS)
                 with suppress(RuntimeError):  # the loop may have been closed meanwhile
                     self._loop.call_soon_threadsafe(self._take_over, producer, error)
 
     def _take_over(self, producer: Producer, error: KafkaError | None) -> None:
         """Tell what came while the thread waited, and go on."""
         self._is_waiting = False
-        self._polled(producer, error)
+        self._tell(producer, error)
         if len(self.current):
             self.expect()
 
