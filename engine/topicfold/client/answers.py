@@ -1,13 +1,14 @@
 """What the client answers with: frozen values, read from the JSON of the REST API.
 
 Reading raises KeyError, TypeError or ValueError where the JSON is not of the expected shape; members that are not
-known are left out, so that newer servers may add some.
+known are left out, so that newer servers may add some. All are values: those that are equal have one hash, for which
+what is a mapping does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from topicfold.errors import Undecodable
@@ -50,12 +51,12 @@ class Topic:
     """
 
     name: str
-    labels: Mapping[str, str]
+    labels: Mapping[str, str] = field(hash=False)
     partitions: int
     kafka_name: str | None
-    properties: Mapping[str, str] | None
+    properties: Mapping[str, str] | None = field(hash=False)
     etag: str
-    policies: Mapping[str, Mapping[str, Any] | None] | None = None
+    policies: Mapping[str, Mapping[str, Any] | None] | None = field(default=None, hash=False)
     is_undecodable: bool = False
 
     @classmethod
@@ -123,7 +124,7 @@ class ServerVersion:
     """The server's version, and all that it says about itself beside."""
 
     version: str
-    details: Mapping[str, Any]
+    details: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +132,4 @@ class Readiness:
     """Whether the server serves, and its own report of each part."""
 
     is_ready: bool
-    report: Mapping[str, Any]
+    report: Mapping[str, Any] = field(hash=False)

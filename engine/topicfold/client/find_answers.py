@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from topicfold.model.adoption import stands_for
@@ -19,7 +19,7 @@ class Match:
     """
 
     name: str
-    labels: Mapping[str, str]
+    labels: Mapping[str, str] = field(hash=False)
     version: str
     partitions: int
     position: str = ""
@@ -57,7 +57,7 @@ class Page:
 
     topics: tuple[Match, ...]
     position: str
-    counts: Mapping[str, int]
+    counts: Mapping[str, int] = field(hash=False)
     next: str
 
     @classmethod

@@ -7,7 +7,7 @@ After a `Reset` a start state comes again, and whatever was told before no longe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from topicfold.client.find_answers import Match
@@ -29,7 +29,7 @@ class Modified:
 
     cursor: str
     topic: Match
-    old_labels: Mapping[str, str]
+    old_labels: Mapping[str, str] = field(hash=False)
     actors: tuple[str, ...] = ()
 
 

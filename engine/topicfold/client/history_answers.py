@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 
@@ -24,8 +24,8 @@ class FieldChange:
     """
 
     path: tuple[str, ...]
-    old: Any
-    new: Any
+    old: Any = field(hash=False)
+    new: Any = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
