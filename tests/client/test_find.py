@@ -174,21 +174,6 @@ def test_a_document_that_is_no_selector_is_refused_before_anything_is_sent(
         find(Paging(), selector=selector)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ({"labels": {"tier": 1}}, "labels: 1 is not text"),
-        ({"labels": "tier=gold"}, "labels: 'tier=gold' are no pairs"),
-        ({"labels": ["ab"]}, "are no pairs"),
-        ({"labels": {2: "gold"}}, "labels: 2 is not text"),
-        ({"match": b"pay"}, "match: 112 is not text"),
-    ],
-)
-def test_what_is_no_text_is_refused_before_anything_is_sent(find: Find, wanted: Any, said: str) -> None:
-    with pytest.raises(InvalidRequest, match=said):
-        find(Paging(), **wanted)
-
-
 def test_a_label_cannot_have_two_values(find: Find) -> None:
     with pytest.raises(InvalidRequest, match="no topic bears 'team' with two values"):
         find(Paging(), selector={"matchLabels": {"team": "pay"}}, labels={"team": "ship"})

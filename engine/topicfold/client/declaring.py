@@ -19,9 +19,9 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
+from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.call import Call
 from topicfold.client.find_calls import Listing
-from topicfold.client.plain import plain
 from topicfold.client.watching import WatchQuery
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Corou
     """Make the declaration of a call a method that performs it; `help` says what that returns, not the declaration."""
     said = cast("FunctionType", declare).__annotations__
     said["return"] = said["return"].removeprefix("Call[").removesuffix("]")
+    declared = taking_what_it_states(declare)
 
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> T:
-        return client.perform(declare(client, *plain(args), **plain(kwargs)))
+        return client.perform(declared(client, *args, **kwargs))
 
     return cast("Twofold[P, T, Coroutine[Any, Any, T]]", method)
 
@@ -65,9 +66,11 @@ def asks(declare: Callable[Concatenate[Any, P], Call[T]]) -> Twofold[P, T, Corou
 def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, AsyncPager]:
     """Make the declaration of a listing a method that returns its pager."""
 
+    declared = taking_what_it_states(declare)
+
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Pager:
-        return client.page_through(declare(client, *plain(args), **plain(kwargs)))
+        return client.page_through(declared(client, *args, **kwargs))
 
     return cast("Twofold[P, Pager, AsyncPager]", method)
 
@@ -75,8 +78,10 @@ def pages(declare: Callable[Concatenate[Any, P], Listing]) -> Twofold[P, Pager, 
 def follows(declare: Callable[Concatenate[Any, P], WatchQuery]) -> Twofold[P, Watch, AsyncWatch]:
     """Make the declaration of a watch a method that returns its frames."""
 
+    declared = taking_what_it_states(declare)
+
     @wraps(declare)
     def method(client: BlockingSender, *args: P.args, **kwargs: P.kwargs) -> Watch:
-        return client.follow(declare(client, *plain(args), **plain(kwargs)))
+        return client.follow(declared(client, *args, **kwargs))
 
     return cast("Twofold[P, Watch, AsyncWatch]", method)

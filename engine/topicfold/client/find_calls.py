@@ -55,15 +55,13 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; labels that are no
-                pairs; a label with two values; one of them, or a pattern, that is no text.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
+                values.
             InvalidSelector: says at which column or path.
         """
         places = tuple(dict.fromkeys(map(parse_namespace, each_of(namespaces))))
         if not places:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
-        if not isinstance(labels, Mapping | None):
-            raise InvalidRequest(f"labels: {labels!r} are no pairs", hint='Write {"team": "pay"}, or a selector.')
         canonical, matched = (None, {}) if selector is None else _parts(selector)
         borne = dict(labels or {})
         for key, value in matched.items():
@@ -72,8 +70,6 @@ class Asked:
         patterns = () if match is None else tuple(each_of(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')
-        _require_texts("labels", (*borne, *borne.values()))
-        _require_texts("match", patterns)
         return cls(places, canonical, borne, patterns, regex, with_system_topics, None if at is None else str(at))
 
     @property
@@ -153,17 +149,6 @@ def _parts(selector: SelectorForm) -> tuple[str | None, Mapping[str, str]]:
 def _shortest(selector: str) -> str:
     """Return a canonical selector as short as it can be written: one of just the allowed size stays allowed."""
     return selector.replace(" (", "(")
-
-
-def _require_texts(name: str, given: Iterable[object]) -> None:
-    """Return if all that is `given` as `name` is text.
-
-    Raises:
-        InvalidRequest: one is something else, which the server would hear as a text, and confirm as one.
-    """
-    for each in given:
-        if not isinstance(each, str):
-            raise InvalidRequest(f"{name}: {each!r} is not text")
 
 
 def each_of(texts: Texts) -> Iterable[str]:

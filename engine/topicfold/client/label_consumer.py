@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.client import Client
 from topicfold.client.connecting import DEFAULT_URL
 from topicfold.client.consumer_query import ConsumerQuery
@@ -30,7 +31,6 @@ from topicfold.client.kafka_topics import KafkaTopics, MissingTopics
 from topicfold.client.listed_topics import ListedTopics
 from topicfold.client.live_set import NetChange
 from topicfold.client.passed_on import PassedOn
-from topicfold.client.plain import plain
 from topicfold.client.subscription import Partition
 from topicfold.client.watching import WatchQuery
 from topicfold.errors import BadSetting, InvalidRequest
@@ -65,6 +65,7 @@ class LabelConsumer(PassedOn):
     rest.
     """
 
+    @taking_what_it_states
     def __init__(
         self,
         conf: Mapping[str, Any],
@@ -93,7 +94,8 @@ class LabelConsumer(PassedOn):
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
             BadSetting: librdkafka does not take `conf`, or it names no broker; or gevent replaced Python's threads.
-            InvalidRequest: nothing says which topics are meant, or something does that means every topic.
+            InvalidRequest: nothing says which topics are meant, or something does that means every topic; or an
+                argument is of another type than is stated.
             QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
                 listing goes by `properties`.
             TopicfoldError: what the server refuses; that it is away.
@@ -115,8 +117,8 @@ class LabelConsumer(PassedOn):
         with ExitStack() as undoing:
             self._client = client or undoing.enter_context(Client(url or DEFAULT_URL))
             places = self._client.namespace if namespaces is None else namespaces
-            self._query = ConsumerQuery.of(*plain((places, selector, labels, match, regex)))
-            self._properties = dict(plain(properties or {}))
+            self._query = ConsumerQuery.of(places, selector, labels, match, regex)
+            self._properties = dict(properties or {})
             self._on_topics = on_topics
             self._look = KafkaLook(conf)
             self._kafka_topics = KafkaTopics(self._look)

@@ -12,7 +12,7 @@ def plain(given: T) -> T:
     """Return what was given, each text in it, however deep, as a plain `str`.
 
     A member of an enumeration that is a `str` passes for its value everywhere but where texts are put together: there
-    it writes its own name. Other kinds of `str` escape themselves.
+    it writes its own name. Other kinds of `str` escape themselves. What an iterator yields comes back as a tuple.
 
     >>> from enum import Enum
     >>> Topics = Enum("Topics", {"ORDERS": "orders"}, type=str)
@@ -32,6 +32,6 @@ def _plain(given: Any) -> Any:
             builtin = next(each for each in (list, tuple, set, frozenset) if isinstance(given, each))
             return builtin(map(_plain, given))
         case Iterator():
-            return map(_plain, given)
+            return tuple(map(_plain, given))
         case _:
             return given

@@ -17,12 +17,12 @@ from weakref import WeakSet
 
 import httpx2
 
+from topicfold.client.argument_types import taking_what_it_states
 from topicfold.client.call import NO_JSON, Answer, Call, age_seconds, refusing_half_characters, require_confirmed
 from topicfold.client.connecting import DEFAULT_URL, Identity, http_options
 from topicfold.client.conversation import Attempt, Outcome, Pause, RetryRule, conversation
 from topicfold.client.environment import proxy_of
 from topicfold.client.errors import UnexpectedAnswer
-from topicfold.client.plain import plain
 from topicfold.client.silence import HUNG_UP, NoAnswer, Server
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.json_text import read_json
@@ -52,6 +52,7 @@ Performance = Generator[Attempt | Pause, Outcome, T]
 class Sender(ABC, Generic[HttpT, TransportT]):
     """Prepares requests and reads answers, for one that sends them."""
 
+    @taking_what_it_states
     def __init__(
         self,
         url: str = DEFAULT_URL,
@@ -69,7 +70,8 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         without one. `transport` replaces the network, say in tests. For the rest see `Identity`.
 
         Raises:
-            InvalidRequest: `url` is not one of HTTP, `token` is none, or there is no time for a call, or no end to it.
+            InvalidRequest: `url` is not one of HTTP, `token` is none, or there is no time for a call, or no end to it;
+                or an argument is of another type than is stated.
             InvalidName: `namespace` is none.
             BadSetting: a file cannot be read, or holds something else, or the environment's proxy cannot be used.
         """
@@ -77,9 +79,9 @@ class Sender(ABC, Generic[HttpT, TransportT]):
             raise InvalidRequest(
                 f"timeout_seconds {timeout_seconds}: expected seconds above 0, at most {_MAX_TIMEOUT_SECONDS}"
             )
-        url = plain(url) if "://" in url else f"http://{plain(url)}"
+        url = url if "://" in url else f"http://{url}"
         self.url = url.rstrip("/")
-        self.namespace = parse_namespace(plain(namespace))
+        self.namespace = parse_namespace(namespace)
         self._timeout_seconds = timeout_seconds
         self._read_your_writes = read_your_writes
         self._retry = retry or RetryRule()
@@ -220,7 +222,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def refusing_what_cannot_be_sent() -> Iterator[None]:
-    """Say in our words that the block made a request whose URL is too long, or of what UTF-8 cannot write.
+    """Say in our words that the block made a request whose URL is too long, or of what UTF-8 or JSON cannot write.
 
     Raises:
         InvalidRequest: it did.
@@ -232,6 +234,8 @@ def refusing_what_cannot_be_sent() -> Iterator[None]:
         raise InvalidRequest(
             f"this request cannot be sent: {error}", hint="Ask for less at once, say for fewer namespaces or patterns."
         ) from None
+    except (TypeError, ValueError) as error:
+        raise InvalidRequest(f"this request cannot be written as JSON: {error}") from None
 
 
 def redirected(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
