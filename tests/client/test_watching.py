@@ -132,6 +132,17 @@ def test_a_start_state_that_is_cut_is_told_again_behind_a_reset() -> None:
     assert play.since == [None, "-", "-"]
 
 
+def test_who_is_cut_off_in_every_start_state_asks_after_growing_pauses_until_one_is_complete(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    play = Play(*[[START[0], CUT]] * 9, [*START, CUT], [*CHANGES, CUT])
+    play.run()
+    assert all(1.0 <= pause <= 2.0 for pause in play.pauses[6:9])
+    assert all(pause <= 0.1 for pause in play.pauses[9:])
+    assert "trying again" in caplog.records[0].message
+    assert [record.message for record in caplog.records[1:]] == ["http://h answers again"]
+
+
 def test_a_cursor_that_is_too_old_begins_anew_behind_a_reset() -> None:
     play = Play(problem(410, "gone"), [*START], since="c0", initial=False)
     assert names(play.run()) == ["reset", "a", "b", "complete"]

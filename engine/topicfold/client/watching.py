@@ -31,6 +31,7 @@ READ_SECONDS = 45.0
 
 _MAX_LINE_BYTES = 1 << 20
 _ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
+_ENDS_IN_START = NoAnswer("it ends the stream within the start state", was_sent=True)
 _CUT_SHORT = "the start state was cut off and is told again"
 _GONE = "what happened since then can no longer be told"
 _FAILURES_TOLD = 5
@@ -118,7 +119,8 @@ class Watching:
             self._heard = False
             end = yield from self._stream()
             has_begun = has_begun or self._heard
-            failures = 0 if self._heard else failures
+            # A start state that is cut is told from its beginning again: what was heard of it brought nothing.
+            failures = 0 if self._heard and not self._is_starting else failures
             if self._told_start:
                 self._begin_anew(_CUT_SHORT)
             if isinstance(end, Interrupted):
@@ -130,7 +132,7 @@ class Watching:
             elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
                 raise end.error or self._server.unreachable(_ENDS_AT_ONCE)
             if failures == _FAILURES_TOLD or end.timed_out:
-                self._tell_of(end.error or self._server.unreachable(_ENDS_AT_ONCE))
+                self._tell_of(end.error or self._server.unreachable(_ENDS_IN_START if self._heard else _ENDS_AT_ONCE))
             # Also after a polite end: a node that stops sends all its watchers elsewhere at once.
             yield Pause(max(self._rule.delay_seconds(failures), end.wait_seconds))
 
