@@ -49,6 +49,14 @@ def test_it_says_what_was_copied_of_each_partition_and_which_log_that_is(bare_ru
     assert asyncio.run(_incarnation(there)) == b"o" * 16
 
 
+def test_a_log_is_not_copied_onto_itself_whatever_it_is_called_there(bare_run: Run, path: Path) -> None:
+    linked = path.parent / "linked"
+    linked.symlink_to(path.parent)
+    for same in (path, linked / path.name):
+        refused = bare_run("copy", "--log", str(path), "--to-log", str(same))
+        assert (refused.code, "the copy would be the log itself" in refused.err) == (1, True)
+
+
 def test_a_log_that_is_not_there_is_made_neither_here_nor_there(bare_run: Run, tmp_path: Path) -> None:
     refused = bare_run("copy", "--log", str(tmp_path / "log.db"), "--to-log", str(tmp_path / "copy.db"))
     assert (refused.code, "there is no log" in refused.err) == (2, True)

@@ -384,6 +384,15 @@ async def begins_with(log: Log, *values: bytes) -> None:
     await following.seen(len(values))
 
 
+async def test_a_log_opened_twice_is_in_one_place_and_no_copy_of_itself(open_log: OpenLog) -> None:
+    log, again = await open_log(), await open_log()
+    identity = await establish_identity(log, b"i" * 16)
+    assert await log.place() == await again.place()
+    assert await log.place() != await MemoryLog(MemoryStore(3)).place()
+    with pytest.raises(WrongLog, match="the log itself"):
+        await copy_log(log, identity, again, lambda _: nullcontext(lambda: None))
+
+
 async def test_a_log_takes_the_copy_of_another_that_was_trimmed(open_log: OpenLog) -> None:
     store, identity = MemoryStore(partitions=3), LogIdentity(b"i" * 16, 3, HASH_NAME)
     for partition in range(3):

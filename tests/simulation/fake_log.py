@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from random import Random
 
 from tests.simulation.virtual_loop import owned_by
@@ -121,6 +121,10 @@ class FakeLog:
         if fails_after is not None:
             is_full = not lands and rng.random() < 0.5
             self._store.loop.call_later(fails_after, self._tell, failed, is_full)
+
+    async def place(self) -> Hashable:
+        """Return which store it is."""
+        return id(self._store)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return records of `partition` from `offset` on."""

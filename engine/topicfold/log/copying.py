@@ -41,7 +41,8 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
     the same. Partitions of `source` beyond those that it states are left out: somebody added them.
 
     Raises:
-        WrongLog: `target` is another log, or has another number of partitions; or somebody else writes there.
+        WrongLog: `target` is in the very place of `source`; or it is another log, or has another number of partitions;
+            or somebody else writes there.
         LogUnavailable, LogGap: one of both did not answer in time, or does not take this.
     """
     if target.partitions != identity.partitions:
@@ -49,6 +50,8 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
             f"there are {target.partitions} partitions where the copy is to be, and the log has {identity.partitions}",
             hint="Name a place where nothing is yet.",
         )
+    if await target.place() == await source.place():
+        raise WrongLog("the copy would be the log itself", hint="Name another file, or another topic.")
     starts, ends = await source.start_offsets(), await source.end_offsets()
     partitions = range(identity.partitions)
     for partition in partitions:

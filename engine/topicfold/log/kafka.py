@@ -8,7 +8,7 @@ waits for it (`kafka_producers`). What was appended and what is read is brought 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -103,6 +103,11 @@ class KafkaLog:
         """
         self._require_open()
         self._appending().append(partition, value, failed)
+
+    async def place(self) -> Hashable:
+        """Return Kafka's own id of the topic."""
+        self._require_open()
+        return self._topic.id
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on."""

@@ -7,7 +7,7 @@ no clock: the same calls in the same order give the same deliveries.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from topicfold.errors import LogUnavailable, TooLarge
 from topicfold.log.codec import MAX_EVENT_BYTES
@@ -87,6 +87,11 @@ class MemoryLog:
         if len(value) > MAX_EVENT_BYTES:
             raise TooLarge(f"an event of {len(value)} bytes is above {MAX_EVENT_BYTES}", limit=MAX_EVENT_BYTES)
         self._store.append(partition, value)
+
+    async def place(self) -> Hashable:
+        """Return which store it is."""
+        self._require_open()
+        return id(self._store)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on."""

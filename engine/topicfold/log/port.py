@@ -7,7 +7,7 @@ All methods are called on one asyncio loop, and all callbacks are called on that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -94,6 +94,10 @@ class Log(Protocol):
             Overloaded: not taken, too many appends are waiting.
             TooLarge: above the log's limit for a record.
         """
+        ...
+
+    async def place(self) -> Hashable:
+        """Return what tells where this log is from any other place, whatever either is called."""
         ...
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:

@@ -6,7 +6,7 @@ This is the side of the loop; `sqlite_worker` is the thread, `sqlite_file` the f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -69,6 +69,10 @@ class SqliteLog:
         if self._worker.waiting >= _MAX_WAITING:
             raise Overloaded(f"{_MAX_WAITING} appends are waiting for the disk")
         self._worker.put(Append(partition, value, failed))
+
+    async def place(self) -> Hashable:
+        """Return which file it is, by whatever path."""
+        return await self._ask(lambda file: file.identity)
 
     async def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """Return up to `limit` records of `partition` from `offset` on, fewer where they are large."""

@@ -114,6 +114,7 @@ class SqliteFile:
             self._connection.close()
             raise
         self._path = path
+        self.identity = file_identity(target)
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
         self._identities = {each: file_identity(each) for each in (target, *beside) if each.exists()}
         self.partitions = len(self.bounds())
