@@ -67,7 +67,10 @@ def test_a_server_answers_and_stops_in_good_order(tmp_path: Path) -> None:
         assert process.wait(10) == 0
 
 
-def test_a_server_that_is_not_to_wait_cuts_off_who_has_not_said_all_and_calls_that_no_fault(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_not_to_wait_cuts_off_who_has_not_said_all_and_calls_that_no_fault(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     with served(tmp_path / "log.db") as (process, url):
         await_ready(url)
         port = int(url.rpartition(":")[2])
@@ -75,12 +78,12 @@ def test_a_server_that_is_not_to_wait_cuts_off_who_has_not_said_all_and_calls_th
             head = "PUT /api/v1/topics/public/default/orders HTTP/1.1", f"Host: 127.0.0.1:{port}", "Content-Length: 9"
             client.sendall("\r\n".join([*head, "", ""]).encode())
             assert plain_http.get(f"{url}/livez").status_code == 200
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             assert process.stderr is not None
             with suppress(ConnectionRefusedError):
                 while True:
                     socket.create_connection(("127.0.0.1", port)).close()
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             with suppress(ConnectionResetError):
                 assert client.recv(1000) == b""
         assert '"error"' not in process.stderr.read()

@@ -179,22 +179,32 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter) and (self.starts_anew or self._has_drained())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is asked, but end what goes on by itself. Told not to wait, what has not all come is given up."""
+        """Finish what is asked, but end what goes on by itself; what has not all come by then is given up."""
         if self._listener is not None and not self.starts_anew:
             self._listener.close()
         await self._node.engine.watches.close()
         await super().shutdown(sockets)
-        for connection in self.server_state.connections:
-            if isinstance(connection, Connection):
-                connection.give_up_body()
+        self._give_up_bodies()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and for good; told once more, without waiting until all others know, but for answers still."""
+        """Stop, and for good; told once more, wait no longer until all others know, or if they do, for half requests.
+
+        Answers to whole ones are waited for still, unless it is SIGINT: others may well be sent twice by who means it
+        once, as SIGTERM is by `timeout` and SIGHUP by a shell whose terminal is closed.
+        """
         self.starts_anew = False
         if self.should_exit and self._waits_for_others():
             self._drained_at = -math.inf
-        else:
-            super().handle_exit(sig, frame)
+            return
+        if self.should_exit:
+            asyncio.get_running_loop().call_soon_threadsafe(self._give_up_bodies)
+        super().handle_exit(sig, frame)
+
+    def _give_up_bodies(self) -> None:
+        """Cut off who has sent but half a request: nothing was done for it."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.give_up_body()
 
     def _has_drained(self) -> bool:
         """Return whether all others have had their time to learn from `/readyz` that nothing is to be sent here."""
