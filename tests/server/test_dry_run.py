@@ -113,5 +113,10 @@ async def test_what_cannot_be_tried_is_not_done_instead(
     assert positions(orders) == before
 
 
+async def test_a_parameter_that_only_resembles_it_keeps_no_change_from_being_made(orders: RestNode) -> None:
+    await orders.done("DELETE", "/admin/v2/persistent/public/default/orders?laundry=1&dry=All&dryRuns=All")
+    assert (await orders.send("GET", NATIVE)).status_code == 404
+
+
 async def test_reading_takes_no_notice_of_what_would_try_a_change(orders: RestNode) -> None:
     assert (await orders.send("GET", "/admin/v2/namespaces/public?dryRun=All")).status_code == 200

@@ -22,7 +22,7 @@ SAID: dict[str, Any] = json.loads(DOCUMENT.read_text())
     ("parameter", "text", "meant"),
     [
         (Flag("a", ""), None, False), (Flag("a", ""), "", True), (Flag("a", ""), "TRUE", True),
-        (Flag("a", "", default=True), None, True), (Flag("a", "", default=True), "false", False),
+        (Flag("a", "", default=True), None, True), (Flag("a", "", default=True), "False", False),
         (PAGE, None, None), (PAGE, "1", 1), (PAGE, "10", 10),
         (Integer32("a", ""), "-2147483648", -(1 << 31)), (Integer32("a", ""), "+7", 7),
         (WAY, None, ""), (WAY, "down", "down"), (SIDE, None, "left"), (SIDE, "right", "right"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.server.rest import RestNode
 from topicfold.server.find import FIND_PATH
 from topicfold.server.queries import MAX_PARAMETERS
@@ -30,3 +32,9 @@ async def test_a_query_of_too_many_parameters_says_how_many_may_be_and_what_to_d
     problem = (await orders.send("GET", f"{FIND_PATH}?{query}")).json()
     assert problem["detail"] == f"query: more than {MAX_PARAMETERS} parameters"
     assert "fewer namespaces" in problem["hint"]
+
+
+@pytest.mark.parametrize("text", ["%FF", "caf%E9"])
+async def test_a_query_that_is_not_utf_8_is_refused_and_not_read_as_something_else(rest: RestNode, text: str) -> None:
+    refused = await rest.send("GET", f"{FIND_PATH}?match={text}*")
+    assert (refused.status_code, refused.json()["detail"]) == (400, "query: not valid UTF-8")
