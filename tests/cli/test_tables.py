@@ -97,6 +97,20 @@ def test_a_spare_column_is_left_out_before_others_are_wrapped_and_that_is_said(
         assert capsys.readouterr().err == (left_out if said else "")
 
 
+def test_no_spare_column_is_left_out_where_it_is_enough_to_wrap_the_last_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", terminal := Terminal())
+        Output(OutputFormat.TABLE, ColorMode.NEVER, is_quiet=False).show(
+            {}, [], ("POLICY", "ENFORCED BY", "VALUE"), [("a-policy", "spare", "value," * 20)], spare=["ENFORCED BY"]
+        )
+    shown = terminal.getvalue()
+    assert ("ENFORCED BY" in shown, shown.count("value")) == (True, 20)
+    assert capsys.readouterr().err == ""
+
+
 def test_where_nobody_looks_no_column_is_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,12 +69,14 @@ async def test_what_is_told_after_it_was_read_is_known() -> None:
 
 async def test_another_record_than_was_told_ends_its_partition_and_no_other() -> None:
     world = World()
-    await world.told(*entries(0, 0))
-    await world.read(Entry(0, 0, b"another"), *entries(1, 0))
+    await world.told(*entries(0, *range(8)))
+    await world.read(*entries(0, *range(7)), Entry(0, 7, b"another"), *entries(1, 0))
     assert {partition: type(fault) for partition, fault in world.faults.items()} == {0: WrongLog}
+    assert world.faults[0].reason.startswith("partition 0 holds another record at offset 7 than")
     assert world.faults[0].hint.startswith("If the topic was made anew, it is another log: restore the old one.")
-    assert await world.read(*entries(0, 1), *entries(1, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
-    assert await world.told(*entries(0, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
+    delivered = [*entries(0, *range(8)), *entries(1, 0, 1)]
+    assert await world.read(*entries(0, 8), *entries(1, 1)) == delivered
+    assert await world.told(*entries(0, 8)) == delivered
 
 
 async def test_nothing_is_delivered_of_what_ended() -> None:
@@ -105,6 +107,16 @@ async def test_what_is_told_stands_behind_what_was_read_and_what_was_told_while_
     await asyncio.sleep(0)
     assert world.entries == entries(0, 0)
     assert await world.told(*entries(0, 2)) == entries(0, 0, 1, 2)
+
+
+async def test_what_is_told_while_nothing_waits_is_delivered_at_once_also_after_something_has() -> None:
+    world = World()
+    world.arrivals.told(entries(0, 0))
+    assert world.entries == entries(0, 0)
+    world.arrivals.read(entries(0, 0, 1), world.count)
+    await world.told(*entries(0, 2))
+    world.arrivals.told(entries(0, 3))
+    assert world.entries == entries(0, 0, 1, 2, 3)
 
 
 async def test_a_partition_that_ended_takes_no_room_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +166,19 @@ async def test_a_rest_ends_when_somebody_waits_for_what_is_to_be_read(monkeypatc
         awaits()
         await asyncio.to_thread(resting.join, 30)
         assert not resting.is_alive()
+
+
+async def test_whoever_waited_once_keeps_nobody_from_resting_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_arrivals, "_REST_SECONDS", 60)
+    arrivals = World().arrivals
+    arrivals.hurry()
+    arrivals.rest()
+    resting = threading.Thread(target=arrivals.rest, daemon=True)
+    resting.start()
+    await asyncio.to_thread(resting.join, 0.1)
+    assert resting.is_alive()
+    arrivals.hurry()
+    await asyncio.to_thread(resting.join, 30)
 
 
 @given(
