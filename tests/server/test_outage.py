@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from tests.server.rest import LABELS, NATIVE, RestNode
+from tests.server.rest import LABELS, NATIVE, ORDERS, RestNode, rest_node
 from topicfold.errors import LogUnavailable
+from topicfold.log.memory import MemoryStore
 
 BODY = {"labels": {"a": "b"}}
 
@@ -73,6 +74,21 @@ async def test_an_admin_read_waits_for_a_silent_log_a_quarter_of_a_second(orders
     orders.node.log.answers.set()
     assert answer.status_code == 200
     assert 0.2 < time.perf_counter() - started < 4
+
+
+@pytest.mark.parametrize("path", [NATIVE, "/api/v1/topics", LABELS])
+async def test_neither_a_native_read_nor_one_that_names_a_position_waits_for_a_silent_log(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr("topicfold.runtime.reading.BARRIER_SECONDS", 60)
+    async with rest_node(store, request_timeout_seconds=30) as rest:
+        position = (await rest.done("PUT", ORDERS)).headers["x-log-position"]
+        rest.node.log.answers.clear()
+        async with asyncio.timeout(20):
+            await rest.get(path, x_min_position=position)
+            if path != LABELS:
+                await rest.get(path)
+        rest.node.log.answers.set()
 
 
 async def test_everything_goes_on_when_the_log_is_back(orders: RestNode) -> None:

@@ -10,10 +10,10 @@ from tests.server.auth.issuer import issuer, key_set
 from topicfold.errors import Unauthenticated
 from topicfold.server.auth import authenticator as module
 from topicfold.server.auth.authenticator import RECHECK_SECONDS, Authenticator
-from topicfold.server.auth.key_sets import FixedKeys
+from topicfold.server.auth.key_sets import FetchedKeys, FixedKeys
 from topicfold.server.auth.keys import VerificationKey, keys_in_set
 from topicfold.server.auth.peer import Peer, note_peer
-from topicfold.server.auth.principal import Credential, principal_with
+from topicfold.server.auth.principal import Credential, Principal, principal_with
 from topicfold.server.auth.tokens import LEEWAY_SECONDS, TokenVerifier
 from topicfold.server.guard import HEADERS_KEY
 
@@ -63,8 +63,40 @@ async def test_the_scheme_may_be_written_in_any_case_and_is_the_same_token(
         scope = {HEADERS_KEY: {b"authorization": f"{scheme}{sent}".encode()}}
         if peer is not None:
             note_peer(scope, peer)
-        assert (await door.authenticate(scope)).name == name
+        assert [(await door.authenticate(scope)).name for _ in range(2)] == [name] * 2
     assert verifier.verified == 1
+
+
+async def test_keys_can_be_had_before_anybody_sends_a_token(verifier: Counting) -> None:
+    fetched: list[str] = []
+
+    async def fetch(url: str) -> bytes:
+        fetched.append(url)
+        return key_set(issuer()).encode()
+
+    keys = FetchedKeys("https://issuer.example/keys", fetch)
+    await Authenticator(lambda: 0.0, TokenVerifier([keys], lambda: 0.0)).fetch_keys()
+    assert fetched == ["https://issuer.example/keys"]
+    await Authenticator(lambda: 0.0).fetch_keys()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "takes_certificates", "ways"),
+    [
+        ({"s3cret": principal_with(["ann"])}, False, "Send Authorization: Bearer TOKEN, with a token that this server"),
+        ({"s3cret": principal_with(["ann"])}, True, "Send Authorization: Bearer TOKEN, or connect with a client cert"),
+        ({}, True, "Connect with a client certificate that this server takes."),
+    ],
+)
+async def test_whoever_does_not_say_who_they_are_is_told_of_the_ways_that_are_open_and_no_other(
+    tokens: dict[str, Principal], takes_certificates: bool, ways: str
+) -> None:
+    door = Authenticator(lambda: 0.0, static_tokens=tokens, takes_certificates=takes_certificates)
+    with pytest.raises(Unauthenticated) as refused:
+        await door.authenticate({HEADERS_KEY: {}})
+    assert refused.value.hint.startswith(ways)
+    with pytest.raises(Unauthenticated, match="not known here" if tokens else "takes no tokens"):
+        await door.authenticate(with_token("another"))
 
 
 async def test_a_remembered_token_ends_when_it_says(verifier: Counting) -> None:
