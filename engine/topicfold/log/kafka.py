@@ -188,7 +188,7 @@ class KafkaLog:
         return self._appender
 
     def _written(self, entries: Sequence[Entry]) -> None:
-        """Take what Kafka has put where; on the appender's thread."""
+        """Take what Kafka has put where."""
         if self._arrivals:
             self._arrivals.told(entries)
 
