@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from tests.log.following import PATIENCE_SECONDS, never
 from tests.log.producing import Producer
@@ -98,6 +98,28 @@ async def test_a_producer_that_polls_no_more_is_replaced_once_however_late_the_l
     await asyncio.sleep(0.01)
     assert broken.is_purged
     assert len(Producer.made) == 2
+
+
+async def test_while_no_other_producer_can_be_made_every_append_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._CRIT_SYS_RESOURCE))
+
+    broken = await world.append()
+    broken.is_broken = True
+    monkeypatch.setattr(kafka_producers, "Producer", refused)
+    for partition in range(2):
+        world.appender.append(partition, b"refused", world.failures.put_nowait)
+    for _ in range(2):
+        assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+    assert broken.is_purged
+    monkeypatch.setattr(kafka_producers, "Producer", Producer)
+    await world.append()
+    replaced = await world.append()
+    assert replaced is not broken
+    replaced.report(0)
+    assert await world.next_told() == 0
 
 
 async def test_what_waits_in_a_producer_that_kafka_turned_away_is_told_why(world: World) -> None:

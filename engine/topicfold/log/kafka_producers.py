@@ -75,12 +75,19 @@ class KafkaProducers:
             self._look_next()
 
     def replace(self, broken: Producer) -> None:
-        """Fail what waits in a producer that takes nothing any more, and make another; once for each."""
+        """Fail what waits in a producer that takes nothing any more, and make another; once for each.
+
+        Where the system has no room for another, the broken one stays, until it is to be replaced again.
+        """
         if broken is not self.current or self._is_closed:
             return
-        self.current = Producer(dict(self._settings))
         broken.purge()
-        self._broken.append(broken)
+        try:
+            self.current = Producer(dict(self._settings))
+        except KafkaException as exception:
+            _log.error("producer_not_replaced", reason=error_in(exception).str())
+        else:
+            self._broken.append(broken)
 
     async def close(self) -> None:
         """Give what waits one second, then fail it; end the thread, which takes up to 0.1 s. Nothing is polled then."""
