@@ -36,6 +36,7 @@ class Producer:
         self.is_purged = self.is_broken = self.is_broken_for_good = False
         self.why_broken = KafkaError._FATAL
         self.room = 1_000
+        self.sent: list[list[bytes]] = []
         self.polled_in: list[threading.Thread] = []
         self._is_due = threading.Event()
         self._is_polled = threading.Lock()
@@ -44,15 +45,17 @@ class Producer:
     def __len__(self) -> int:
         return len(self.reports) + len(self.due)
 
-    def produce(self, _topic: str, _value: bytes, _key: bytes, _partition: int, on_delivery: Report) -> None:
+    def produce(self, _topic: str, value: bytes, _key: bytes, _partition: int, on_delivery: Report) -> None:
         if self.is_broken:
             raise KafkaException(KafkaError(KafkaError._FATAL, "broken"))
+        self.sent.append([value])
         self.reports.append(on_delivery)
 
     def produce_batch(self, _topic: str, messages: list[dict[str, Any]], partition: int) -> None:
         """Take as many as there is room for, and mark the others, as Kafka's client does."""
         for message in messages[self.room :]:
             message["_error"] = KafkaError(KafkaError._FATAL if self.is_broken else KafkaError._QUEUE_FULL)
+        self.sent.append([message["value"] for message in messages])
         self.reports += [message["callback"] for message in messages[: self.room]]
 
     def report(self, offset: int | None, error: KafkaError | None = None) -> None:

@@ -61,6 +61,24 @@ async def test_where_an_append_lies_is_told(world: World) -> None:
     assert [await world.next_told(), await world.next_told()] == [7, 8]
 
 
+async def test_an_append_is_sent_at_once_and_those_behind_it_together(world: World) -> None:
+    producer = Producer.made[-1]
+    for value in (b"first", b"second", b"third"):
+        world.appender.append(0, value, never)
+        assert producer.sent == [[b"first"]]
+    await asyncio.sleep(0)
+    assert producer.sent == [[b"first"], [b"second", b"third"]]
+    world.appender.append(0, b"fourth", never)
+    assert len(producer.sent) == 2
+
+
+async def test_what_cannot_be_sent_fails_in_a_later_turn(world: World) -> None:
+    Producer.made[-1].is_broken = True
+    world.appender.append(0, b"value", world.failures.put_nowait)
+    assert world.failures.empty()
+    assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
+
+
 async def test_places_counted_from_one_that_kafka_s_client_does_not_know_are_not_told(world: World) -> None:
     producer = await world.append(5)
     for offset in (None, 0, 1):
@@ -161,8 +179,8 @@ async def test_no_more_appends_wait_than_are_allowed(world: World, monkeypatch: 
 
 async def test_what_kafka_s_client_does_not_take_of_a_batch_fails(world: World) -> None:
     producer = Producer.made[-1]
-    producer.room = 1
-    for value in (b"taken", b"refused", b"refused"):
+    producer.room = 0
+    for value in (b"sent alone", b"refused", b"refused"):
         world.appender.append(0, value, world.failures.put_nowait)
     for _ in range(2):
         assert isinstance(await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS), LogUnavailable)
