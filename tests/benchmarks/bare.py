@@ -94,6 +94,19 @@ async def round_trips(bare: Bare, count: int, value_bytes: int) -> list[float]:
     return taken
 
 
+async def paced_round_trip_seconds(bare: Bare, count: int, value_bytes: int, every_seconds: float) -> list[float]:
+    """Return the seconds of `count` round trips, begun so far apart, or late where one took longer."""
+    value, due, taken = os.urandom(value_bytes), time.perf_counter(), []
+    for _ in range(count):
+        due += every_seconds
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        start = time.perf_counter()
+        bare.send(value)
+        bare.receive()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
 async def round_trips_per_second(bare: Bare, count: int, value_bytes: int, outstanding: int) -> float:
     """Return the rate of `count` round trips, `outstanding` of them at any time."""
     value = os.urandom(value_bytes)

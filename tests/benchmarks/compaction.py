@@ -6,11 +6,13 @@ The job and what it is compared with run niced, as a job beside an engine should
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from tests.benchmarks.bare import bare_loop, paced_round_trip_seconds
 from tests.benchmarks.compacting import Compacted, Spark, compact_once, count_bare, spark_on
 from tests.benchmarks.event_log import EventLog
-from tests.benchmarks.nodes import create_topics, kafka_node, paced_write_seconds
+from tests.benchmarks.nodes import create_topics, kafka_node, last_value_bytes, paced_write_seconds
 from tests.benchmarks.report import Goal, Row, percentile, row
 from tests.benchmarks.site import Site
 from tests.benchmarks.workers import Worker
@@ -40,7 +42,7 @@ def run(site: Site) -> Iterator[Row]:
             spark.run(compact_once, logs[1], str(site.directory / f"snapshot-warm-{number}"), _BATCH_ROWS)
         for namespaces, topic in logs.items():
             yield from _fold(site, spark, namespaces, topic)
-        yield _writes(site, spark, logs[1])
+        yield from _writes(site, spark, logs[1])
         yield _small_batches(site, spark)
         if site.sizes.large_events:
             yield from _large(site, spark)
@@ -82,20 +84,29 @@ def _parts(runs: Sequence[Compacted]) -> dict[str, list[float]]:
     return {"reading and dealing": reading, **found, "committing": committing}
 
 
-def _writes(site: Site, spark: Worker[Spark], topic: str) -> Row:
-    """Measure an engine's writes while the job folds another log of the same broker."""
-    count, alone, beside = site.sizes.paced_writes, [], []
-    with Worker(kafka_node, site.broker.bootstrap, site.fresh_topic()) as node:
+def _writes(site: Site, spark: Worker[Spark], topic: str) -> Iterator[Row]:
+    """Measure an engine's writes while the job folds another log of the same broker, and a bare loop's in its place."""
+    count, bootstrap = site.sizes.paced_writes, site.broker.bootstrap
+    alone: defaultdict[str, list[float]] = defaultdict(list)
+    beside: defaultdict[str, list[float]] = defaultdict(list)
+    with Worker(kafka_node, bootstrap, site.fresh_topic()) as node, Worker(bare_loop, bootstrap) as bare:
         node.run(create_topics, 1)
         node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS)
-        for pair in range(_repetitions(site)):
-            site.say(f"compaction: writes, pair {pair + 1}")
-            alone.append(percentile(node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS), 99) * 1e3)
-            finish = spark.begin(compact_once, topic, str(site.directory / f"snapshot-beside-{pair}"), _BATCH_ROWS)
-            beside.append(percentile(node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS), 99) * 1e3)
+        size = node.run(last_value_bytes)
+        writers = {
+            "writes/s": lambda: node.run(paced_write_seconds, count, _WRITE_EVERY_SECONDS),
+            "bare round trips/s": lambda: bare.run(paced_round_trip_seconds, count, size, _WRITE_EVERY_SECONDS),
+        }
+        for number, (name, seconds) in enumerate([*writers.items()] * _repetitions(site)):
+            site.say(f"compaction: {name}, run {number + 1}")
+            alone[name].append(percentile(seconds(), 99) * 1e3)
+            finish = spark.begin(compact_once, topic, str(site.directory / f"snapshot-beside-{number}"), _BATCH_ROWS)
+            beside[name].append(percentile(seconds(), 99) * 1e3)
             finish()
-    name = f"compaction: {1 / _WRITE_EVERY_SECONDS:.0f} writes/s while the job runs, p99"
-    return row(name, "ms", beside, "the same without it", alone, Goal("ratio", "≤", 1.5))
+    goals = {"writes/s": Goal("ratio", "≤", 1.5)}
+    for name in writers:
+        what = f"compaction: {1 / _WRITE_EVERY_SECONDS:.0f} {name} while the job runs, p99"
+        yield row(what, "ms", beside[name], "the same without it", alone[name], goals.get(name))
 
 
 def _small_batches(site: Site, spark: Worker[Spark]) -> Row:
