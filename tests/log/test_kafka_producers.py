@@ -68,6 +68,7 @@ class World:
 async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     Producer.made = []
     monkeypatch.setattr(kafka_producers, "Producer", Producer)
+    monkeypatch.setattr(kafka_producers, "usable_processors", lambda: 2.0)
     monkeypatch.setattr(kafka_producers, "_LOOK_SECONDS", 1 / 512)  # sums of it are exact
     world = World()
     yield world
@@ -104,6 +105,17 @@ async def test_what_does_not_come_soon_the_thread_waits_for(world: World) -> Non
     assert await world.polls() == "thread"
     world.producer.report(7)
     assert await world.next_reported() == 7
+
+
+async def test_the_loop_does_not_look_where_it_would_take_the_processor_from_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_producers, "usable_processors", lambda: 1.5)
+    alone = World()
+    alone.produce()
+    assert await alone.polls() == "thread"
+    assert await alone.polled() == {"thread"}
+    await alone.producers.close()
 
 
 async def test_what_is_appended_while_the_thread_waits_is_left_to_it(world: World) -> None:
