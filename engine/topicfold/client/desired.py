@@ -19,7 +19,8 @@ from topicfold.model.names import parse_topic
 from topicfold.model.policy.values import Value, plain_value
 from topicfold.model.policy.whole import read_policies
 
-SCOPES = ("local", "global")
+GLOBAL_SCOPE = "global"
+SCOPES = ("local", GLOBAL_SCOPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
         return topic.properties
     found: Mapping[str, Value] = topic.policies.get(part) or {}
     try:
-        return read_policies(found, is_global=part == SCOPES[1])
+        return read_policies(found, is_global=part == GLOBAL_SCOPE)
     except InvalidPolicy:
         # A newer server's: of it is compared what stands there.
         return found

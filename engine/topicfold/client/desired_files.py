@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 import yaml
 
 from topicfold.client.answers import Topic
-from topicfold.client.desired import SCOPES, Desired, part_of
+from topicfold.client.desired import GLOBAL_SCOPE, SCOPES, Desired, part_of
 from topicfold.client.strict_yaml import WrittenObject, read_documents, text_of, told
 from topicfold.client.yaml_text import write_yaml
 from topicfold.errors import InvalidLabels, InvalidName, InvalidPolicy, InvalidRequest
@@ -181,7 +181,7 @@ def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:
             parts[part] = {key: text_of(value) for key, value in entry[part].items()}
     for scope, given in entry.get("policies", {}).items():
         try:
-            parts[scope] = read_policies(given, is_global=scope == "global")
+            parts[scope] = read_policies(given, is_global=scope == GLOBAL_SCOPE)
         except InvalidPolicy as error:
             wrong = error.values["violations"]
             problems += [f"{place}: policies.{scope}.{each['path']}: {each['reason']}" for each in wrong]

@@ -13,7 +13,8 @@ from topicfold.model.policy.whole import merge_policies, put_whole
 from topicfold.model.records import EMPTY, Record, TopicRecord, frozen
 from topicfold.model.updates import Refuse, Updater, of_topic
 
-SCOPES = ("local", "global_")
+GLOBAL_SCOPE = "global_"
+SCOPES = ("local", GLOBAL_SCOPE)
 """The members of a topic's record that hold policies."""
 
 
@@ -54,6 +55,6 @@ def _merged(name: str, old: Any, patch: Mapping[str, Any] | None) -> Mapping[str
         return frozen(merge_patch(old, patch) or {})
     if patch is None:
         return None
-    merged = merge_policies(old or EMPTY, patch, is_global=name == SCOPES[1])
+    merged = merge_policies(old or EMPTY, patch, is_global=name == GLOBAL_SCOPE)
     # Removing makes no policies where there were none.
     return None if old is None and patch and not merged else merged

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from topicfold.errors import InvalidRequest
-from topicfold.model.desired import SCOPES
+from topicfold.model.desired import GLOBAL_SCOPE, SCOPES
 from topicfold.model.events import Verdict
 from topicfold.model.names import PERSISTENT, TopicName, is_heartbeat_namespace, parse_topic
 from topicfold.model.policy.changes import QUOTAS, RETENTION, contradicts
@@ -125,7 +125,7 @@ class Conditions:
             for policy in (REPLICATION, SHADOWS):
                 value = told.get(policy)
                 if value is not None and (policy == stated or value != known.get(policy)):
-                    refusal = self._refusal_of(name, policy, value, is_global=scope == SCOPES[1])
+                    refusal = self._refusal_of(name, policy, value, is_global=scope == GLOBAL_SCOPE)
                     if refusal is not None:
                         yield f"{path}.{policy}", refusal
 

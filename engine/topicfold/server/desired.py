@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from topicfold.errors import Forbidden, InvalidLabels, InvalidPolicy, InvalidRequest, PolicyUnmet, step
-from topicfold.model.desired import SCOPES, merge_members, replace_members
+from topicfold.model.desired import GLOBAL_SCOPE, SCOPES, merge_members, replace_members
 from topicfold.model.events import Verdict
 from topicfold.model.labels import MAX_VIOLATIONS, LabelRules, check_labels, too_many_after
 from topicfold.model.names import is_kafka_name
@@ -65,7 +65,7 @@ def patch_in(body: Any, seen: Callable[[], TopicRecord], rules: LabelRules, limi
         return found | dict.fromkeys(SCOPES)
     for scope in patch.policies.model_fields_set:
         said = getattr(patch.policies, scope)
-        found[scope] = None if said is None else read_policies_patch(said, is_global=scope == SCOPES[1])
+        found[scope] = None if said is None else read_policies_patch(said, is_global=scope == GLOBAL_SCOPE)
     return found
 
 

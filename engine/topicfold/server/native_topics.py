@@ -16,7 +16,7 @@ from topicfold.errors import (
     NamespaceNotFound,
     TopicNotFound,
 )
-from topicfold.model.desired import SCOPES
+from topicfold.model.desired import GLOBAL_SCOPE, SCOPES
 from topicfold.model.names import TopicName
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, READ_TOPIC, UPDATE_TOPIC, Access
 from topicfold.model.records import TopicRecord
@@ -138,7 +138,7 @@ class NativeTopics:
         Raises:
             Forbidden: they may not.
         """
-        if SCOPES[1] in members:
+        if GLOBAL_SCOPE in members:
             await self.node.require(request, ADMINISTER_NAMESPACE)
 
 
