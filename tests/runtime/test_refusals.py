@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NAMESPACE, TOPIC
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.events import AggregateKind, Verdict, is_refusal
 from topicfold.runtime.group import Target
 from topicfold.runtime.refusals import refusal
 from topicfold.wire.problems import status_of
@@ -13,7 +13,7 @@ from topicfold.wire.problems import status_of
 OF_A_NEWER_NODE = 77
 
 
-@pytest.mark.parametrize("verdict", [*(each for each in Verdict if each.is_refusal), OF_A_NEWER_NODE])
+@pytest.mark.parametrize("verdict", [*(each for each in Verdict if is_refusal(each)), OF_A_NEWER_NODE])
 def test_every_refusal_is_told_as_one_and_never_as_a_defect(verdict: int) -> None:
     error = refusal(verdict, "", Target(AggregateKind.TOPIC, TOPIC, NAMESPACE, 0), "")
     assert 400 <= status_of(error, under_admin=False) < 500

@@ -14,7 +14,7 @@ from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.log.payload import MAX_PAYLOAD_BYTES
 from topicfold.log.port import Failed
-from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Verdict
+from topicfold.model.events import PAYLOAD_SCHEMA, AggregateKind, Verdict, is_refusal
 from topicfold.model.labels import LabelRules
 from topicfold.model.names import parse_topic
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -342,7 +342,7 @@ async def test_who_and_why_is_in_the_log(orders: Node) -> None:
     assert all(word in appended[0].audit for word in (b"ann", b"PCI audit", b"r-1"))
 
 
-@pytest.mark.parametrize("verdict", [each for each in Verdict if each.is_refusal])
+@pytest.mark.parametrize("verdict", [each for each in Verdict if is_refusal(each)])
 async def test_every_refusal_has_an_error_of_its_own_even_when_its_reason_was_lost(
     node: Node, verdict: Verdict
 ) -> None:

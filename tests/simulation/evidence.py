@@ -13,7 +13,7 @@ from tests.simulation.node import Node
 from tests.simulation.operations import UNREADABLE, Method, Operation
 from tests.simulation.reference import NOTHING, Accepted, Carried, Key, Reference, Thing, View, topics_alive
 from tests.simulation.setup import Setup
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.events import AggregateKind, Verdict, is_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,6 @@ def verdict_on(call: Call, view: View, thing: Thing) -> tuple[Verdict, Found]:
         return Verdict.UNDECODABLE, thing.found
     alive = len(topics_alive(view, operation.name)) if operation.method is Method.DELETE_NAMESPACE else 0
     verdict, found = effect(operation, thing.found, alive)
-    if call.if_match and thing.found is None and not verdict.is_refusal:
+    if call.if_match and thing.found is None and not is_refusal(verdict):
         return Verdict.PRECONDITION_FAILED, None
     return verdict, found

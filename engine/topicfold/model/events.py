@@ -74,10 +74,10 @@ class Verdict(IntEnum):
     PEER_CLUSTER = 22
     CLUSTER_UNKNOWN = 23
 
-    @property
-    def is_refusal(self) -> bool:
-        """Whether the operation was refused."""
-        return self >= Verdict.NOT_EMPTY
+
+def is_refusal(verdict: int) -> bool:
+    """Return whether an operation of this verdict was refused; one that only a newer node knows is a refusal, too."""
+    return verdict >= Verdict.NOT_EMPTY
 
 
 class Operation(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from topicfold.model import updates
-from topicfold.model.events import AggregateKind, Operation, Verdict
+from topicfold.model.events import AggregateKind, Operation, Verdict, is_refusal
 from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.records import TopicRecord
 from topicfold.model.updates import Updater
@@ -78,7 +78,7 @@ def _outcome(engine: Engine, target: Target, updater: Updater, asked: Asked, *, 
         update.settled.result()
     if update.failure is not None:
         raise update.failure
-    if group.verdicts[0] > Verdict.UNCHANGED:
+    if is_refusal(group.verdicts[0]):
         raise refusal(group.verdicts[0], update.refusal, target, str(group.etags[0]))
     is_changed = group.verdicts[0] == Verdict.CHANGED
     return Written(str(current.etag), engine.revision([target.partition]), "", is_changed)

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from topicfold.errors import NamespaceNotFound, OutcomeUnknown, Wait
 from topicfold.model import updates
-from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, operation_of
+from topicfold.model.events import AggregateKind, Operation, Verdict, handle_of_key, is_refusal, operation_of
 from topicfold.model.labels import check_labels
 from topicfold.model.names import PERSISTENT, TopicName, kafka_name
 from topicfold.model.records import NamespaceRecord, TenantRecord, TopicRecord
@@ -305,7 +305,7 @@ class Writing:
         return self._answer(settled, update.refusal, target, handle, asked)
 
     def _answer(self, settled: Settled, refused: str, target: Target, handle: bytes, asked: Asked) -> Written:
-        if settled.verdict > Verdict.UNCHANGED:
+        if is_refusal(settled.verdict):
             raise refusal(settled.verdict, refused, target, str(settled.etag))
         return Written(
             str(settled.etag),

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from topicfold.errors import OperationNotFound
-from topicfold.model.events import AggregateKind, Verdict
+from topicfold.model.events import AggregateKind, Verdict, is_refusal
 from topicfold.model.permissions import Access
 from topicfold.runtime.group import Target
 from topicfold.runtime.refusals import refusal
@@ -54,7 +54,7 @@ class Operations:
         cut = await self.node.reading.settle([partition], asked_to_read(request, self.node))
         settled = self.node.reading.operation(partition, actor_of(request.scope), handle)
         answer: dict[str, Any] = {"operation": text, "state": "not_seen", "asOf": str(cut.revision)}
-        if settled is not None and settled.verdict <= Verdict.UNCHANGED:
+        if settled is not None and not is_refusal(settled.verdict):
             is_changed = settled.verdict == Verdict.CHANGED
             answer |= {"state": "applied", "etag": str(settled.etag), "changed": is_changed}
         elif settled is not None:
