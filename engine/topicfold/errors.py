@@ -92,6 +92,12 @@ def step(name: object) -> str:
     return text if len(text) <= _MAX_STEP else f"{text[: _MAX_STEP - 1]}…"
 
 
+def _first_of(violations: Sequence[str]) -> str:
+    """Return the first five of `violations`, and how many more there are."""
+    more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
+    return "; ".join(violations[:5]) + more
+
+
 class TopicfoldError(Exception):
     """Base of all errors.
 
@@ -143,9 +149,8 @@ class InvalidLabels(FixRequest):
     code = "invalid_labels"
 
     def __init__(self, violations: Sequence[Mapping[str, str]]) -> None:
-        first = "; ".join(f"{v['path']}: {v['reason']}" for v in violations[:5])
-        more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
-        super().__init__(first + more, violations=list(violations))
+        told = _first_of([f"{v['path']}: {v['reason']}" for v in violations])
+        super().__init__(told, violations=list(violations))
 
 
 class InvalidSelector(FixRequest):
@@ -182,9 +187,8 @@ class InvalidPolicy(FixRequest):
     code = "invalid_policy"
 
     def __init__(self, what: str, violations: Sequence[Mapping[str, str]]) -> None:
-        first = "; ".join(f"{v['path'] or 'the value'} {v['reason']}" for v in violations[:5])
-        more = f" (and {len(violations) - 5} more)" if len(violations) > 5 else ""
-        super().__init__(f"{what}: {first}{more}", violations=list(violations))
+        told = _first_of([f"{v['path'] or 'the value'} {v['reason']}" for v in violations])
+        super().__init__(f"{what}: {told}", violations=list(violations))
 
 
 class PolicyUnmet(FixRequest):
