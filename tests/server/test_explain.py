@@ -81,6 +81,18 @@ async def test_that_a_negative_takes_topics_without_the_key_is_said(topics: Rest
     assert (await topics.get(f"{EXPLAIN_PATH}?labelSelector=!team"))["hints"] == []
 
 
+@pytest.mark.parametrize(("requirement", "where"), [("size>10", "above"), ("size<10", "below")])
+async def test_that_a_comparison_finds_nothing_but_integers_is_said(
+    topics: RestNode, requirement: str, where: str
+) -> None:
+    await make(topics, "e", size="10")
+    await make(topics, "f", size="10.5")
+    explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector={quote(requirement)}")
+    assert explained["hints"] == [f"no topic has size with an integer {where} 10; only integers are compared"]
+    assert (await topics.get(f"{EXPLAIN_PATH}?labelSelector=size>9"))["hints"] == []
+    assert (await topics.get(f"{EXPLAIN_PATH}?labelSelector=length>9"))["hints"] == ["no topic has key length"]
+
+
 async def test_what_is_matched_obeys_the_whole_query(topics: RestNode) -> None:
     explained = await topics.get(f"{EXPLAIN_PATH}?labelSelector=team&match=c")
     assert (explained["requirements"][0]["topics"], explained["matched"]) == (2, 1)

@@ -26,7 +26,7 @@ from topicfold.model.near_miss import (
 )
 from topicfold.model.permissions import LIST_NAMESPACE
 from topicfold.model.query import TopicQuery
-from topicfold.model.selector import Requirement, Selector
+from topicfold.model.selector import GreaterThan, LessThan, Requirement, Selector
 from topicfold.runtime.asking import Cut
 from topicfold.runtime.finding import Listable
 from topicfold.runtime.slices import Slice
@@ -226,6 +226,10 @@ def _hints(parts: Sequence[Explained]) -> list[str]:
     hints = [str(miss) for part in parts for miss in part.misses]
     for part in parts:
         key = part.requirement.key
+        if isinstance(part.requirement, GreaterThan | LessThan) and not (part.topics or part.misses):
+            where = "above" if isinstance(part.requirement, GreaterThan) else "below"
+            bound = f"{where} {part.requirement.text}"
+            hints.append(f"no topic has {key} with an integer {bound}; only integers are compared")
         if part.takes_topics_without_key and str(part.requirement) != f"!{key}":
             hints.append(f"{part.requirement} also matches topics without {key}; add {key} to leave them out")
     return hints
