@@ -113,6 +113,19 @@ def test_what_cannot_be_asked_for_is_refused_with_where_it_is_wrong(run: Run, wo
     assert (refused.code, said in refused.err) == (2, True)
 
 
+def test_more_namespaces_than_a_watch_or_an_explanation_takes_are_refused_and_listed_all_the_same(
+    run: Run, client: Client
+) -> None:
+    for number in range(100):
+        client.create_namespace(f"acme/n{number}")
+    for words in (["explain", "team=pay"], ["watch", "-l", "team=pay"], ["topics", "list", "-w"]):
+        refused = run(*words, "-A")
+        assert (refused.code, refused.out) == (2, "")
+        assert "there are 102 namespaces, and this command takes at most 100" in refused.err
+        assert "Name those that matter with -n instead of -A." in refused.err
+    assert len(run("topics", "list", "-A", "-l", "team=pay", "-o", "name").out.split()) == 3
+
+
 def test_a_selector_is_explained_with_counts_and_what_was_misspelt(run: Run) -> None:
     told = run("explain", "team=pay,teir=gold")
     assert told.out.splitlines() == ["REQUIREMENT  TOPICS", "team=pay     2", "teir=gold    0", "all of it    0 of 3"]

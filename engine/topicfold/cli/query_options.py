@@ -66,16 +66,24 @@ NOTHING_YET = "no topic matches yet; waiting for one"
 """What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
 
 
-def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
-    """Return the namespaces that are meant.
+def chosen_namespaces(
+    session: Session, given: list[str] | None, is_all: bool, *, in_one_query: bool = True
+) -> list[str]:
+    """Return the namespaces that are meant; no more than one query takes, unless they are asked about in several.
 
     Raises:
-        InvalidRequest: some are named, and all are asked for.
+        InvalidRequest: some are named, and all are asked for; or all are too many.
     """
     if not is_all:
         return list(dict.fromkeys(given or [DEFAULT_NAMESPACE]))
     if given:
         raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
-    from topicfold.client.bulk import all_namespaces
+    from topicfold.client.bulk import NAMESPACES_A_QUERY, all_namespaces
 
-    return all_namespaces(session.client)
+    found = all_namespaces(session.client)
+    if in_one_query and len(found) > NAMESPACES_A_QUERY:
+        raise InvalidRequest(
+            f"there are {len(found)} namespaces, and this command takes at most {NAMESPACES_A_QUERY}",
+            hint="Name those that matter with -n instead of -A.",
+        )
+    return found

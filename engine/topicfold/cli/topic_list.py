@@ -91,7 +91,8 @@ def list_topics(
       topicfold topics list acme/pay -l team=pay --at 2h
       topicfold topics list acme/pay --at 2026-03-01T12:30:00Z
     """
-    places = chosen_namespaces(session, [*([namespace] if namespace else []), *(namespaces or ())], all_namespaces)
+    named_places = [*([namespace] if namespace else []), *(namespaces or ())]
+    places = chosen_namespaces(session, named_places, all_namespaces, in_one_query=is_watched)
     labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
     properties = read_labels(asked_properties, "--properties")
     if is_watched:

@@ -20,7 +20,7 @@ from topicfold.model.label_report import LabelCounts, count_labels
 from topicfold.model.names import recorded_topic
 
 _AT_ONCE = 8
-_NAMESPACES_A_QUERY = 100
+NAMESPACES_A_QUERY = 100
 _BYTES_A_QUERY = 16 * 1024
 """What a server takes of both, the latter with room for whatever else is asked."""
 
@@ -108,7 +108,7 @@ def _parts(namespaces: Sequence[str]) -> Iterator[Sequence[str]]:
     size = 0
     for namespace in namespaces:
         more = len(f"&namespace={quote(namespace, safe='')}")
-        if len(part) == _NAMESPACES_A_QUERY or size + more > _BYTES_A_QUERY:
+        if len(part) == NAMESPACES_A_QUERY or size + more > _BYTES_A_QUERY:
             yield part
             part, size = [], 0
         part.append(namespace)
