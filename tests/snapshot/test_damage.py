@@ -239,13 +239,15 @@ SHORT = (
     [
         *((each, "cannot be read now") for each in SHORT),
         (PermissionError(errno.EACCES, "Permission denied"), "may not be"),
+        (OSError(errno.EIO, "Input/output error"), "cannot be read: Input/output error"),
+        (OSError(errno.ESTALE, "Stale file handle"), "cannot be read: Stale file handle"),
     ],
 )
 @pytest.mark.parametrize(
     "reader",
     ["pathlib.Path.read_bytes", "topicfold.snapshot.intact._content", "topicfold.snapshot.loading.read_topics"],
 )
-def test_where_memory_open_files_or_rights_do_not_suffice_no_commit_is_taken_for_damaged(
+def test_where_something_does_not_suffice_or_the_disk_fails_no_commit_is_taken_for_damaged(
     snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, reader: str, hindered: Exception, said: str
 ) -> None:
     def stop(*_: object) -> None:

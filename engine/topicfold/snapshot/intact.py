@@ -17,7 +17,7 @@ def require_intact(root: Path, commit: Commit, tables: tuple[str, ...] | None = 
 
     Raises:
         SnapshotDamaged: names the first that is not.
-        SnapshotUnreadable: memory, open files or rights do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice, or the disk fails.
 
     Cost: reads all of them once; 1 to 2 GB/s.
     """
@@ -31,13 +31,15 @@ def require_there(root: Path, commit: Commit) -> None:
 
     Raises:
         SnapshotDamaged: names the first that is not.
+        SnapshotUnreadable: it cannot be asked, for lack of rights or because the disk fails.
 
     Cost: a question to the file system for each.
     """
     for each in commit.files:
         path = root / each.path
         try:
-            size = path.stat().st_size
+            with naming_shortage(path):
+                size = path.stat().st_size
         except OSError as error:
             reason = f"{path}, which commit {commit.sequence} names, cannot be read: {error.strerror}"
             raise SnapshotDamaged(reason, sequence=commit.sequence, path=str(path)) from error
@@ -51,7 +53,7 @@ def require_file(root: Path, sequence: int, file: DataFile) -> memoryview:
 
     Raises:
         SnapshotDamaged: they are not.
-        SnapshotUnreadable: memory, open files or rights do not suffice.
+        SnapshotUnreadable: memory, open files or rights do not suffice, or the disk fails.
     """
     path = root / file.path
     try:
