@@ -221,8 +221,10 @@ def test_what_a_copy_of_a_growing_table_lacks_is_folded_anew_where_the_log_has_i
     job.close()
     shutil.rmtree(tmp_path / table)
     (tmp_path / "copy").rename(tmp_path / table)
-    gone_on_from = Compactor(tmp_path, IDENTITY, log_start=(0, log_start)).base.commit
+    job = Compactor(tmp_path, IDENTITY, log_start=(0, log_start))
+    gone_on_from = job.base.commit
     assert gone_on_from
+    assert [each.parent.name for each in [job.lost] if each] == ([table] if log_start else [])
     assert (gone_on_from.sequence == 5) == bool(log_start)
     assert rows(tmp_path, table)
     run(tmp_path, cuts=2)

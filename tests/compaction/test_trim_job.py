@@ -55,6 +55,25 @@ def test_the_log_is_trimmed_behind_each_batch_and_an_old_checkpoint_does_no_harm
     assert commit.digests == tuple(state.digest().hex() for state in replayed(beside))
 
 
+def test_rows_that_a_copy_lacks_behind_a_trimmed_log_are_told_to_be_lost(
+    log: Settings, tmp_path: Path, spark: dict[str, str]
+) -> None:
+    root, values, lost = tmp_path / "snapshot", random_values(5, 4 * ROWS), list[Path]()
+    options = CompactOptions(root, once=True, batch_rows=ROWS, slices=2, spark=spark)
+    listener = Listener(lambda done, facts: None, loses=lost.append)
+    append(log, values[:ROWS])
+    compact(log, options, listener)
+    shutil.copytree(root / "history", tmp_path / "older")
+    append(log, values[ROWS:])
+    compact(log, options, listener)
+    assert trim(log, root, 0, lambda text: None).records
+    assert not lost
+    shutil.rmtree(root / "history")
+    (tmp_path / "older").rename(root / "history")
+    compact(log, options, listener)
+    assert [path.parent for path in lost] == [root / "history"]
+
+
 @pytest.mark.parametrize("grows_by", [0, 2 * ROWS])
 def test_a_job_that_another_went_past_and_trimmed_goes_on_from_there_wherever_the_log_ended_when_it_began(
     log: Settings, tmp_path: Path, spark: dict[str, str], grows_by: int

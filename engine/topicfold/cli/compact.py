@@ -133,6 +133,12 @@ def compact(
                 if is_shown and plan.below and plan.records:
                     sys.stderr.write(f"trimmed records={plan.records} below={plan.below.sequence}\n")
 
+        def loses(path: Path) -> None:
+            session.output.warning(
+                f"{path} is gone, and the log was trimmed behind it: the table {path.parent.name} lacks its rows from "
+                "now on"
+            )
+
         def waits(sequence: int) -> None:
             if is_shown:
                 session.output.note(f"another job is at commit {sequence}: waiting for it")
@@ -148,7 +154,13 @@ def compact(
                 session.output.note("ending as soon as Spark can; once more ends at once")
 
         listener = Listener(
-            commits=commits, begins=telling.begins, folds=telling.folds, waits=waits, away=away, stops=stops
+            commits=commits,
+            loses=loses,
+            begins=telling.begins,
+            folds=telling.folds,
+            waits=waits,
+            away=away,
+            stops=stops,
         )
         newest = run(settings, options, listener)
     if not has_new:

@@ -14,7 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
-from topicfold.compaction.publishing import has_growth, noted_sequence, publish, require_usable, restore_lost
+from topicfold.compaction.publishing import lost_growth, noted_sequence, publish, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
 from topicfold.log.port import LogIdentity
@@ -62,6 +62,8 @@ class Compactor:
         self._keep = keep
         self._log_start = log_start
         self._claims = Claims(self._root)
+        self.lost: Path | None = None
+        """A file of rows that growing tables lack for ever: it was gone, and the log had been trimmed behind it."""
         require_usable(root)
         self._root.mkdir(parents=True, exist_ok=True)
         self.base = self._newest()
@@ -158,10 +160,12 @@ class Compactor:
             except SnapshotDamaged as error:
                 reason = reason or error
                 continue
-            if has_growth(self._root, commit):
-                newest = commit
+            lost = lost_growth(self._root, commit)
+            if lost is None:
+                newest, self.lost = commit, None
                 break
-            newest = newest or commit
+            if newest is None:
+                newest, self.lost = commit, lost
         if newest is not None:
             return Base(newest, folded_at(self._root, newest), sequence)
         if reason is not None:

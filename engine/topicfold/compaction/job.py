@@ -75,13 +75,15 @@ def _take_no_notice(*_: object) -> None:
 class Listener:
     """Who is told, in whatever thread, as the job goes on.
 
-    `begins` takes how many records lie beyond the snapshot, before Spark is started for them; `folds` is called once
-    Spark is there; `commits` takes each batch that is committed, and the log as it was then, with `once` at the start;
-    `waits` the number of a commit that another job is at, once; `away` why the log cannot be asked for more, then ""
-    once it can; `stops` is called at the first signal.
+    `loses` takes a file whose rows its table lacks from now on, at the start; `begins` how many records lie beyond the
+    snapshot, before Spark is started for them; `folds` is called once Spark is there; `commits` takes each batch that
+    is committed, and the log as it was then, with `once` at the start; `waits` the number of a commit that another job
+    is at, once; `away` why the log cannot be asked for more, then "" once it can; `stops` is called at the first
+    signal.
     """
 
     commits: Callable[[Done, LogFacts], None]
+    loses: Callable[[Path], None] = _take_no_notice
     begins: Callable[[int], None] = _take_no_notice
     folds: Callable[[], None] = _take_no_notice
     waits: Callable[[int], None] = _take_no_notice
@@ -126,6 +128,8 @@ def compact(settings: Settings, options: CompactOptions, listener: Listener) -> 
         with naming_unwritable(options.root):
             compactor = Compactor(options.root, facts.identity, keep=options.keep, log_start=facts.start)
             events = _require_continuation(settings, options.root, facts, compactor.base)
+        if compactor.lost:
+            listener.loses(compactor.lost)
         has_all = options.once and compactor.base.start == facts.end
         if not has_all and not stop.is_said:
             listener.begins(sum(facts.end) - sum(compactor.base.start))

@@ -86,17 +86,18 @@ def restore_lost(root: Path, newest: Commit) -> None:
                 _bring(root, table, each)
 
 
-def has_growth(root: Path, newest: Commit) -> bool:
-    """Return whether growing tables have the rows of all commits up to `newest`, or the files to be brought them from.
+def lost_growth(root: Path, newest: Commit) -> Path | None:
+    """Return a file of rows that growing tables do not have, of commits up to `newest`, and cannot be brought.
 
-    A copy that was made while the job ran may have neither. What commits added that are gone is taken to be there.
+    A copy that was made while the job ran may lack some. What commits added that are gone is taken to be there.
     """
     for table in GROWING_TABLES:
         with suppress(SnapshotDamaged):
             for each in _back_to(root, newest, _transaction(root / table)):
-                if not all((root / file.path).exists() for file in each.added if file.table == table):
-                    return False
-    return True
+                for path in (root / file.path for file in each.added if file.table == table):
+                    if not path.exists():
+                        return path
+    return None
 
 
 def _back_to(root: Path, newest: Commit, sequence: int) -> Iterator[Commit]:
