@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -124,6 +126,7 @@ async def test_while_no_other_producer_can_be_made_every_append_fails(
     def refused(_: object) -> None:
         raise KafkaException(KafkaError(KafkaError._CRIT_SYS_RESOURCE))
 
+    monkeypatch.setattr(kafka_producers, "_REPLACED_EVERY_SECONDS", 0)
     broken = await world.append()
     broken.is_broken = True
     monkeypatch.setattr(kafka_producers, "Producer", refused)
@@ -138,6 +141,31 @@ async def test_while_no_other_producer_can_be_made_every_append_fails(
     assert replaced is not broken
     replaced.report(0)
     assert await world.next_told() == 0
+
+
+async def test_a_producer_that_breaks_as_soon_as_it_is_made_is_replaced_after_a_rest_and_takes_nothing_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_producers, "_REPLACED_EVERY_SECONDS", 0.5)
+    made_at: list[float] = []
+
+    def breaking(settings: Mapping[str, Any]) -> Producer:
+        made_at.append(time.monotonic())
+        made = Producer(settings)
+        made.is_broken = made.is_broken_for_good = True
+        return made
+
+    monkeypatch.setattr(kafka_producers, "Producer", breaking)
+    first = await world.append()
+    first.is_broken_for_good = True
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not made_at:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.01)
+        await world.append()
+        assert "broken" in (await world.failures.get()).reason
+        while len(made_at) < 3:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.01)
+    assert all(later - earlier >= 0.5 for earlier, later in pairwise(made_at))
 
 
 async def test_what_waits_in_a_producer_that_kafka_turned_away_is_told_why(world: World) -> None:

@@ -41,7 +41,7 @@ def test_a_topic_is_written_with_all_that_is_shown_of_it(
         "labels": dict(row.labels),
         "partitions": row.partitions,
         "version": str(row.etag),
-        "position": token_of(incarnation, {partition_of("public/default", partitions): row.offset + 1}),
+        "position": token_of(incarnation, {partition_of("public/default", partitions): row.offset + 1}).decode(),
     }
     if row.kafka_name is not None:
         shown["kafkaName"] = row.kafka_name

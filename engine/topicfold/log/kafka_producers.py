@@ -36,6 +36,8 @@ _LEAST_PROCESSORS = 2
 """Without a second one, or within a quota of less, the loop would take from others the time in which to answer it."""
 _ABANDONED_SECONDS = 1.0
 _FLUSH_SECONDS = 1.0
+_REPLACED_EVERY_SECONDS = 1.0
+"""One that may not write breaks as soon as it is made, and prints why."""
 
 Polled = Callable[[Producer, KafkaError | None], None]
 
@@ -55,6 +57,7 @@ class KafkaProducers:
         self.current = Producer(dict(settings))
         self._settings = settings
         self._broken: list[Producer] = []
+        self._replace_from = 0.0
         self._polled = polled
         self._loop = asyncio.get_running_loop()
         self._is_looking = False
@@ -82,11 +85,16 @@ class KafkaProducers:
     def replace(self, broken: Producer) -> None:
         """Fail what waits in a producer that takes nothing any more, and make another; once for each.
 
-        Where the system has no room for another, the broken one stays, until it is to be replaced again.
+        Where one was made within the last second, or the system has no room for another, the broken one stays and fails
+        what it is given: polls tell of it again.
         """
         if broken is not self.current or self._is_closed:
             return
         broken.purge()
+        now = self._loop.time()
+        if now < self._replace_from:
+            return
+        self._replace_from = now + _REPLACED_EVERY_SECONDS
         try:
             self.current = Producer(dict(self._settings))
         except KafkaException as exception:
