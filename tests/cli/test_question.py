@@ -35,7 +35,7 @@ def acme(client: Client) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 2)])
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), (" YES\n", 0), ("\n", 2)])
 @pytest.mark.usefixtures("acme")
 def test_on_a_terminal_a_forced_deletion_says_how_many_go_with_it_and_asks(
     run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str, typed: str, code: int

@@ -65,13 +65,11 @@ def age_text(seconds: float) -> str:
 
 
 def in_whole(amount: int, unit: int, text: str, option: str, unit_name: str) -> int:
-    """Return how many whole `unit`s `amount` is; -1 stays what it is: no limit.
+    """Return how many whole `unit`s `amount` is, rounded down: so -1 stays what it is, no limit.
 
     Raises:
         InvalidRequest: it is less than one, which would turn "a little" into "nothing".
     """
-    if amount == _UNLIMITED:
-        return _UNLIMITED
     whole = amount // unit
     if amount and not whole:
         raise InvalidRequest(

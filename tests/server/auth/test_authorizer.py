@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -128,6 +129,19 @@ async def test_one_namespace_denied_is_all_denied_and_not_said_which(acme: RestN
         answer = await acme.send("GET", f"/api/v1/topics?namespace={namespaces}", authorization=bearer("app"))
         assert answer.status_code == 403
         assert answer.json()["reason"] == "app lacks list-topics on at least one of the 2 namespaces asked for"
+        assert not re.search("acme|pay|hr|where", answer.json()["hint"])
+
+
+async def test_a_tenant_without_namespaces_is_known_to_whoever_has_a_right_in_it_and_to_no_other(
+    acme: RestNode,
+) -> None:
+    await done(acme, "PUT", f"{ADMIN}/tenants/new", {"adminRoles": ["chief"], "allowedClusters": ["standalone"]})
+    await grant(acme, "tenants/new", "app", "consume")
+    for role in ("chief", "app"):
+        assert await seen(acme, f"{ADMIN}/tenants", role) == ["new"]
+        assert await seen(acme, f"{ADMIN}/namespaces/new", role) == []
+    assert await seen(acme, f"{ADMIN}/tenants", "boss") == ["acme"]
+    assert await seen(acme, f"{ADMIN}/namespaces/new", "boss") == 403
 
 
 async def test_one_of_several_roles_is_enough_to_know_of_a_namespace(acme: RestNode) -> None:
