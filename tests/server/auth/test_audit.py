@@ -65,7 +65,7 @@ async def test_a_change_names_the_principal(closed: RestNode, lines: list[Any]) 
     assert audited(lines) == [("root", "createTopic", ORDERS, "done")]
 
 
-async def test_a_denial_is_one_line(closed: RestNode, lines: list[Any]) -> None:
+async def test_a_denial_is_one_line_that_says_why(closed: RestNode, lines: list[Any]) -> None:
     await closed.send("PUT", ORDERS, authorization=bearer("mallory"))
     await closed.send("GET", LABELS, authorization=bearer("mallory"))
     await closed.send("GET", LABELS)
@@ -76,6 +76,9 @@ async def test_a_denial_is_one_line(closed: RestNode, lines: list[Any]) -> None:
         ("anonymous", "getCustomLabels", LABELS, "unauthenticated"),
         ("anonymous", "", "/nothing", "unauthenticated"),
     ]
+    denials = [(line["log_level"], line["reason"]) for line in lines if line["event"] == "audit"]
+    assert denials[0] == ("warning", "mallory lacks manage-topics on topic persistent://public/default/orders")
+    assert denials[2] == ("warning", "Need to authenticate to perform the request")
 
 
 async def test_no_line_holds_a_token_or_a_label(closed: RestNode, lines: list[Any]) -> None:
