@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from tests.server.auth.issuer import Issuer, issuer, key_set, thumbprint_of
 from topicfold.errors import BadSetting
@@ -56,6 +56,11 @@ def test_a_key_that_nobody_has_named_is_known_by_its_thumbprint(tmp_path: Path) 
             assert [key.id for key in read_key_file(written(tmp_path, text))] == [thumbprint_of(kind)]
 
 
+def test_a_key_set_may_begin_with_an_empty_line_and_an_id_that_is_no_text_is_none(tmp_path: Path) -> None:
+    text = json.dumps({"keys": [issuer().jwk | {"kid": 7}]})
+    assert [key.id for key in read_key_file(written(tmp_path, f"\n {text}"))] == [thumbprint_of()]
+
+
 def test_a_thumbprint_is_that_of_the_standard() -> None:
     """RFC 7638, 3.1."""
     modulus = (
@@ -100,6 +105,13 @@ def test_a_private_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="holds a private key") as caught:
         read_key_file(written(tmp_path, key.decode()))
     assert "openssl pkey" in caught.value.hint
+
+
+def test_a_key_that_is_no_text_is_refused_and_the_setting_named(tmp_path: Path) -> None:
+    file = tmp_path / "key.der"
+    file.write_bytes(issuer().private_key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
+    with pytest.raises(BadSetting, match=f"^auth_jwt_key_file {file}: is DER, and must be PEM$"):
+        read_key_file(file)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
