@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import httpx2
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from tests.server.rest import LABELS, ORDERS, RestNode, listening, problem_in, raw, rest_node
+from topicfold.errors import NotReady
 from topicfold.log.memory import MemoryStore
+from topicfold.server.dispatch import Dispatch
 from topicfold.server.find import FIND_PATH
 from topicfold.server.guard import MAX_HEADER_BYTES, MAX_TOKEN_BYTES
 
@@ -127,3 +131,27 @@ async def test_a_malformed_request_id_is_400(rest: RestNode, request_id: str) ->
 async def test_a_body_framed_in_two_ways_is_400(port: int, framing: str) -> None:
     request = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n"
     assert (await raw(port, request.encode()))[0] in (400, 415)
+
+
+@pytest.mark.parametrize("failure", [NotReady("stopping"), ZeroDivisionError("a fault of ours")])
+async def test_an_answer_that_has_begun_is_not_followed_by_another_whatever_fails(
+    rest: RestNode, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    sent: list[str] = []
+
+    async def fails(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise failure
+
+    async def entry(scope: Scope, receive: Receive, send: Send) -> None:
+        async def noting(message: Message) -> None:
+            sent.append(message["type"])
+            await send(message)
+
+        await rest.app(scope, receive, noting)
+
+    monkeypatch.setattr(Dispatch, "__call__", lambda _, *call: fails(*call))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(entry)) as client:
+        with suppress(ZeroDivisionError, AssertionError):
+            await client.get("http://127.0.0.1/livez")
+    assert sent == ["http.response.start"]

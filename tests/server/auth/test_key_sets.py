@@ -81,6 +81,7 @@ async def test_keys_that_cannot_be_fetched_ahead_are_fetched_for_a_later_token()
     with capture_logs() as lines:
         await TokenVerifier([site.keys], lambda: 0.0).fetch_keys()
     assert [(line["event"], line["log_level"]) for line in lines] == [("keys_not_fetched", "warning")]
+    assert all(line["site"] and line["reason"] for line in lines)
     site.answer = said
     site.now += RETRY_SECONDS
     assert await site.takes(OLD)
