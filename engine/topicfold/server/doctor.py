@@ -266,7 +266,7 @@ class Doctor:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked of a node about itself."""
     return (
-        Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Tell whether the node is well",
+        Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Diagnose the node",
                   answer=Diagnosis, needs=Access.SUPERUSER, errors=READ_ERRORS),
     )  # fmt: skip
 

@@ -49,13 +49,13 @@ MAX_LONG_ANSWERS_OF_ONE = 16
 """Those of one principal, with authentication: who does not read his leaves room for others."""
 LIMIT = Count(
     "limit",
-    "Topics a page, fewer of long records; all from one cut without it.",
+    "Topics per page, fewer if records are long; if left out, all topics as of one moment.",
     MAX_PAGE,
     "Leave it out for all topics at once.",
 )
 FIELDS = Choice(
     "fields",
-    "`record`: with policies, properties and whatever else a record holds.",
+    "`record`: include policies, properties and everything else in the record.",
     ("record",),
     hint="Leave it out for labels and versions.",
 )
@@ -143,7 +143,7 @@ def operations(node: Node) -> Sequence[Operation]:
     return (
         Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics, needs=LISTING,
                   query=PARAMETERS | AT_QUERY | LIMIT.declared | FIELDS.declared | {
-                      "continue": "What the page before gave, to go on after it.",
+                      "continue": "The `continue` of the previous page.",
                   },
                   headers=(names.QUERY,), errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

@@ -24,8 +24,8 @@ from topicfold.server.times import TIME_HINT, time_ms_in
 from topicfold.server.topic_query import Wanted
 
 AT_QUERY: Declared = {
-    "at": "Topics as they were then: a time (RFC 3339), how long ago that is (`30m`, `2h`, `7d`), a position as answers"
-    " have it or, in one namespace, an offset as histories have it."
+    "at": "Show topics as they were at a time (RFC 3339), some time ago (`30m`, `2h`, `7d`), at a position of an answer"
+    " or, in one namespace, at an offset of a history."
 }
 
 _LISTING = Right(Permission.LIST_TOPICS, Scope.NAMESPACE)

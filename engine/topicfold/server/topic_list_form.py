@@ -20,9 +20,9 @@ from topicfold.server.queries import Query, one
 LABELS, PATTERN, HASH = "labels", "topics_pattern", "topics_hash"
 
 PARAMETERS = {
-    f"{LABELS}*": "`k1:v1,k2=v2`: topics that bear all of them; then `topics_pattern` is passed over.",
-    PATTERN: "A regular expression (RE2) for whole names without `domain://`, in one namespace.",
-    HASH: "The hash of the names that one has: topics are listed only if it is another now.",
+    f"{LABELS}*": "`k1:v1,k2=v2`: topics that have all of these labels; `topics_pattern` is then ignored.",
+    PATTERN: "A regular expression (RE2) that must match the whole name without `domain://`; for one namespace only.",
+    HASH: "The hash of the names that the client knows; topics are listed only if the hash has changed.",
 }
 
 _DOMAIN = re.compile(r"^(\^?)(?:non-)?persistent://")

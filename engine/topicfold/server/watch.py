@@ -286,12 +286,13 @@ def _wants_lines(request: Request) -> bool:
 def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are watched."""
     return (
-        Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
+        Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch the topics that match",
                   needs=Right(Permission.WATCH, RightScope.NAMESPACE), is_endless=True,
                   media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
                   query=PARAMETERS | INITIAL.declared | SECONDS.declared | {
-                      "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",
+                      "since": "Resume after this cursor, of a watch that covered at least these namespaces. "
+                      "Default: watch from now on.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
                           FuturePosition, WatchesDisabled)),
