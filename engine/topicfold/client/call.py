@@ -61,10 +61,11 @@ class Call(Generic[T_co]):
 
 
 class ChangeOptions(TypedDict, total=False):
-    """What every change can be given.
+    """Options of every change.
 
-    `if_match`: the ETag the change is meant for; another current one is `PreconditionFailed`.
-    `idempotency_key`: up to 255 ASCII characters; the same key applies a change once. Made up if not given.
+    `if_match`: the ETag that the change is meant for; if the current one differs, `PreconditionFailed` is raised.
+    `idempotency_key`: up to 255 ASCII characters. However often a change is sent with the same key, it is applied
+    once. If not given, a new one is generated.
     `reason`: up to 512 characters, kept in the topic's history.
     """
 

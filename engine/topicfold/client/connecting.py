@@ -27,10 +27,10 @@ Token = str | Callable[[], str]
 
 
 class Identity(TypedDict, total=False):
-    """Who asks, and which servers are trusted.
+    """How the client authenticates, and which servers it trusts.
 
-    `token`, or the certificate in `client_cert_file`, says who asks, where the server wants to know. Servers are
-    trusted that the system trusts, or those that `tls_ca_file` vouches for.
+    The client authenticates with `token` or with the certificate in `client_cert_file`, if the server requires it. It
+    trusts the certificate authorities in `tls_ca_file`, or those of the system if none is given.
     """
 
     token: Token | None
