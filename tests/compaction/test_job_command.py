@@ -155,7 +155,7 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
         said, hint = ran.stderr.splitlines()[-2:]
         assert said.startswith(f"error: the snapshot {root} cannot be written: ")
         assert "Not a directory" in said
-        assert hint.startswith("hint: Make room or give the right to write")
+        assert hint.startswith("hint: Free some space or grant write permission")
 
 
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:

@@ -324,5 +324,5 @@ async def test_a_snapshot_that_may_not_be_read_is_a_problem(
         found = await rest.get(DOCTOR)
         assert problems(found) == [
             f"the snapshot {tmp_path} cannot be read: {tmp_path / MANIFESTS}: Permission denied -> "
-            "Name a directory that may be read, or change its owner or its mode."
+            "Name a readable directory, or change its owner or mode."
         ]

@@ -116,7 +116,7 @@ SPOKEN_HERE: Mapping[str, str] = {
     ),
     "Watch without `since`, and start anew.": "leave --since out to watch from now",
     "Watch without `since`.": "leave --since out to watch from now",
-    "Read again without a position and go on from the answer's.": "leave --at out, or give a time",
+    "Read again without a position, and continue from that of the answer.": "leave --at out, or give a time",
     "Take X-Log-Position from an answer about its namespace, or an offset from its history.": (
         "topicfold history {topic} shows versions"
     ),
