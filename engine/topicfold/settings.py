@@ -120,7 +120,7 @@ def _base_url(text: str | None) -> str | None:
     if text is None:
         return None
     if "@" in text:
-        raise ValueError("no user and no password belong in it")
+        raise ValueError("it cannot contain a user or password")
     parts = urlsplit(text.rstrip("/"))
     is_plain = not (parts.path or parts.query or parts.fragment) and parts.port != 0
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not text.isprintable():

@@ -190,7 +190,7 @@ def test_what_is_no_text_is_refused_before_anything_is_sent(find: Find, wanted: 
 
 
 def test_a_label_cannot_have_two_values(find: Find) -> None:
-    with pytest.raises(InvalidRequest, match="no topic bears 'team' with two values"):
+    with pytest.raises(InvalidRequest, match="no topic can have two values of 'team'"):
         find(Paging(), selector={"matchLabels": {"team": "pay"}}, labels={"team": "ship"})
 
 

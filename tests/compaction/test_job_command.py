@@ -90,7 +90,7 @@ def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
     assert list(here.iterdir()) == []
 
 
-ENDING = "ending as soon as Spark can; once more ends at once\n"
+ENDING = "stopping as soon as Spark can; interrupt again to stop at once\n"
 
 
 @pytest.mark.parametrize(("number", "to"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg)])

@@ -72,7 +72,7 @@ async def test_another_record_than_was_told_ends_its_partition_and_no_other() ->
     await world.told(*entries(0, 0))
     await world.read(Entry(0, 0, b"another"), *entries(1, 0))
     assert {partition: type(fault) for partition, fault in world.faults.items()} == {0: WrongLog}
-    assert world.faults[0].hint.startswith("If the topic was made anew, it is another log: restore the old one.")
+    assert world.faults[0].hint.startswith("If the topic was recreated, it is another log: restore the old one.")
     assert await world.read(*entries(0, 1), *entries(1, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
     assert await world.told(*entries(0, 1)) == [*entries(0, 0), *entries(1, 0, 1)]
 

@@ -119,7 +119,7 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
     if not 1 <= len(sent[headers.IDEMPOTENCY_KEY]) <= headers.MAX_IDEMPOTENCY_KEY_LENGTH:
         raise InvalidRequest(
             f"{headers.IDEMPOTENCY_KEY}: expected 1 to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters",
-            hint="Leave it out to have one made up.",
+            hint="Leave it out to have one generated.",
         )
     if (etag := options.get("if_match")) is not None:
         sent[headers.IF_MATCH] = etag if etag == "*" else f'"{_unquoted(etag)}"'

@@ -183,9 +183,9 @@ def _base_url(url: str) -> httpx2.URL:
         shown = re.split(r"[?#]", url.rpartition("@")[2])[0]
         raise InvalidRequest(f"{shown!r} is not a URL: {error}") from error
     if parsed.userinfo:
-        raise InvalidRequest("the URL of a server has no user and no password in it", hint="Give a token instead.")
+        raise InvalidRequest("a server's URL cannot contain a user or password", hint="Give a token instead.")
     if parsed.query or parsed.fragment:
-        raise InvalidRequest("the URL of a server ends with its path, before any ? or #", hint="Leave the rest out.")
+        raise InvalidRequest("a server's URL cannot contain ? or #", hint="Leave the rest out.")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:

@@ -105,7 +105,7 @@ class LabelConsumer(PassedOn):
             raise import_failure(error, "consuming by label", "kafka") from error
         if not inspect.isbuiltin(_thread.start_new_thread):
             raise BadSetting(
-                "LabelConsumer needs threads, and something has put others in their place, which do not run while "
+                "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
                 "Kafka's client waits",
                 hint="Consume in a process that gevent has not patched.",
             )

@@ -47,7 +47,7 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
     if target.partitions != identity.partitions:
         raise WrongLog(
             f"there are {target.partitions} partitions where the copy is to be, and the log has {identity.partitions}",
-            hint="Name a place where nothing is yet.",
+            hint="Name an empty place.",
         )
     starts, ends = await source.start_offsets(), await source.end_offsets()
     partitions = range(identity.partitions)
@@ -126,5 +126,5 @@ def _require_equal(ours: Sequence[Entry], there: Sequence[Entry]) -> None:
 def _other(partition: int, offset: int) -> WrongLog:
     return WrongLog(
         f"at offset {offset} of partition {partition} the copy has another record than the log, or one too many",
-        hint="Name a place where nothing is yet: another file, another topic. Nobody else may write there meanwhile.",
+        hint="Name an empty place: another file, another topic. Nothing else may write there meanwhile.",
     )

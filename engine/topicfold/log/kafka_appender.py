@@ -87,13 +87,13 @@ class KafkaAppender:
         """Have `value` sent when this turn of the loop is over; librdkafka gives up after 10 s.
 
         Raises:
-            Overloaded: too many appends wait for Kafka.
+            Overloaded: too many appends are waiting for Kafka.
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
         if len(value) > self._max_bytes:
             raise TooLarge(f"an event of {len(value)} bytes is above {self._max_bytes}", limit=self._max_bytes)
         if len(self._producers.current) + sum(map(len, self._turn.values())) >= _MAX_WAITING:
-            raise Overloaded("too many appends wait for Kafka")
+            raise Overloaded("too many appends are waiting for Kafka")
         if not self._turn:
             self._loop.call_soon(self._send)
         self._turn[partition].append(_Append(value, failed))
@@ -112,7 +112,7 @@ class KafkaAppender:
             try:
                 self._hand_over(partition, appends)
             except BufferError:
-                _fail(appends, Overloaded("too many appends wait for Kafka"))
+                _fail(appends, Overloaded("too many appends are waiting for Kafka"))
             except KafkaException as error:
                 _fail(appends, translated(error_in(error), self._right))
                 if is_fatal(error_in(error)):
@@ -136,7 +136,7 @@ class KafkaAppender:
         self._producers.current.produce_batch(self._topic, messages, partition=partition)
         refused = [append for message, append in zip(messages, appends, strict=True) if "_error" in message]
         if refused:
-            _fail(refused, LogUnavailable("Kafka's client did not take the event"))
+            _fail(refused, LogUnavailable("Kafka's client did not accept the event"))
             if any(is_fatal(message["_error"]) for message in messages if "_error" in message):
                 self._producers.replace(self._producers.current)
 

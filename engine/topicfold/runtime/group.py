@@ -197,7 +197,7 @@ def _one(
     if isinstance(new, Refuse):
         return _refuse(update, new), record
     if update.if_match not in ("", ABSENT) and not is_live:
-        why = f"there is no {update.target.name} now, whatever If-Match says"
+        why = f"{update.target.name} does not exist, and If-Match requires that it does"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
     if readable and new == record:
         return Verdict.UNCHANGED, record

@@ -68,7 +68,7 @@ QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
 
 @dataclass(slots=True)
 class Finder:
-    """The handler, and how many long answers are on their way to each principal."""
+    """The handler, and how many long answers are being sent to each principal."""
 
     node: Node
     long_answers: PrincipalCounts = field(default_factory=PrincipalCounts, init=False)
@@ -81,7 +81,7 @@ class Finder:
             NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
             Resync: `continue` is of another log, or what was at `at` cannot be told any more.
             Forbidden: `at`, and who asks may not list all topics of a namespace.
-            Overloaded: too many or too long answers are on their way, or too much of the past is being made, or an
+            Overloaded: too many or too long answers are being sent, or too much of the past is being made, or an
                 expression takes too long.
         """
         node = self.node
@@ -123,7 +123,7 @@ class Finder:
         if is_one_too_many or self.long_answers.total() >= MAX_LONG_ANSWERS:
             limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
             raise Overloaded(
-                f"{limit} long answers are on their way{to}",
+                f"{limit} long answers are being sent{to}",
                 hint="Try again in a few seconds, or ask for pages with limit.",
             )
 

@@ -66,7 +66,7 @@ async def found_then(
     try:
         past = await engine.past.namespaces(places.values(), asked.deadline)
     except Resync as error:
-        raise Resync(f"what was at {at[:80]} cannot be told: {error.reason}", hint=error.hint) from error
+        raise Resync(f"the state at {at[:80]} is not known: {error.reason}", hint=error.hint) from error
     seen = {
         namespace: past[at_place].table
         for namespace, at_place in places.items()
@@ -92,7 +92,7 @@ async def _absent(node: Node, wanted: Wanted, at: str) -> NamespaceNotFound:
     return NamespaceNotFound(
         f"Namespace not found at {at[:80]}: {names}",
         name=wanted.namespaces[0],
-        hint=f"What is known of it begins at {since}." if since else "",
+        hint=f"Its known history begins at {since}." if since else "",
     )
 
 

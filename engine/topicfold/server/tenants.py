@@ -73,7 +73,7 @@ class Tenants:
         force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
         if force and asked.if_match:
-            raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
+            raise InvalidRequest("If-Match cannot be combined with force: the namespaces would be deleted first")
         return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 
 

@@ -39,7 +39,7 @@ def time_ms_in(text: str, now_ms: int) -> int | None:
         moment = datetime.fromisoformat(f"{parts[1]}T{parts[2]}{(parts[3] or '')[:7]}{zone}")
         time_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
     except ValueError:
-        raise InvalidRequest(f"at={text[:80]} is in no calendar", hint=TIME_HINT) from None
+        raise InvalidRequest(f"at={text[:80]} is not in the calendar", hint=TIME_HINT) from None
     if time_ms > now_ms + _MAX_AHEAD_MS:
         raise InvalidRequest(f"at={text[:80]} is in the future; it is {time_text(now_ms)} here")
     return max(0, time_ms)

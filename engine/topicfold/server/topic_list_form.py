@@ -68,7 +68,7 @@ def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length:
     if len(pattern) > max_pattern_length:
         raise InvalidRegex(
             f"{PATTERN} has {len(pattern)} characters, at most {max_pattern_length} are allowed",
-            hint="The setting subscription_pattern_max_length says how many; `regex` takes 256.",
+            hint="The limit is the setting subscription_pattern_max_length; `regex` can have 256.",
             regex=pattern,
         )
     regex = parse_regex(_DOMAIN.sub(r"\1", pattern), prefix=f"{namespaces[0]}/")

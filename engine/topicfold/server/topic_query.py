@@ -69,7 +69,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
     labels = equalities(query, "label")
     for key, value in form.labels.items():
         if labels.setdefault(key, value) != value:
-            raise InvalidRequest(f"no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
+            raise InvalidRequest(f"no topic can have two values of {key!r}, {labels[key]!r} and {value!r}")
     rules = node.engine.options.label_rules
     spelt = _selector(selector_text or "", rules.max_value_length)
     equal = selector_of_labels(labels, max_value_length=rules.max_value_length)

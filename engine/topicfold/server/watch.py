@@ -93,7 +93,7 @@ class Watching:
         elif not encoding.as_events:
             await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
-                raise Resync("the position is too far back", hint="Watch without `since`, and start anew.")
+                raise Resync("the position is too far back", hint="Watch without `since`, and start over.")
         return Stream(self, request, subject, start, wanted.text)
 
     def viewer_of(self, request: Request, namespaces: Sequence[str]) -> Viewer | None:
@@ -133,8 +133,8 @@ class Watching:
             raise _future(error.values) from None
         except TimeoutError:
             raise Overloaded(
-                "what came since that position is still being folded once more",
-                hint="Ask again in a few seconds: it goes on meanwhile.",
+                "the changes since that position are still being refolded",
+                hint="Ask again in a few seconds: the work continues meanwhile.",
             ) from None
 
     @contextmanager
@@ -247,7 +247,7 @@ class Stream(Response):
             """
             await admission()
             if self._watching.viewer_of(self._request, subject.namespaces) != subject.viewer:
-                raise Resync("what may be shown of these namespaces has changed", hint="Watch without `since`.")
+                raise Resync("the right to see these namespaces has changed", hint="Watch without `since`.")
 
         return admits
 

@@ -88,7 +88,7 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
     except InvalidRequest as error:
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
     if cursor.namespaces and cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
-        raise Resync("what may be shown of these namespaces is not what it was")
+        raise Resync("the right to see these namespaces has changed")
     partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
     lacking = cursor.lacking(subject.namespaces)
     if lacking is None:
