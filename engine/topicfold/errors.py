@@ -1,55 +1,55 @@
-"""Every error a user of Topicfold can meet, by what they can do about it.
+"""All errors of Topicfold, by what the caller can do about them.
 
     TopicfoldError
-    ├── FixRequest             the request itself is wrong; sending it again is no use
+    ├── FixRequest             the request itself is wrong; sending it again does not help
     │   ├── InvalidRequest     malformed query, body or header
     │   ├── InvalidName        a tenant, namespace or topic name that breaks the rules
     │   ├── InvalidLabels      labels that break the rules; carries every violation
     │   ├── InvalidSelector    a label selector that cannot be read; carries where
     │   ├── InvalidPattern     a wildcard pattern that breaks the rules; says in which segment
-    │   ├── InvalidRegex       no regular expression of RE2, or one too large
+    │   ├── InvalidRegex       not a regular expression of RE2, or too large
     │   ├── InvalidPolicy      a policy's value that is malformed; carries every violation
-    │   ├── PolicyUnmet        a policy's value that cannot hold here, or beside another policy
+    │   ├── PolicyUnmet        a policy's value that is not allowed here, or not beside another policy
     │   │   └── PeerCluster    replication to a cluster and to its peer
     │   ├── PoliciesDisabled   policies of topics are switched off
     │   ├── WatchesDisabled    watching topics is switched off
-    │   ├── ClusterRefused     the Kafka cluster does not take what it is asked for
+    │   ├── ClusterRefused     the Kafka cluster refuses the request
     │   ├── TooLarge           body, record or header above its limit
     │   ├── NotFound           TenantNotFound, NamespaceNotFound, TopicNotFound, VersionNotFound,
     │   │                      OperationNotFound
     │   ├── WrongKind          partitioned where plain was meant, or the other way round
     │   ├── FewerPartitions    partitions can only become more
     │   ├── KeyReused          an Idempotency-Key that was used with another body
-    │   ├── Unauthenticated    it does not say, or does not prove, who asks
-    │   └── Forbidden          who asks may not do this, or not from there
-    │       └── UnknownCluster replication to a cluster that there is not
-    ├── Reread                 somebody else was first; read again and decide anew
+    │   ├── Unauthenticated    the request does not say, or does not prove, who sends it
+    │   └── Forbidden          the caller may not do this, or not from there
+    │       └── UnknownCluster replication to a cluster that does not exist
+    ├── Reread                 the state is not what the caller expects; read it again and decide again
     │   ├── PreconditionFailed If-Match does not name the current version
-    │   ├── AlreadyExists      there is one of that name
-    │   ├── NotEmpty           something still lives inside
-    │   └── Undecodable        the stored record cannot be read; delete or replace it whole
+    │   ├── AlreadyExists      something of that name exists
+    │   ├── NotEmpty           it still contains something
+    │   └── Undecodable        the stored record cannot be read; delete it or replace all of it
     ├── Wait                   nothing was applied; the same request may succeed later
     │   ├── NotReady           the partition is not folded yet, or stopped
     │   ├── LogUnavailable     the log cannot be reached, or its settings are unsafe
-    │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or does not let us
-    │   ├── KeysUnavailable    the keys that verify tokens cannot be had
-    │   ├── Overloaded         queues are full, or too many watch already
+    │   ├── ClusterUnavailable the Kafka cluster cannot be reached, or denies access
+    │   ├── KeysUnavailable    the keys that verify tokens cannot be fetched
+    │   ├── Overloaded         queues are full, or there are too many watches
     │   ├── NewerSchema        the record was written by a newer node
     │   └── PositionTimeout    the wanted position was not folded in time
-    │       └── FuturePosition a watch is to go on from beyond the log's end
+    │       └── FuturePosition a watch is to resume from beyond the log's end
     ├── OutcomeUnknown         the change may or may not be applied; ask for the operation
     ├── Resync                 a position of another log, or one that no longer exists
-    └── OperatorNeeded         a person must act; the engine stops rather than guess
-        ├── WrongLog           the log is not the one it was said to be
+    └── OperatorNeeded         an operator must act; the engine stops rather than guess
+        ├── WrongLog           the log is not the expected one
         ├── UnsafeLog          the log's settings would lose events
         ├── LogGap             offsets are missing between two records
-        ├── LevelUnsupported   the log moved to a folding rule this version does not know
-        ├── StateDiverged      a partition's state in memory is not what the log says
-        ├── SnapshotDamaged    a snapshot's files are not what its commit says
+        ├── LevelUnsupported   the log uses a folding rule that this version does not know
+        ├── StateDiverged      a partition's state in memory does not agree with the log
+        ├── SnapshotDamaged    a snapshot's files do not agree with its commit
         ├── SnapshotUnreadable a snapshot's commits cannot be listed or read
         ├── SnapshotUnwritable a snapshot's files cannot be written
         ├── WrongSnapshot      the snapshot is of another log, or of a newer version
-        ├── TrimRefused        the snapshot does not stand for the log's beginning yet, or not truly
+        ├── TrimRefused        the snapshot cannot replace the log's beginning yet, or does not agree with it
         ├── BadSetting         a setting that cannot work
         └── ListingFailed      the plug-in that lists topics does not work
 
@@ -101,8 +101,8 @@ def _first_of(violations: Sequence[str]) -> str:
 class TopicfoldError(Exception):
     """Base of all errors.
 
-    `reason` is one sentence for people, `hint` what to do next (may be empty), `values` the facts behind it. Of a
-    reason that repeats what is far too long to be read, each line is shortened.
+    `reason` is one sentence for humans, `hint` tells what to do next (may be empty), `values` are the facts behind it.
+    Lines of a reason that are far too long to be read are shortened.
     """
 
     code: ClassVar[str] = "error"
@@ -115,7 +115,7 @@ class TopicfoldError(Exception):
         self.values: Mapping[str, Any] = values
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Have it copied, and handed to other processes, as it is: it is not made anew of its reason alone."""
+        """Let it be copied and pickled with its hint and values, not only with its reason."""
         return _unmade, (type(self), self.reason), vars(self)
 
 
@@ -143,7 +143,7 @@ class InvalidName(FixRequest):
 class InvalidLabels(FixRequest):
     """Labels that break the rules.
 
-    `values["violations"]` are all that are told: `{"path": "labels.KEY", "reason": "..."}`.
+    `values["violations"]` lists them: `{"path": "labels.KEY", "reason": "..."}`.
     """
 
     code = "invalid_labels"
@@ -156,7 +156,7 @@ class InvalidLabels(FixRequest):
 class InvalidSelector(FixRequest):
     """A label selector that cannot be read.
 
-    `values` hold `column`, in characters from 1, where it was a text, else the `path` to what is wrong.
+    `values` hold `column`, in characters from 1, if it was text, and otherwise the `path` to what is wrong.
     """
 
     code = "invalid_selector"
@@ -165,15 +165,15 @@ class InvalidSelector(FixRequest):
 class InvalidPattern(FixRequest):
     """A wildcard pattern that breaks the rules.
 
-    `values` hold `pattern` and the number of the `segment` that is wrong, from 1; None where it is the whole. Where a
-    `*` is wrong, `expression` is a regular one that may be meant.
+    `values` hold `pattern` and the number of the `segment` that is wrong, from 1, or None if all of it is. If a `*` is
+    wrong, `expression` is a regular expression that may be meant.
     """
 
     code = "invalid_pattern"
 
 
 class InvalidRegex(FixRequest):
-    """A regular expression that RE2 does not take, or that is too large; `values` hold `regex`."""
+    """A regular expression that RE2 does not accept, or that is too large; `values` hold `regex`."""
 
     code = "invalid_regex"
 
@@ -181,7 +181,8 @@ class InvalidRegex(FixRequest):
 class InvalidPolicy(FixRequest):
     """A policy's value that is malformed.
 
-    `values["violations"]` are all that are told: `{"path": "limitSize", "reason": "..."}`, "" for the value itself.
+    `values["violations"]` lists what is wrong: `{"path": "limitSize", "reason": "..."}`; the path of the value itself
+    is "".
     """
 
     code = "invalid_policy"
@@ -192,13 +193,13 @@ class InvalidPolicy(FixRequest):
 
 
 class PolicyUnmet(FixRequest):
-    """A well-formed policy value that is not possible here, or not beside another policy."""
+    """A well-formed policy value that is not allowed here, or not beside another policy."""
 
     code = "policy_unmet"
 
 
 class PeerCluster(PolicyUnmet):
-    """A topic that would be copied to a cluster and also to its peer, which stands in for it."""
+    """A topic that would be replicated to a cluster and also to its peer."""
 
     code = "peer_cluster"
 
@@ -217,7 +218,7 @@ class WatchesDisabled(FixRequest):
 
 
 class ClusterRefused(FixRequest):
-    """Kafka refuses what it is asked for: a name, a number of partitions, a setting, or because of a policy of its own.
+    """Kafka refuses the request: a name, a number of partitions, a setting, or by a policy of its own.
 
     `values` hold `kafka_topic`.
     """
@@ -256,31 +257,31 @@ class TopicNotFound(NotFound):
 
 
 class VersionNotFound(NotFound):
-    """No such version of a record in its history; `values["nearest"]` are some that there are."""
+    """No such version of a record in its history; `values["nearest"]` lists some that exist."""
 
     code = "version_not_found"
 
 
 class OperationNotFound(NotFound):
-    """An operation id that cannot belong to this log."""
+    """An operation ID that cannot belong to this log."""
 
     code = "operation_not_found"
 
 
 class WrongKind(FixRequest):
-    """A partitioned topic where a plain one was meant, or the other way round."""
+    """The topic is partitioned and must not be, or the other way round."""
 
     code = "wrong_kind"
 
 
 class FewerPartitions(FixRequest):
-    """Partitions can only become more."""
+    """The number of partitions can only be increased."""
 
     code = "fewer_partitions"
 
 
 class KeyReused(FixRequest):
-    """An Idempotency-Key seen before with another body."""
+    """An Idempotency-Key that was used before with another request."""
 
     code = "idempotency_key_reused"
     default_hint = "Use a new Idempotency-Key for a new request."
@@ -290,7 +291,7 @@ class Unauthenticated(FixRequest):
     """The request does not say who sends it, or does not prove it."""
 
     code = "unauthenticated"
-    default_hint = "Get a token or a certificate that this server takes."
+    default_hint = "Get a token or a certificate that this server accepts."
 
 
 class Forbidden(FixRequest):
@@ -300,38 +301,38 @@ class Forbidden(FixRequest):
 
 
 class UnknownCluster(Forbidden):
-    """A policy that names a cluster that does not exist; refused with Pulsar's status."""
+    """A policy names a cluster that does not exist; refused with Pulsar's status."""
 
     code = "unknown_cluster"
 
 
 class Reread(TopicfoldError):
-    """Somebody else was first."""
+    """The state is not what the caller expects, perhaps because somebody else changed it first."""
 
     code = "conflict"
 
 
 class PreconditionFailed(Reread):
-    """If-Match does not name the current version, `values["current"]` does; or If-None-Match wants none."""
+    """If-Match does not name the current version, which is `values["current"]`; or If-None-Match requires none."""
 
     code = "precondition_failed"
     default_hint = "Read the topic again and send If-Match with its ETag."
 
 
 class AlreadyExists(Reread):
-    """One of that name exists already."""
+    """Something of that name already exists."""
 
     code = "already_exists"
 
 
 class NotEmpty(Reread):
-    """Something still lives inside."""
+    """It still contains something."""
 
     code = "not_empty"
 
 
 class Undecodable(Reread):
-    """The stored record cannot be read; it can only be deleted or replaced whole."""
+    """The stored record cannot be read; it can only be deleted, or replaced as a whole."""
 
     code = "undecodable"
     default_hint = "Delete the topic, or replace its whole record with PUT /api/v1/topics/..."
@@ -357,10 +358,10 @@ class LogUnavailable(Wait):
 
 
 class ClusterUnavailable(Wait):
-    """The Kafka cluster cannot be reached, or does not allow this node to do it; `values` hold `bootstrap`.
+    """The Kafka cluster cannot be reached, or denies this node access; `values` hold `bootstrap`.
 
-    `is_denied` among them: it does not let us do this to this topic. `is_late`: it was done to this topic, and the
-    brokers do not show it yet.
+    They hold `is_denied` if access to this topic is denied, and `is_late` if the topic was changed but the brokers do
+    not show it yet.
     """
 
     code = "cluster_unavailable"
@@ -378,7 +379,7 @@ class KeysUnavailable(Wait):
 
 
 class Overloaded(Wait):
-    """A queue is full, too many requests came at once, or one needs more than this machine has."""
+    """A queue is full, too many requests came at once, or one needs more resources than this machine has."""
 
     code = "overloaded"
 
@@ -410,7 +411,8 @@ class OutcomeUnknown(TopicfoldError):
     def __init__(self, reason: str, *, operation: str, hint: str = "") -> None:
         super().__init__(
             reason,
-            hint=hint or f"GET /api/v1/operations/{operation} settles it; the same Idempotency-Key may be sent again.",
+            hint=hint
+            or f"GET /api/v1/operations/{operation} tells its outcome; or retry with the same Idempotency-Key.",
             operation=operation,
             outcome="unknown",
         )
@@ -420,11 +422,11 @@ class Resync(TopicfoldError):
     """A position of another log, or one that no longer exists; `values` hold the former as `position`."""
 
     code = "resync"
-    default_hint = "Read again without a position and go on from the answer's."
+    default_hint = "Read again without a position, and continue from that of the answer."
 
 
 class OperatorNeeded(TopicfoldError):
-    """A person must act."""
+    """An operator must act."""
 
     code = "fault"
 
@@ -442,46 +444,46 @@ class UnsafeLog(OperatorNeeded):
 
 
 class LogGap(OperatorNeeded):
-    """Offsets are missing: between `expected` and `found` of `partition` something was lost."""
+    """Offsets are missing: records between `expected` and `found` of `partition` were lost."""
 
     code = "log_gap"
 
 
 class LevelUnsupported(OperatorNeeded):
-    """The log moved to a folding rule that this version does not know."""
+    """The log uses a folding rule that this version does not know."""
 
     code = "level_unsupported"
     default_hint = "Install a newer Topicfold here."
 
 
 class StateDiverged(OperatorNeeded):
-    """A partition's state in memory is not what the log says up to `offset`; carries `partition`, too."""
+    """A partition's state in memory does not agree with the log up to `offset`; also carries `partition`."""
 
     code = "state_diverged"
     default_hint = (
-        "Restart this node: it folds the partition anew. If it happens again there, have the machine's memory tested."
+        "Restart this node: it then folds the partition again. If this recurs here, test the machine's memory."
     )
 
 
 class SnapshotDamaged(OperatorNeeded):
-    """A file of a snapshot is missing or is not what its commit says; carries `sequence` and `path`."""
+    """A file of a snapshot is missing or does not agree with its commit; carries `sequence` and `path`."""
 
     code = "snapshot_damaged"
-    default_hint = "Restore it, or let `topicfold compact` make a new commit, in a new directory if none is whole."
+    default_hint = "Restore it, or make a new commit with `topicfold compact`, in a new directory if none is intact."
 
 
 class SnapshotUnreadable(OperatorNeeded):
-    """The commits of a snapshot cannot be listed, so none may be taken for the newest; `values` hold `path`."""
+    """The commits of a snapshot cannot be listed, so the latest is not known; `values` hold `path`."""
 
     code = "snapshot_unreadable"
-    default_hint = "Name a directory that may be read, or change its owner or its mode."
+    default_hint = "Name a readable directory, or change its owner or mode."
 
 
 class SnapshotUnwritable(OperatorNeeded):
     """A snapshot's files cannot be written: no space, no permission, or no such directory; `values` hold `path`."""
 
     code = "snapshot_unwritable"
-    default_hint = "Make room or give the right to write, then run it again: it goes on where it was."
+    default_hint = "Free some space or grant write permission, then run it again: it continues where it stopped."
 
 
 class WrongSnapshot(OperatorNeeded):
@@ -506,4 +508,4 @@ class ListingFailed(OperatorNeeded):
     """The plug-in that lists topics raised, took too long, or did not return a list of names; carries `listing`."""
 
     code = "listing_failed"
-    default_hint = "The server's log has its error. Mend it, or set TOPICFOLD_TOPIC_LISTING=all on the server."
+    default_hint = "The error is in the server's log. Fix it, or set TOPICFOLD_TOPIC_LISTING=all on the server."

@@ -120,7 +120,7 @@ def _base_url(text: str | None) -> str | None:
     if text is None:
         return None
     if "@" in text:
-        raise ValueError("no user and no password belong in it")
+        raise ValueError("it cannot contain a user or password")
     parts = urlsplit(text.rstrip("/"))
     is_plain = not (parts.path or parts.query or parts.fragment) and parts.port != 0
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain or not text.isprintable():
@@ -162,116 +162,141 @@ class Settings(BaseSettings):
         env_prefix="TOPICFOLD_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
     )
 
-    log_file: Path = Field(default=Path("topicfold.db"), description="The embedded log's file.")
+    log_file: Path = Field(default=Path("topicfold.db"), description="File of the embedded log.")
     kafka_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
-        default=None, description="Keep the log on this Kafka cluster instead."
+        default=None, description="Keep the log in this Kafka cluster instead of a file."
     )
-    kafka_topic: str = Field(default=EVENTS_TOPIC, description="The Kafka topic that is the log.")
-    kafka_settings: dict[str, str] = Field(default_factory=dict, description="Further settings of librdkafka.")
+    kafka_topic: str = Field(default=EVENTS_TOPIC, description="The Kafka topic that holds the log.")
+    kafka_settings: dict[str, str] = Field(default_factory=dict, description="Additional librdkafka settings.")
     snapshot: Path | None = Field(default=None, description="Start from the snapshot in this directory.")
-    partitions: int = Field(default=8, ge=1, le=1024, description="Partitions of a log that is made new.")
+    partitions: int = Field(default=8, ge=1, le=1024, description="Number of partitions of a new log.")
     cluster_bootstrap: Annotated[str | None, AfterValidator(_brokers)] = Field(
-        default=None, description="The Kafka cluster that has the topics; absent = the one that has the log, if any."
+        default=None,
+        description="The Kafka cluster that holds the topics; absent = the one that holds the log, if any.",
     )
-    cluster_settings: dict[str, str] = Field(default_factory=dict, description="librdkafka's settings for it.")
-    adopt_only: bool = Field(default=False, description="Keep records of Kafka's topics, and never make or delete any.")
-    follow_cluster: bool = Field(default=False, description="Make records of topics that appear in Kafka.")
-    follow_every_seconds: float = Field(default=5.0, gt=0, le=3600, description="How often to look at the cluster.")
-    host: str = Field(default="127.0.0.1", description="Address to serve on; only loopback without authentication.")
-    port: int = Field(default=8080, ge=0, le=65535, description="Port to serve on; 0 takes a free one.")
+    cluster_settings: dict[str, str] = Field(default_factory=dict, description="librdkafka settings for that cluster.")
+    adopt_only: bool = Field(default=False, description="Keep records only; never create or delete a topic in Kafka.")
+    follow_cluster: bool = Field(default=False, description="Create records of topics that appear in Kafka.")
+    follow_every_seconds: float = Field(
+        default=5.0, gt=0, le=3600, description="How often to check the cluster for new topics."
+    )
+    host: str = Field(default="127.0.0.1", description="Address to listen on; without authentication, loopback only.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 = any free port.")
     # Without NoDecode, the environment's text would have to be JSON.
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words), AfterValidator(_hosts)] = Field(
-        default=(), description="Values of Host to take beside loopback's."
+        default=(), description="Values of the header Host to accept besides loopback's."
     )
     allowed_custom_label_keys: Annotated[
         tuple[str, ...] | None, NoDecode, BeforeValidator(_words), AfterValidator(_label_keys)
-    ] = Field(default=None, description="Label keys; absent = any.")
+    ] = Field(default=None, description="Allowed label keys; absent = any.")
     max_custom_label_value_length: int = Field(
-        default=MAX_VALUE_LENGTH, ge=1, le=MAX_VALUE_LENGTH, description="Characters that a label's value may have."
+        default=MAX_VALUE_LENGTH,
+        ge=1,
+        le=MAX_VALUE_LENGTH,
+        description="Maximum number of characters in a label's value.",
     )
     wildcard_separator: Annotated[str, AfterValidator(_separator)] = Field(
         default=SEPARATOR,
-        description="What parts the segments of topics' names for wildcards; not * / or a backslash.",
+        description="Separator of the segments of topic names, for wildcards; not *, / or a backslash.",
     )
     topic_listing: str = Field(
-        default="all", description="What lists topics under /admin/v2: all, by-properties, or package.module:Class."
+        default="all",
+        description="The topic listing used under /admin/v2: all, by-properties, or package.module:Class.",
     )
     max_topic_list_in_flight_heap_mem_size_mb: int = Field(
-        default=100, ge=1, description="Megabytes of such listings that may be on their way to clients."
+        default=100, ge=1, description="Maximum size of all topic listings being sent to clients, in megabytes."
     )
-    enable_broker_topic_list_watcher: bool = Field(default=True, description="Whether topics may be watched.")
+    enable_broker_topic_list_watcher: bool = Field(default=True, description="Whether topics can be watched.")
     subscription_pattern_max_length: int = Field(
-        default=50, ge=1, le=256, description="Characters that `topics_pattern` may have."
+        default=50, ge=1, le=256, description="Maximum number of characters in `topics_pattern`."
     )
-    topic_level_policies_enabled: bool = Field(default=True, description="Whether topics have policies of their own.")
+    topic_level_policies_enabled: bool = Field(
+        default=True, description="Whether topics can have policies of their own."
+    )
     policy_defaults: Annotated[dict[str, Any], BeforeValidator(_policies)] = Field(
-        default_factory=dict, description="Policies by name that hold where no topic and no namespace says anything."
+        default_factory=dict,
+        description="Policies by name, for topics for which neither the topic nor its namespace sets them.",
     )
     http_requests_fail_on_unknown_properties_enabled: bool = Field(
-        default=False, description="Refuse members of a policy that are not known, instead of passing over them."
+        default=False, description="Refuse unknown members of a policy instead of ignoring them."
     )
-    max_message_size: int = Field(default=MAX_MESSAGE_BYTES, gt=0, description="Bytes that a topic may allow.")
-    max_quorum: int = Field(default=MAX_QUORUM, ge=1, description="Bookies that a persistence policy may name.")
+    max_message_size: int = Field(
+        default=MAX_MESSAGE_BYTES, gt=0, description="The largest maximum message size that a policy can set, in bytes."
+    )
+    max_quorum: int = Field(
+        default=MAX_QUORUM, ge=1, description="The largest number of bookies that a persistence policy can set."
+    )
     entry_filters: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_words)] = Field(
-        default=None, description="Entry filters that policies may name; absent = any."
+        default=None, description="Entry filters that policies can name; absent = any."
     )
     allow_override_entry_filters: bool = Field(
-        default=True, description="Whether topics and namespaces may have other entry filters than this node."
+        default=True, description="Whether topics and namespaces can override this node's entry filters."
     )
-    cluster_name: str = Field(default="standalone", description="The cluster that is served here.")
+    cluster_name: str = Field(default="standalone", description="Name of the local cluster.")
     clusters: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
-        default=(), description="Clusters that replication policies may name beside those registered."
+        default=(), description="Clusters that replication policies can name, besides registered ones."
     )
     auth_jwt_key_file: Path | None = Field(
-        default=None, description="Public keys that tokens are verified with: PEM, or a JSON Web Key Set."
+        default=None, description="Public keys for verifying tokens: PEM, or a JSON Web Key Set."
     )
     auth_jwks_url: str | None = Field(
-        default=None, description="Where such a key set is, by https, or by http on this machine."
+        default=None, description="URL of such a key set: https, or http on this machine."
     )
-    auth_issuer: str = Field(default="", description="Who must have issued a token (claim iss); empty = any issuer.")
-    auth_audience: str = Field(default="", description="For whom a token must be (claim aud); empty = anyone.")
-    auth_role_claim: str = Field(default="sub", min_length=1, description="The claim that names a token's role.")
+    auth_issuer: str = Field(default="", description="Required issuer of tokens (claim iss); empty = any.")
+    auth_audience: str = Field(default="", description="Required audience of tokens (claim aud); empty = any.")
+    auth_role_claim: str = Field(default="sub", min_length=1, description="The claim that holds the role.")
     auth_accept_without_nbf: bool = Field(
-        default=False, description="Take tokens without the claim nbf too; `pulsar tokens create` makes such."
+        default=False, description="Also accept tokens without the claim nbf, such as those of `pulsar tokens create`."
     )
     auth_static_tokens_file: Path | None = Field(
-        default=None, description="Lines of TOKEN ROLE, taken as they are; for development only."
+        default=None, description="A file with lines of TOKEN ROLE, compared literally; for development only."
     )
     superusers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
-        default=(), description="Roles that may do everything."
+        default=(), description="Roles that are allowed everything."
     )
-    insecure: bool = Field(default=False, description="Serve an address that is not loopback without authentication.")
-    tls_cert_file: Path | None = Field(default=None, description="The server's certificate chain; then TLS is spoken.")
-    tls_key_file: Path | None = Field(default=None, description="Its private key, if that is not in the same file.")
+    insecure: bool = Field(
+        default=False, description="Allow listening on addresses other than loopback without authentication."
+    )
+    tls_cert_file: Path | None = Field(default=None, description="The server's certificate chain; turns on TLS.")
+    tls_key_file: Path | None = Field(default=None, description="The private key, if it is not in the same file.")
     tls_client_ca_file: Path | None = Field(
-        default=None, description="Who must have signed a client's certificate, whose names are roles."
+        default=None,
+        description="CA certificates that client certificates are verified with; a certificate's names are its roles.",
     )
     advertised_url: Annotated[str | None, AfterValidator(_base_url)] = Field(
-        default=None, description="Where clients reach this node, such as http://node1:8080."
+        default=None, description="URL under which clients reach this node, such as http://node1:8080."
     )
     owners: dict[Annotated[str, AfterValidator(_owned)], Annotated[str, AfterValidator(_base_url)]] = Field(
         default_factory=dict,
-        description="Which node answers for `tenant/namespace` or `tenant/*`: its advertised_url.",
+        description="The advertised_url of the node that serves `tenant/namespace` or `tenant/*`.",
     )
     request_timeout_seconds: float = Field(
-        default=15.0, gt=0, le=MAX_WAIT_SECONDS, description="How long a request may take."
+        default=15.0, gt=0, le=MAX_WAIT_SECONDS, description="Time limit of a request."
     )
     ready_timeout_seconds: float = Field(
-        default=5.0, ge=0, le=MAX_WAIT_SECONDS, description="How long a request waits for its namespace."
+        default=5.0, ge=0, le=MAX_WAIT_SECONDS, description="How long a request waits for its namespace to be ready."
     )
     drain_seconds: float = Field(
-        default=0.0, ge=0, le=300, description="How long to go on, not ready, when told to stop: others send elsewhere."
+        default=0.0,
+        ge=0,
+        le=300,
+        description="How long to keep serving, as not ready, after a stop signal, so that requests go elsewhere.",
     )
-    stale_after_seconds: float = Field(default=10.0, gt=0, description="Age of the state at which a node is not ready.")
+    stale_after_seconds: float = Field(
+        default=10.0, gt=0, description="Age of the state from which a node is not ready."
+    )
 
     past_max_events: int = Field(
-        default=1_000_000, ge=0, description="Events that may be folded for one question about the past (`at`)."
+        default=1_000_000, ge=0, description="Maximum number of events to fold for one query of the past (`at`)."
     )
     digest_within_seconds: float = Field(
-        default=5.0, ge=0, le=3600, description="How soon after a change nodes compare their states; 0 says nothing."
+        default=5.0,
+        ge=0,
+        le=3600,
+        description="How soon after a change nodes compare their states; 0 = this node sends no digest.",
     )
     scrub_every_seconds: float = Field(
-        default=600.0, ge=0, description="How often to look whether memory still holds what was put there; 0 never."
+        default=600.0, ge=0, description="How often to check the state in memory for corruption; 0 = never."
     )
 
     @classmethod

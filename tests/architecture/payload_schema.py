@@ -19,7 +19,7 @@ def policies_schema(namespace: str) -> dict[str, Any]:
         "type": "record",
         "name": "Policies",
         "namespace": namespace,
-        "doc": "Policies by name; null where one is not set.",
+        "doc": "Policies by name; null if not set.",
         "fields": [_field(policy.name, policy.kind, policy.doc, named) for policy in POLICIES],
     }
 

@@ -62,10 +62,10 @@ LIMITS = (
 """What, and how much of it."""
 BY_HTTP = {
     "no_route": (404, "There is no such path."),
-    "method_not_allowed": (405, "The path does not take this method."),
-    "not_acceptable": (406, "A number of partitions, or a property, that Pulsar answers so."),
+    "method_not_allowed": (405, "The path does not support this method."),
+    "not_acceptable": (406, "A number of partitions, or a property, that Pulsar refuses with this status."),
     "request_timeout": (408, "The body did not arrive in time."),
-    "unsupported_media_type": (415, "The body's `Content-Type`, or its encoding, is none that is taken."),
+    "unsupported_media_type": (415, "The body's `Content-Type`, or its encoding, is not supported."),
 }
 """Codes without a class of ours."""
 

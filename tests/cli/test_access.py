@@ -56,7 +56,7 @@ def test_what_a_path_ends_in_is_not_left_empty(run: Run, words: tuple[str, ...],
 @pytest.mark.parametrize("role", [".", ".."])
 def test_a_role_that_would_make_the_path_one_of_its_namespace_is_refused(run: Run, client: Client, role: str) -> None:
     failed = run("namespaces", "revoke-permission", "public/default", "-r", role)
-    assert (failed.code, "is no role that a path can name" in failed.err) == (2, True)
+    assert (failed.code, "is not a role that a path can contain" in failed.err) == (2, True)
     assert client.list_namespaces("public") == ("public/default",)
 
 

@@ -94,7 +94,7 @@ def test_a_mistake_in_the_file_is_named_with_the_file_and_a_way_out(
 def test_a_file_that_is_nested_too_deep_is_refused(bare_run: Run, config_file: Path) -> None:
     config_file.write_text(f"url = {'[' * 5_000}")
     failed = bare_run("config", "view")
-    assert (failed.code, failed.err) == (2, f"error: {config_file}: lists in lists, too deep to be read\n")
+    assert (failed.code, failed.err) == (2, f"error: {config_file}: nested too deep to be read\n")
 
 
 @pytest.mark.parametrize(

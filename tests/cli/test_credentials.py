@@ -90,7 +90,7 @@ def test_whoever_sends_a_token_that_is_not_taken_is_not_told_to_send_one(run: Ru
     done = run("topics", "create", "orders", "--token", "wrong")
     assert (done.code, done.err.splitlines()) == (
         5,
-        ["error: the token is not known here", "hint: Get a token or a certificate that this server takes."],
+        ["error: the token is not known here", "hint: Get a token or a certificate that this server accepts."],
     )
 
 

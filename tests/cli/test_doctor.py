@@ -27,7 +27,7 @@ def test_a_server_that_is_well_shows_its_partitions(run: Run, client: Client) ->
         "PARTITION", "STATE", "POSITION", "DIGEST", "COMPARED", "WITH", "DIFFERENT", "UNDECODABLE",
     ]  # fmt: skip
     assert [row.split()[:2] for row in rows] == [["0", "ready"], ["1", "ready"]]
-    assert shown.err.startswith("memory has not been looked through yet\nnode ")
+    assert shown.err.startswith("memory has not been checked yet\nnode ")
     assert shown.err.endswith(" is well\n")
 
 
@@ -45,7 +45,7 @@ def test_what_is_known_of_a_partition_and_of_memory_is_shown(
     row = ["0", "not ready", "7", "ab" * 6, "2026-01-02T03:04:05Z", "n2", "1 × n2, 4 × n3", "5"]
     assert re.split("  +", shown.out.splitlines()[1].strip()) == row
     assert re.split("  +", shown.out.splitlines()[2].strip())[4:] == ["–", "–", "–", "0"]
-    assert "memory was looked through at 2026-01-02T03:04:05Z: 1,234 topics, nothing wrong\n" in shown.err
+    assert "memory was checked at 2026-01-02T03:04:05Z: 1,234 topics, nothing wrong\n" in shown.err
     told["scrub"]["found"] = 2
     assert "1,234 topics, 2 wrong\n" in run("doctor").err
 

@@ -107,7 +107,7 @@ def test_of_many_topics_that_were_passed_over_a_table_names_some_and_says_how_ma
 def test_a_dry_run_that_could_not_look_at_a_topic_does_not_say_that_nothing_differs(
     bare_run: Run, enforcing: Enforcing
 ) -> None:
-    enforcing.reports = [Report(State.FAILED, ORDERS, None, "Kafka does not allow us DescribeConfigs on topic orders")]
+    enforcing.reports = [Report(State.FAILED, ORDERS, None, "Kafka denies us DescribeConfigs on topic orders")]
     assert bare_run("enforce", "--kafka", "b:9092", "--dry-run").code == 7
 
 

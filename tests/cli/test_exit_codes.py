@@ -137,7 +137,7 @@ def test_of_a_namespace_that_was_not_there_yet_it_is_said_since_when_anything_is
     run: Run, words: list[str]
 ) -> None:
     refused = run("topics", "list", *words, "--at", "2001-01-01T00:00:00Z")
-    assert (refused.code, refused.err.splitlines()[1].startswith("hint: What is known of it begins at 20")) == (3, True)
+    assert (refused.code, refused.err.splitlines()[1].startswith("hint: Its known history begins at 20")) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_lost_answer_says_which_key_to_send_again(run: Run, monkeypatch: pytes
 def test_a_server_that_may_speak_tls_is_to_be_tried_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     server, closed = Server("http://h:1"), NoAnswer(HUNG_UP, was_sent=True)
     fail_with(monkeypatch, server.unreachable(closed))
-    hint = "hint: That server may speak TLS; try https://h:1, or see whether it is Topicfold at all\n"
+    hint = "hint: That server may speak TLS; try https://h:1, or check that it is a Topicfold server\n"
     assert run("topics", "list").err.endswith(hint)
     fail_with(monkeypatch, server.lost(closed, "k1"))
     assert "hint: try --url https://h:1 with --idempotency-key k1; " in run("topics", "create", "orders").err
@@ -260,7 +260,7 @@ def test_where_a_key_is_no_help_one_is_to_run_it_again_without(command: str) -> 
 def test_nor_does_an_interrupted_update_of_a_tenant_name_its_key(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(monkeypatch, KeyboardInterrupt())
     ended = run("tenants", "update", "acme", "--idempotency-key", "k1")
-    assert ended.err.splitlines()[1] == "hint: run it again; what is changed already stays so"
+    assert ended.err.splitlines()[1] == "hint: run it again; what was changed stays so"
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_for_debugging(
@@ -283,7 +283,7 @@ def test_what_a_process_has_too_little_of_is_said(
 ) -> None:
     fail_with(monkeypatch, short)
     failed = run("topics", "list")
-    assert (failed.code, failed.err.splitlines()[0]) == (1, f"error: this process cannot go on: {said}")
+    assert (failed.code, failed.err.splitlines()[0]) == (1, f"error: this process cannot continue: {said}")
 
 
 @pytest.mark.parametrize("hint", SPOKEN_HERE)

@@ -103,7 +103,7 @@ def test_a_history_that_ends_at_a_gap_names_what_knows_more(
     page = replace(client.history("orders"), gap="at offset 3, the log begins later")
     monkeypatch.setattr(Client, "history", lambda *_, **__: page)
     assert run("history", "orders").err.splitlines() == [
-        "warning: what happened before cannot be told: at offset 3, the log begins later",
+        "warning: earlier changes are not known: at offset 3, the log begins later",
         "hint: where a snapshot has it, start the server with --snapshot DIR",
     ]
 

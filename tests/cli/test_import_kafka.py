@@ -122,7 +122,7 @@ def test_a_server_that_stops_writing_ends_the_import_with_6(
     monkeypatch.setattr(Client, "adopt_topic", refuse)
     ended = run(*IMPORT)
     assert ended.code == 6
-    assert "0 of 2 are known to be done; run it again, it goes on from there" in ended.err
+    assert "0 of 2 are known to be done; run it again, it continues from there" in ended.err
 
 
 def test_settings_for_kafka_are_passed_on_under_both_names(run: Run, cluster: Cluster) -> None:

@@ -110,7 +110,7 @@ def test_a_topic_without_any_version_is_one_that_there_never_was(run: Run) -> No
         (errors.Undecodable("x"), "topics set-custom-labels", {"topic": "orders"}),
         (errors.InvalidRequest("x", hint=OTHER_PARTITION), "topics get", {"topic": "orders", "at": "AAAA"}),
         (errors.Resync("x"), "topics list", {"namespace": "public/default", "at": "AAAA"}),
-        (errors.Resync("x", hint="Watch without `since`, and start anew."), "watch", {"since": "AAAA"}),
+        (errors.Resync("x", hint="Watch without `since`, and start over."), "watch", {"since": "AAAA"}),
         (errors.Resync("x", hint="Watch without `since`."), "watch", {"since": "AAAA"}),
         (errors.PreconditionFailed("x"), "namespaces delete", {"namespace": "acme/pay"}),
         (errors.PreconditionFailed("x"), "clusters delete", {"cluster": "west"}),
@@ -127,7 +127,7 @@ def test_a_hint_of_the_command_line_does_not_speak_of_requests(
 
 
 def test_what_has_changed_under_a_watch_is_watched_anew() -> None:
-    error = errors.Resync("x", hint="Watch without `since`, and start anew.")
+    error = errors.Resync("x", hint="Watch without `since`, and start over.")
     assert next_step(error, "watch", {"since": "AAAA"}) == "leave --since out to watch from now"
 
 

@@ -282,7 +282,7 @@ def test_what_is_known_of_an_application_that_was_stopped_is_told_in_json_too(
     (known,) = json.loads(stopped.out)
     assert (stopped.code, known["topic"], known["problem"]) == (130, "persistent://public/default/b", "refused")
     assert (
-        f"To go on: topicfold policies apply -f {file} --dry-run --reason 'a review' --timeout-seconds 20.0\n"
+        f"To continue: topicfold policies apply -f {file} --dry-run --reason 'a review' --timeout-seconds 20.0\n"
         in stopped.err
     )
 
@@ -304,7 +304,7 @@ def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, clien
     done = run("policies", "apply", "-f", str(changed))
     assert done.code == 7
     assert f"{ORDERS}: " in done.err
-    assert f"hint: once that is mended: topicfold policies apply -f {changed}\n" in done.err
+    assert f"hint: once this is fixed: topicfold policies apply -f {changed}\n" in done.err
     assert "changed 1 topic, 1 failed" in done.err
     assert ("labels.team" in done.out, "retentionSizeInMB" in done.out) == (True, False)
     assert (client.get_topic("orders").labels["tier"], client.get_labels("old")) == ("gold", {"team": "ship"})
@@ -450,8 +450,8 @@ def test_what_ends_an_application_half_way_is_told_with_how_to_go_on(
         patched.setattr("topicfold.client.applying.apply_steps", stopping)
         stopped = run("policies", "apply", "-f", str(file))
     assert stopped.code == code
-    known = "apply policies: stopped; known is what became of 2 of 5 topics, 3 left. "
-    assert f"{known}To go on: topicfold policies apply -f {file}\n" in stopped.err
+    known = "apply policies: stopped; the outcome of 2 of 5 topics is known, 3 left. "
+    assert f"{known}To continue: topicfold policies apply -f {file}\n" in stopped.err
     assert len(client.find_topics().topics) == stopped.out.count("a new topic") == 2
     assert run("policies", "apply", "-f", str(file)).err.endswith("created 3 topics, 0 failed\n")
     assert len(client.find_topics().topics) == 5

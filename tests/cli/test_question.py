@@ -26,12 +26,12 @@ def acme(client: Client) -> None:
         (
             ("namespaces", "delete", "acme/pay"),
             "This deletes acme/pay with 3 topics. A server on Kafka deletes their Kafka topics, too, "
-            "with all records. Go on? [y/N] ",
+            "with all records. Continue? [y/N] ",
         ),
         (
             ("tenants", "delete", "acme"),
             "This deletes acme with 2 namespaces and 4 topics. A server on Kafka deletes their Kafka topics, "
-            "too, with all records. Go on? [y/N] ",
+            "too, with all records. Continue? [y/N] ",
         ),
     ],
 )

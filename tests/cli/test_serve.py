@@ -182,7 +182,7 @@ def test_an_empty_variable_is_as_good_as_none(
         ("KAFKA_SETTINGS", "a", "TOPICFOLD_KAFKA_SETTINGS is not a JSON object"),
         ("POLICY_DEFAULTS", "a", "TOPICFOLD_POLICY_DEFAULTS is not a JSON object"),
         ("KAFKA_SETTINGS", '[{"sasl.password": "hunter2"}]', "TOPICFOLD_KAFKA_SETTINGS: should be a valid dictionary"),
-        ("ADVERTISED_URL", "http://me:p@w@node1:80", "TOPICFOLD_ADVERTISED_URL: no user and no password belong in it"),
+        ("ADVERTISED_URL", "http://me:p@w@node1:80", "TOPICFOLD_ADVERTISED_URL: it cannot contain a user or password"),
     ],
 )
 def test_a_value_that_cannot_work_is_told_in_plain_words(
@@ -309,4 +309,4 @@ def test_a_module_of_the_name_of_a_package_is_not_taken_for_a_package_that_is_mi
     assert wrong.startswith("error: serving cannot import ")
     assert wrong.endswith(why)
     assert f" from {module}: " in wrong
-    assert hint.startswith("hint: Is that a file of your own")
+    assert hint.startswith("hint: If that is a file of your own")

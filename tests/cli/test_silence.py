@@ -17,7 +17,7 @@ from topicfold.cli.silence import telling_of_lost_log
 from topicfold.client import Client, Readiness, ServerUnreachable
 
 PATIENCE_SECONDS = 10.0
-LOST = "warning: the server cannot reach its log; what happens is shown when it can again"
+LOST = "warning: the server cannot reach its log; changes are shown when it can again"
 BACK = "the server reaches its log again"
 
 

@@ -172,7 +172,7 @@ def test_what_the_past_cannot_be_asked_is_refused(run: Run) -> None:
         (["--at", "tomorrow"], "error: --at tomorrow is neither a time nor a position"),
         (["--at", ""], "neither a time nor a position"),
         (["--at", "2099-01-01T00:00:00Z"], "in the future"),
-        (["--at", "2001-01-01T00:00:00Z"], "What is known of it begins at 20"),
+        (["--at", "2001-01-01T00:00:00Z"], "Its known history begins at 20"),
     ):
         refused = run("topics", "list", *words)
         assert refused.code != 0
@@ -204,5 +204,5 @@ def test_a_record_that_the_server_cannot_read_is_told_not_to_be_without_labels(
     assert "ship__eu" in listed.out
     assert listed.err == (
         "warning: the server cannot read 1 of these topics, persistent://public/default/ship__eu: "
-        "what labels they bear it does not know\n"
+        "their labels are not known\n"
     )

@@ -95,7 +95,7 @@ def test_a_value_for_all_clusters_is_apart_from_the_topics_own(run: Run) -> None
     assert run("topicPolicies", "get-max-producers", "orders").out == "null\n"
     assert (
         run("topicPolicies", "remove-max-producers", "orders", "--global").err
-        == f"removed global maximum of producers from {TOPIC}\n"
+        == f"removed global maximum number of producers from {TOPIC}\n"
     )
 
 

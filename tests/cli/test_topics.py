@@ -213,7 +213,7 @@ def test_pulsars_own_topics_are_listed_only_if_asked_for(run: Run, client: Clien
     [
         (("set-custom-labels", "-l", "team=pay"), "it had team=pay before"),
         (("remove-custom-labels", "-l", "tier"), "it had no tier"),
-        (("update-properties", "-p", "owner=ann"), "it had these properties before"),
+        (("update-properties", "-p", "owner=ann"), "it already had these properties"),
         (("remove-properties", "-k", "runbook"), "it had no property runbook"),
         (("grant-permission", "--role", "ann", "--actions", "admin"), "ann had admin before"),
         (("revoke-permission", "--role", "bob"), "bob had nothing granted on it"),

@@ -75,7 +75,7 @@ def test_a_dry_run_is_passed_on_and_said(bare_run: Run, trimming: Trimming) -> N
 def test_where_no_commit_is_old_enough_that_is_said(bare_run: Run, trimming: Trimming) -> None:
     trimming.answer = SimpleNamespace(**{**vars(PLAN), "below": None, "records": 0})
     done = bare_run("trim", *WHERE, "--no-progress")
-    assert done.err == "commits 7 and 6 are verified; no commit is older than 1d yet, so nothing goes\n"
+    assert done.err == "commits 7 and 6 are verified; no commit is older than 1d yet, so nothing is deleted\n"
 
 
 def test_a_damaged_commit_is_a_warning(bare_run: Run, trimming: Trimming) -> None:
@@ -93,7 +93,7 @@ def test_a_refusal_says_what_to_do(bare_run: Run, trimming: Trimming) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("trim", *WHERE, "--grace", "-1"), "--grace: without a limit nothing would ever go"),
+        (("trim", *WHERE, "--grace", "-1"), "--grace: without a limit nothing would ever be deleted"),
         (("trim", *WHERE, "--grace", "soon"), "--grace: 'soon' is not a time"),
         (("trim", "--log", "a.db"), "Missing option '--snapshot'"),
         (("trim", "--log", "a.db", "--snapshot", __file__), "is a file"),

@@ -108,7 +108,7 @@ def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_comma
 @pytest.mark.parametrize("words", ["topics create -x", "history -x", "namespaces list -acme"])
 def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: Run, words: str) -> None:
     ran = bare_run(*words.split())
-    assert (ran.code, ran.err.rpartition("; ")[2]) == (2, "a name that begins with - goes behind a -- of its own\n")
+    assert (ran.code, ran.err.rpartition("; ")[2]) == (2, "put -- before a name that begins with -\n")
 
 
 def test_what_takes_no_name_does_not_speak_of_any(bare_run: Run) -> None:

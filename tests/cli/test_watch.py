@@ -225,8 +225,8 @@ def test_pulsars_own_topics_are_watched_where_they_are_asked_for(
         (["-l", ""], "leave -l out to watch all topics"),
         (["-l", "{}"], "leave -l out to watch all topics"),
         (["-l", '{"matchLabels": {"team": 1}}'], "matchLabels: an object whose values are texts"),
-        (["--since", ""], "without --since it is from now"),
-        (["--since", "nonsense"], "without --since it is from now"),
+        (["--since", ""], "without --since, it starts now"),
+        (["--since", "nonsense"], "without --since, it starts now"),
     ],
 )
 def test_what_cannot_be_watched_is_refused(run: Run, words: list[str], said: str) -> None:

@@ -190,12 +190,12 @@ def test_a_stranger_that_hangs_up_may_speak_tls_and_that_is_what_to_try() -> Non
     with pytest.raises(ServerUnreachable) as unreachable:
         Talk(READ, [CLOSED] * 4).finish()
     assert unreachable.value.reason == "no answer from http://h: it closed the connection, as a server of https:// does"
-    assert unreachable.value.hint == "That server may speak TLS; try https://h, or see whether it is Topicfold at all"
+    assert unreachable.value.hint == "That server may speak TLS; try https://h, or check that it is a Topicfold server"
 
 
 def test_who_hangs_up_on_tls_may_not_take_the_certificate() -> None:
     silence = NoAnswer(HUNG_UP, was_sent=True)
-    assert "trusts who signed the one that is shown" in Server("https://h").unreachable(silence).hint
+    assert "trusts the CA of yours" in Server("https://h").unreachable(silence).hint
     assert "trusts" not in Server("https://h", has_answered=True).unreachable(silence).hint
 
 

@@ -111,7 +111,7 @@ def test_a_server_that_nobody_vouches_for_is_not_spoken_to(closed_url: str, tmp_
         with Client(closed_url, tls_ca_file=authority) as client, pytest.raises(ServerUnreachable) as refused:
             client.list_tenants()
         assert "certificate verify failed" in refused.value.reason
-        assert refused.value.hint.endswith("name who signed its certificate: tls_ca_file")
+        assert refused.value.hint.endswith("name the CA of its certificate: tls_ca_file")
 
 
 def test_a_server_whose_certificate_has_expired_is_said_to_need_a_new_one(authority: Authority) -> None:

@@ -178,7 +178,7 @@ def test_a_topic_that_is_given_twice_is_refused(tmp_path: Path) -> None:
         ("properties: {p: {q: 1}}", "properties.p: must be text, a number, true or false, not an object"),
         ("properties: {p: 2020-01-01}", "properties.p: must be text, a number, true or false, not a date"),
         ("properties: {p: .inf}", "properties.p: must be text, a number, true or false, not an infinite number"),
-        ("properties: {p: 2020-99-99}", "line 1, column 41: '2020-99-99' is no timestamp"),
+        ("properties: {p: 2020-99-99}", "line 1, column 41: '2020-99-99' is not of type timestamp"),
         ("labels: null", "labels is empty: write {} to have none, or leave it out to keep what there is"),
         ("properties: null", "properties is empty: write {}"),
         ("policies: null", "policies is empty: write {}"),
@@ -274,11 +274,11 @@ def test_a_number_of_json_may_have_an_exponent(tmp_path: Path, opening: str) -> 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (r'"\ud83d"', "line 1, column 50: no YAML: found invalid Unicode character escape code"),
+        (r'"\ud83d"', "line 1, column 50: not YAML: found invalid Unicode character escape code"),
         ("1.50", "properties.p: 1.50 would be taken for 1.5; put it in quotes"),
         ("-0", "properties.p: -0 would be taken for 0; put it in quotes"),
         ('1, "p": 2', "column 50: p is given twice, first in line 1, column 42"),
-        ("9" * 5000, "is no int"),
+        ("9" * 5000, "is not of type int"),
     ],
 )
 def test_what_json_would_lose_is_refused(tmp_path: Path, written: str, said: str) -> None:
@@ -423,15 +423,18 @@ def test_yaml_that_would_make_objects_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"topics:\n- {name: a, labels: {x: y}\n- b\n", "line 3, column 1: no YAML: "),
-        (b"a: b: c", "line 1, column 5: no YAML: mapping values are not allowed"),
-        (b"a\0b", "no YAML: "),
-        (b"\xff\xfe", "no YAML: this is not UTF-8 text"),
+        (b"topics:\n- {name: a, labels: {x: y}\n- b\n", "line 3, column 1: not YAML: "),
+        (b"a: b: c", "line 1, column 5: not YAML: mapping values are not allowed"),
+        (b"a\0b", "not YAML: "),
+        (b"\xff\xfe", "not YAML: this is not UTF-8 text"),
         (b"topics: [{name: !x a}]", "line 1, column 17: could not determine a constructor for the tag '!x'"),
-        (b"topics: [{name: a, partitions: " + b"9" * 5000 + b"}]", f"line 1, column 32: '{'9' * 40}' is no int"),
-        (b"a: 0x" + b"f" * 5000, f"line 1, column 4: '0x{'f' * 38}' is no int"),
-        (b"a: " + b":".join([b"59"] * 3000), f"line 1, column 4: '{'59:' * 13}5' is no int"),
-        (b"a: " + b":".join([b"59"] * 300) + b".5", f"line 1, column 4: '{'59:' * 13}5' is no float"),
+        (
+            b"topics: [{name: a, partitions: " + b"9" * 5000 + b"}]",
+            f"line 1, column 32: '{'9' * 40}' is not of type int",
+        ),
+        (b"a: 0x" + b"f" * 5000, f"line 1, column 4: '0x{'f' * 38}' is not of type int"),
+        (b"a: " + b":".join([b"59"] * 3000), f"line 1, column 4: '{'59:' * 13}5' is not of type int"),
+        (b"a: " + b":".join([b"59"] * 300) + b".5", f"line 1, column 4: '{'59:' * 13}5' is not of type float"),
         (b"just words", "expected one member, topics, with a list of topics"),
     ],
 )
@@ -448,7 +451,7 @@ def test_objects_too_deep_to_be_read_are_refused(tmp_path: Path, monkeypatch: py
         raise RecursionError
 
     monkeypatch.setattr("topicfold.client.desired_files.read_documents", too_deep)
-    assert problems_of(tmp_path, "").endswith("policies.yaml: objects in objects, too deep to be read")
+    assert problems_of(tmp_path, "").endswith("policies.yaml: nested too deep to be read")
 
 
 def test_files_of_a_folder_are_found_in_order(tmp_path: Path) -> None:
@@ -481,5 +484,5 @@ def test_another_number_of_partitions_is_told_and_nothing_of_the_topic_is_change
 
 @pytest.mark.parametrize("written", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp x"])
 def test_a_value_that_is_not_what_its_tag_says_is_told_with_its_place(written: str) -> None:
-    with pytest.raises(yaml.YAMLError, match=r"is no (bool|int|float|timestamp)(.|\n)*line 2"):
+    with pytest.raises(yaml.YAMLError, match=r"is not of type (bool|int|float|timestamp)(.|\n)*line 2"):
         read_documents(f"a: 1\nb: {written}\n")

@@ -175,7 +175,7 @@ def test_a_document_that_is_no_selector_is_refused_before_anything_is_sent(
 
 
 def test_a_label_cannot_have_two_values(find: Find) -> None:
-    with pytest.raises(InvalidRequest, match="no topic bears 'team' with two values"):
+    with pytest.raises(InvalidRequest, match="no topic can have two values of 'team'"):
         find(Paging(), selector={"matchLabels": {"team": "pay"}}, labels={"team": "ship"})
 
 

@@ -62,7 +62,7 @@ def test_what_the_caller_sets_counts_but_for_who_stores_offsets(monkeypatch: pyt
 
 @pytest.mark.parametrize("conf", [NOWHERE, GROUP | {"no.such.setting": 1}, GROUP | {"session.timeout.ms": "x"}])
 def test_settings_that_cannot_be_are_refused_in_librdkafkas_words(conf: dict[str, Any]) -> None:
-    with pytest.raises(BadSetting, match="Kafka's client does not take these settings"):
+    with pytest.raises(BadSetting, match="Kafka's client does not accept these settings"):
         open_consumer(conf, newer=True)
 
 

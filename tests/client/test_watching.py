@@ -159,7 +159,7 @@ def test_a_reset_of_the_servers_is_told_once_and_what_was_before_is_not_resumed(
     ("ends", "reason"),
     [
         ([line("RESET", reason="too far behind"), CUT], "too far behind"),
-        ([line("ERROR", problem={"code": "gone", "status": 410})], "what happened since then can no longer be told"),
+        ([line("ERROR", problem={"code": "gone", "status": 410})], "the changes since then are no longer known"),
     ],
 )
 def test_a_reset_that_answers_who_begins_anew_is_not_told_beside_its_reason(
@@ -340,7 +340,8 @@ def test_who_meets_a_frame_of_a_newer_server_is_told_to_upgrade() -> None:
     with pytest.raises(UnexpectedAnswer) as unexpected:
         Play([b"".join(START) + line("MOVED", "c1")]).run()
     assert (
-        unexpected.value.reason == "http://h tells a watch of what this client does not know: a frame of type 'MOVED'"
+        unexpected.value.reason
+        == "http://h sends a watch something that this client does not know: a frame of type 'MOVED'"
     )
     assert unexpected.value.hint == "Upgrade the client to the server's version."
 

@@ -90,7 +90,7 @@ def test_the_command_needs_no_room_where_it_is_called(tmp_path: Path) -> None:
     assert list(here.iterdir()) == []
 
 
-ENDING = "ending as soon as Spark can; once more ends at once\n"
+ENDING = "stopping as soon as Spark can; interrupt again to stop at once\n"
 
 
 @pytest.mark.parametrize(("number", "to"), [(signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg)])
@@ -155,7 +155,7 @@ def test_a_snapshot_that_cannot_be_written_is_named_last_and_without_a_trace(tmp
         said, hint = ran.stderr.splitlines()[-2:]
         assert said.startswith(f"error: the snapshot {root} cannot be written: ")
         assert "Not a directory" in said
-        assert hint.startswith("hint: Make room or give the right to write")
+        assert hint.startswith("hint: Free some space or grant write permission")
 
 
 def command_of(log: Settings, root: Path, *options: str) -> list[str]:

@@ -192,11 +192,9 @@ async def test_a_change_that_kafka_refuses_is_told_and_the_others_are_made(site:
     for name in ("a", "b"):
         await site.make(name)
         await site.set(name, "maxMessageSize", 1)
-    site.refuse("a", ClusterRefused("its policy is against it", kafka_topic="a"))
+    site.refuse("a", ClusterRefused("its policy forbids it", kafka_topic="a"))
     lines = await site.once()
-    assert lines[0] == (
-        "failed persistent://public/default/a: max.message.bytes 1048588 -> 1 (its policy is against it)"
-    )
+    assert lines[0] == ("failed persistent://public/default/a: max.message.bytes 1048588 -> 1 (its policy forbids it)")
     assert await site.own("b") == {"max.message.bytes": "1"}
 
 

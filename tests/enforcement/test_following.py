@@ -124,7 +124,7 @@ async def test_what_kafka_refuses_is_told_again_only_where_it_is_something_else(
         async def refuse(name: str, settings: dict[str, str | None]) -> None:
             nonlocal tries
             tries += 1
-            raise ClusterRefused("its policy is against it", kafka_topic=name)
+            raise ClusterRefused("its policy forbids it", kafka_topic=name)
 
         site.cluster.alter = refuse
         for size in (6, 7):

@@ -117,7 +117,7 @@ async def set_and_remove_two(site: Site) -> None:
 
 async def test_a_pass_that_could_not_take_everything_away_says_nothing_of_it(site: Site) -> None:
     await set_and_remove_two(site)
-    allow = site.refuse("orders", ClusterRefused("its policy is against it", kafka_topic="orders"))
+    allow = site.refuse("orders", ClusterRefused("its policy forbids it", kafka_topic="orders"))
     await site.once()
     allow()
     assert len(await site.once()) == 1
@@ -143,7 +143,7 @@ async def test_a_pass_that_could_not_read_what_a_topic_has_says_nothing_of_it(
 async def test_a_later_pass_that_could_says_so(site: Site) -> None:
     await set_and_remove_two(site)
     enforcer = site.enforcer()
-    allow = site.refuse("orders", ClusterRefused("its policy is against it", kafka_topic="orders"))
+    allow = site.refuse("orders", ClusterRefused("its policy forbids it", kafka_topic="orders"))
     await site.again(enforcer)
     allow()
     await site.again(enforcer)

@@ -48,7 +48,7 @@ def test_who_may_not_delete_is_told_the_command_that_allows_it(guarded: GuardedK
     guarded.allow(topic, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS, AclOperation.READ, AclOperation.WRITE)
     refused = topicfold("trim", *as_ann, "--snapshot", str(root), "--grace", "0", "-q")
     assert refused.returncode == 6
-    assert f"error: Kafka does not allow us Delete on topic {topic}" in refused.stderr
+    assert f"error: Kafka denies us Delete on topic {topic}" in refused.stderr
     assert f"--operation Delete --topic {topic}" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert starts(options) == [0, 0]

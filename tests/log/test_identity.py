@@ -106,7 +106,7 @@ async def test_a_topic_of_somebody_s_data_is_not_read_to_its_end(monkeypatch: py
     log = MemoryLog(store)
     pages = []
     monkeypatch.setattr(log, "read", lambda *page, read=log.read: pages.append(page) or read(*page))
-    with pytest.raises(WrongLog, match="states no header"):
+    with pytest.raises(WrongLog, match="has no header"):
         await establish_identity(log, b"n" * 16)
     assert sum(limit for _, _, limit in pages) < 2_000
 
@@ -133,7 +133,7 @@ async def test_a_partition_all_of_which_was_deleted_gets_a_copy_too() -> None:
 
 
 async def test_a_log_that_nobody_has_begun_is_said_to_be_empty() -> None:
-    with pytest.raises(WrongLog, match=r"^the log is empty: no server has begun it$") as caught:
+    with pytest.raises(WrongLog, match=r"^the log is empty: no server has started it$") as caught:
         await recognise_identity(MemoryLog(MemoryStore(partitions=3)))
     assert caught.value.hint == "Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT"
 

@@ -178,7 +178,7 @@ async def test_what_waits_in_a_producer_that_kafka_turned_away_is_told_why(world
     broken.is_broken_for_good = False
     broken.report(None, KafkaError(KafkaError._PURGE_QUEUE))
     failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
-    assert failure.reason.startswith("Kafka does not allow us Write on topic topic: ")
+    assert failure.reason.startswith("Kafka denies us Write on topic topic: ")
     assert "--operation Write --topic topic" in failure.hint
 
 
@@ -188,7 +188,7 @@ async def test_what_ran_out_of_time_while_kafka_let_nobody_in_says_so_until_some
     producer.settings["error_cb"](KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials"))
     producer.report(None, timed_out)
     failure = await asyncio.wait_for(world.failures.get(), PATIENCE_SECONDS)
-    assert failure.reason == "Kafka does not let us in: b1: invalid credentials"
+    assert failure.reason == "Kafka denies access: b1: invalid credentials"
     producer.report(0)
     producer.report(20_000)
     assert await world.next_told() == 0

@@ -73,7 +73,7 @@ async def test_another_record_than_was_told_ends_its_partition_and_no_other() ->
     await world.read(*entries(0, *range(7)), Entry(0, 7, b"another"), *entries(1, 0))
     assert {partition: type(fault) for partition, fault in world.faults.items()} == {0: WrongLog}
     assert world.faults[0].reason.startswith("partition 0 holds another record at offset 7 than")
-    assert world.faults[0].hint.startswith("If the topic was made anew, it is another log: restore the old one.")
+    assert world.faults[0].hint.startswith("If the topic was recreated, it is another log: restore the old one.")
     delivered = [*entries(0, *range(8)), *entries(1, 0, 1)]
     assert await world.read(*entries(0, 8), *entries(1, 1)) == delivered
     assert await world.told(*entries(0, 8)) == delivered

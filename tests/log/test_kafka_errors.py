@@ -39,7 +39,7 @@ def test_whatever_else_kafka_says_may_pass(code: int) -> None:
 def test_what_kafka_does_not_allow_comes_with_the_command_that_allows_it() -> None:
     error = unanswered(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), DESCRIBE)
     assert isinstance(error, LogDenied)
-    assert error.reason.startswith("Kafka does not allow us Describe on topic log: ")
+    assert error.reason.startswith("Kafka denies us Describe on topic log: ")
     command = "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:NAME"
     assert error.hint == f"{command} --operation Describe --topic log"
 

@@ -101,7 +101,7 @@ def test_a_page_waits_for_long_only_where_there_never_was_an_answer(
 
 def test_a_refusal_is_told_at_once(reader_of: Callable[[Consumer], KafkaReader]) -> None:
     consumer = Consumer(silent=1, code=KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    with pytest.raises(LogUnavailable, match="Kafka does not allow us Describe on topic log"):
+    with pytest.raises(LogUnavailable, match="Kafka denies us Describe on topic log"):
         reader_of(consumer).end_offsets(range(2), 1.0)
     assert len(consumer.waited) == 1
 
@@ -152,7 +152,7 @@ def test_who_is_not_let_in_is_told_so_until_there_is_an_answer(reader_of: Callab
     reader.end_offsets(range(2), 1.0)
     consumer.silent = 1_000
     consumer.trouble = KafkaError(KafkaError._AUTHENTICATION, "b1: invalid credentials (after 3ms in state AUTH_REQ)")
-    with pytest.raises(LogUnavailable, match=r"^Kafka does not let us in: b1: invalid credentials$"):
+    with pytest.raises(LogUnavailable, match=r"^Kafka denies access: b1: invalid credentials$"):
         reader.end_offsets(range(2), 0.05)
     consumer.silent, consumer.trouble = 0, None
     reader.end_offsets(range(2), 1.0)
@@ -214,7 +214,7 @@ def test_a_broker_that_says_no_word_of_the_topic_s_leaders_says_why(
     consumer = Consumer(silent=0)
     denied = SimpleNamespace(error=KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), partitions={})
     monkeypatch.setattr(consumer, "list_topics", lambda *_: SimpleNamespace(topics={"log": denied}))
-    with pytest.raises(LogUnavailable, match="Kafka does not allow us Describe on topic log"):
+    with pytest.raises(LogUnavailable, match="Kafka denies us Describe on topic log"):
         reader_of(consumer).leaders(1.0)
 
 

@@ -117,7 +117,7 @@ async def test_a_single_copy_is_reported_but_refuses_no_writes(log: KafkaLog) ->
 def test_on_too_few_brokers_too_few_copies_are_all_that_there_can_be(brokers: list[int]) -> None:
     [problem] = kafka_settings.topic_problems("host:1", "log", {}, {0: [1]}, brokers)
     assert problem.is_advice
-    assert problem.repair.startswith("enough for trying things out; to keep the log when disks fail, have 3 brokers")
+    assert problem.repair.startswith("enough for trying things out; to keep the log when disks fail, run 3 brokers")
 
 
 def test_on_enough_brokers_too_few_copies_come_with_the_commands_that_make_more(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_partitions_that_take_nothing_for_want_of_replicas_in_sync_are_named() -
     [never] = kafka_settings.too_few_in_sync(configuration, {0: 1}, 1)
     assert never.repair == "give each partition 2 replicas, or lower min.insync.replicas: it has 1"
     [problem] = kafka_settings.too_few_in_sync(configuration, {2: 1, 1: 2, 0: 1}, 3)
-    assert problem.repair.startswith("start the brokers that are away")
+    assert problem.repair.startswith("start the brokers that are down")
     assert (problem.found, problem.wanted, problem.refuses_writes) == ("1 (partition 0, 2)", "2 or more", False)
 
 
@@ -189,7 +189,7 @@ async def test_more_partitions_than_the_log_was_opened_with_refuse_writes(
     [problem] = await eventually(log, "topic")
     assert problem.refuses_writes
     assert (problem.found, problem.wanted) == ("one with 5 partitions", "one with 3 partitions")
-    assert f"have 'topicfold copy' put the first 3 of {topic} into a topic of another name" in problem.repair
+    assert f"copy the first 3 of {topic} to a topic of another name with 'topicfold copy'" in problem.repair
 
 
 async def test_a_topic_made_anew_is_another_topic(
@@ -198,7 +198,7 @@ async def test_a_topic_made_anew_is_another_topic(
     admin.delete_topics([topic])[topic].result()
     [gone] = await eventually(log, "topic")
     assert gone.found == "no topic"
-    assert "have this node say what it knows before it ends" in gone.repair
+    assert "save what this node knows before it stops" in gone.repair
     successor = await KafkaLog.open(kafka_bootstrap, topic, partitions=3)
     [other] = await log.check_settings()
     assert other.refuses_writes
@@ -215,7 +215,7 @@ async def test_a_deleted_topic_is_a_fault(kafka_bootstrap: str, topic: str, admi
     admin.delete_topics([topic])[topic].result()
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
-    assert "have this node say what it knows before it ends" in error.hint
+    assert "save what this node knows before it stops" in error.hint
     assert partition is None
     await log.close()
 

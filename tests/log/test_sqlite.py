@@ -274,7 +274,7 @@ async def test_a_directory_that_cannot_be_written_is_told_at_once(
     path = tmp_path / "log.db"
     path.touch()
     monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
-    with pytest.raises(BadSetting, match=r"the directory of .*log\.db may not be written"):
+    with pytest.raises(BadSetting, match=r"the directory of .*log\.db is not writable"):
         await SqliteLog.open(path)
 
 

@@ -100,7 +100,7 @@ def test_a_copy_is_not_mixed_with_the_newest_changes_of_the_file_that_was_there_
     before = records(path)
     newest = taken_back(path, [bytes([number]) * 4_000 for number in range(9)])
     content = path.read_bytes()
-    with pytest.raises(WrongLog, match=r"log.db-wal lies beside .*log.db, and would be taken for newest changes of it"):
+    with pytest.raises(WrongLog, match=r"log.db-wal lies beside .*log.db, and would be taken for its latest changes"):
         renew(path, NEW)
     with pytest.raises(WrongLog, match=r"log.db is a copy, and log.db-wal beside it is of the file that was there"):
         SqliteFile(path, 3)

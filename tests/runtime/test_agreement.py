@@ -195,7 +195,7 @@ async def test_who_folded_wrongly_stops_and_who_is_accused_of_it_counts_and_goes
         assert "partition 3 has stopped" in reason
         assert f"up to offset {position - 1}: node right has another digest" in reason
         assert [each for each in wrong.engine.states if not wrong.engine.readiness.is_ready(each)] == [partition]
-        with pytest.raises(NotReady, match="in memory is not what the log says"):
+        with pytest.raises(NotReady, match="in memory does not agree with the log"):
             await wrong.engine.readiness.wait([partition], 1.0)
         await wrong.engine.readiness.wait([(partition + 1) % 8], 1.0)
         assert right.labels()["team"] == "pay"
@@ -215,7 +215,7 @@ async def test_who_watches_a_partition_that_is_found_wrong_is_told_so_and_nobody
         await look(wrong)
         assert list(wrong.engine.reader.faults) == [partition]
         for each in (watching, behind):
-            with pytest.raises(NotReady, match="in memory is not what the log says"):
+            with pytest.raises(NotReady, match="in memory does not agree with the log"):
                 await asyncio.wait_for(each.task, 5)
         assert wrong.engine.watches.watchers == {elsewhere.watcher}
         assert (await elsewhere.ended())[-1] == "BOOKMARK"

@@ -193,7 +193,9 @@ async def test_a_topic_is_copied_everywhere_only_to_clusters_of_its_namespace(or
         await replicate(orders, *BOTH, is_global=True)
     updater = change_namespace("public/default", set_value(REPLICATION, BOTH))
     await orders.writing.change_namespace("public/default", updater, orders.asked())
-    with pytest.raises(PolicyUnmet, match="Cluster west is none of namespace public/default: standalone, east"):
+    with pytest.raises(
+        PolicyUnmet, match="Cluster west is not among the clusters of namespace public/default: standalone, east"
+    ):
         await replicate(orders, "standalone", "west", is_global=True)
     await replicate(orders, *BOTH, is_global=True)
 

@@ -106,7 +106,7 @@ async def test_a_log_of_another_number_of_partitions_is_refused(store: MemorySto
 
 async def test_a_log_without_a_header_is_refused(store: MemoryStore) -> None:
     store.append(0, b"somebody else's record")
-    with pytest.raises(WrongLog, match="states no header"):
+    with pytest.raises(WrongLog, match="has no header"):
         await Engine.start(WilfulLog(store))
 
 

@@ -135,7 +135,7 @@ async def test_that_the_log_denies_a_change_is_said_at_once_with_what_allows_it(
     with pytest.raises(OutcomeUnknown, match="most likely not in the log: not you") as unknown:
         await sent
     operation = unknown.value.values["operation"]
-    assert unknown.value.hint.startswith(f"let it allows it. GET /api/v1/operations/{operation} settles it")
+    assert unknown.value.hint.startswith(f"let it allows it. GET /api/v1/operations/{operation} tells its outcome")
     with pytest.raises(LogDenied, match="not you") as refused:
         await queued
     assert refused.value.hint == "let it"

@@ -110,14 +110,14 @@ async def test_a_topic_that_kafka_does_not_make_after_all_can_be_deleted(
     kafka_node: KafkaNode, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
     async def refuse(name: str, partitions: int) -> None:
-        raise ClusterRefused("its policy is against it", kafka_topic=name)
+        raise ClusterRefused("its policy forbids it", kafka_topic=name)
 
     monkeypatch.setattr(kafka_writing, "PAUSE_SECONDS", 0)
     if refused == "grow":
         await kafka_node.create("orders", 2)
     monkeypatch.setattr(kafka_node.cluster, refused, refuse)
     writing, asked = kafka_node.writing, kafka_node.asked()
-    with pytest.raises(OutcomeUnknown, match="its policy is against it"):
+    with pytest.raises(OutcomeUnknown, match="its policy forbids it"):
         await (
             writing.grow_partitions(ORDERS, 3, asked)
             if refused == "grow"

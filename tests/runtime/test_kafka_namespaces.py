@@ -60,7 +60,7 @@ async def test_a_namespace_that_ends_half_way_says_how_far_it_came_and_goes_on(k
 
     kafka_node.cluster.delete = refuse_b
     asked = kafka_node.asked(key="k", method="DELETE", actor="a")
-    with pytest.raises(OutcomeUnknown, match="of its 3 topics, 2 are"):
+    with pytest.raises(OutcomeUnknown, match="of its 3 topics, 2 were"):
         await kafka_node.writing.delete_namespace("public/default", asked, force=True)
     kafka_node.cluster.delete = delete
     await kafka_node.writing.delete_namespace("public/default", asked, force=True)
@@ -79,9 +79,9 @@ async def test_topics_that_are_ended_count_though_their_end_was_not_told(kafka_n
         raise OutcomeUnknown("the answer was lost", operation="0-00")
 
     kafka_node.writing.delete_topic = delete_untold  # type: ignore[method-assign]
-    with pytest.raises(OutcomeUnknown, match="of its 2 topics, 1 are") as failed:
+    with pytest.raises(OutcomeUnknown, match="of its 2 topics, 1 were") as failed:
         await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
-    assert failed.value.hint == "Delete it again: what is ended stays so."
+    assert failed.value.hint == "Delete it again: what was deleted stays deleted."
 
 
 async def test_a_namespace_ended_under_a_key_is_not_ended_again_under_it(kafka_node: KafkaNode) -> None:

@@ -66,7 +66,7 @@ async def test_a_topic_that_comes_and_goes_meanwhile_is_made_all_the_same(cluste
 
 async def test_a_topic_that_kafka_does_not_let_grow_is_not_said_to_have_grown(cluster: WilfulCluster) -> None:
     async def refuse(name: str, partitions: int) -> None:
-        raise ClusterRefused("its policy is against it", kafka_topic=name)
+        raise ClusterRefused("its policy forbids it", kafka_topic=name)
 
     await cluster.create("orders", 1)
     cluster.grow = refuse

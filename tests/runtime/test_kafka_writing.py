@@ -103,12 +103,12 @@ async def test_a_topic_that_exists_is_refused_as_such_whatever_kafka_has(kafka_n
 
 async def test_a_kafka_topic_of_another_record_is_refused(kafka_node: KafkaNode) -> None:
     await kafka_node.create("orders", kafka_name="legacy")
-    with pytest.raises(AlreadyExists, match="legacy is that of another topic"):
+    with pytest.raises(AlreadyExists, match="legacy belongs to another topic"):
         await kafka_node.create("legacy")
     await kafka_node.create("bills")
-    with pytest.raises(AlreadyExists, match="bills is that of another topic"):
+    with pytest.raises(AlreadyExists, match="bills belongs to another topic"):
         await kafka_node.create("more", kafka_name="bills")
-    with pytest.raises(AlreadyExists, match="bills is that of another topic"):
+    with pytest.raises(AlreadyExists, match="bills belongs to another topic"):
         await kafka_node.writing.record_topic(parse_topic("m"), TopicRecord(kafka_name="bills"), kafka_node.asked())
 
 
@@ -135,7 +135,7 @@ async def test_a_kafka_topic_of_another_record_is_known_for_that_though_other_pa
         node.engine.options = replace(node.engine.options, request_timeout_seconds=1.0)
         node.engine.reader.stop(OperatorNeeded("a record too many"), other)
         store.append(other, b"a record more")
-        with pytest.raises(AlreadyExists, match="is that of another topic"):
+        with pytest.raises(AlreadyExists, match="belongs to another topic"):
             await node.create("third", kafka_name="orders")
         await node.writing.delete_topic(twin, node.asked())
         assert (node.record("twin"), node.cluster.partitions()) == (None, {"orders": 1})
@@ -168,7 +168,7 @@ async def test_what_kafka_refuses_is_refused_and_remembered_under_the_clients_ke
     asked = kafka_node.asked(key="k", method="PUT", actor="a")
 
     async def refuse(name: str, partitions: int) -> None:
-        raise ClusterRefused("its policy is against it", kafka_topic=name)
+        raise ClusterRefused("its policy forbids it", kafka_topic=name)
 
     kafka_node.cluster.check_creation = refuse
     with pytest.raises(ClusterRefused, match="policy"):
@@ -231,7 +231,7 @@ async def test_a_forced_end_that_meets_a_topic_made_meanwhile_says_that_the_othe
         await delete(name)
 
     monkeypatch.setattr(kafka_node.cluster, "delete", delete_while_another_is_made)
-    with pytest.raises(NotEmpty, match=r"made in it meanwhile; those that were there are gone$") as refused:
+    with pytest.raises(NotEmpty, match=r"created in it meanwhile; those it had are deleted$") as refused:
         await kafka_node.writing.delete_namespace("public/default", kafka_node.asked(), force=True)
     assert "use force" not in refused.value.hint
     assert kafka_node.cluster.partitions() == {"late": 1}

@@ -155,7 +155,7 @@ async def test_of_a_log_that_ends_before_what_was_folded_it_is_said_that_it_lost
     async with running(store, snapshot=root) as node:
         position = node.engine.states[0].position
         store.entries[0].clear()
-        gone = LogGap("Kafka no longer has the records to go on with", hint="Start from a newer snapshot.")
+        gone = LogGap("Kafka no longer has the records to continue with", hint="Start from a newer snapshot.")
         node.engine.left_behind.on_fault(gone, 0)
         await turns(5)
         fault = node.engine.reader.faults[0]

@@ -239,7 +239,7 @@ async def test_too_many_questions_to_the_table_of_history_are_refused(
     compacted(log, tmp_path)
     past = past_of(TrimmedLog(log, floor=len(log)), tmp_path)
     for asking in (past.position_at(PARTITION, 1), past.known_since(PARTITION), at(past, 5)):
-        with pytest.raises(Overloaded, match="other questions about the past wait"):
+        with pytest.raises(Overloaded, match="other queries of the past are already waiting"):
             await asking
 
 
@@ -291,7 +291,7 @@ async def test_the_same_question_at_the_same_time_is_made_once_and_others_must_w
     log.answers.clear()
     asking = [asyncio.create_task(at(past, position)) for position in (5, 5, 6, 7, 7)]
     await asyncio.sleep(0)
-    with pytest.raises(Overloaded, match="for other questions"):
+    with pytest.raises(Overloaded, match="for other queries"):
         await past.namespaces([(HERE[0], 8)], asyncio.get_running_loop().time() + 0.01)
     log.answers.set()
     one, other, _, late, later = await asyncio.gather(*asking)
@@ -325,7 +325,7 @@ async def test_who_cannot_wait_is_told_to_ask_again_and_finds_it_made() -> None:
     log = TrimmedLog(some_log())
     past = past_of(log)
     log.answers.clear()
-    with pytest.raises(Overloaded, match="still being made"):
+    with pytest.raises(Overloaded, match="still being built"):
         await past.namespaces([(HERE[0], 7)], asyncio.get_running_loop().time() + 0.01)
     reads = log.reads
     log.answers.set()

@@ -27,7 +27,7 @@ def readiness(faults: dict[int, TopicfoldError]) -> Readiness:
 
 
 async def test_before_the_log_has_answered_nobody_knows_how_far_it_is(readiness: Readiness) -> None:
-    with pytest.raises(NotReady, match="the log has not said yet how long it is") as caught:
+    with pytest.raises(NotReady, match="the log has not said yet where it ends") as caught:
         await readiness.wait([0], 0.0)
     assert caught.value.values == {"partition": 0}
 
@@ -105,7 +105,7 @@ async def test_a_node_that_starts_while_a_partition_is_silent_keeps_only_who_liv
     engine = await Engine.start(log)
     try:
         await engine.readiness.wait([0], 5.0)
-        with pytest.raises(NotReady, match="partition 1 of the log has not said yet how long it is"):
+        with pytest.raises(NotReady, match="partition 1 of the log has not said yet where it ends"):
             await engine.readiness.wait([1], 0.05)
         assert engine.readiness.is_ready(0)
         log.silent = set()

@@ -128,7 +128,10 @@ async def test_if_match_of_another_version_is_refused_and_says_the_current_one(o
 
 @pytest.mark.parametrize("if_match", ["*", "00.1"])
 async def test_if_match_where_nothing_is_is_refused_and_says_so(node: Node, if_match: str) -> None:
-    with pytest.raises(PreconditionFailed, match="there is no persistent://public/default/orders now"):
+    with pytest.raises(
+        PreconditionFailed,
+        match="persistent://public/default/orders does not exist, and If-Match requires that it does",
+    ):
         await node.writing.create_topic(ORDERS, TopicRecord(), node.asked(if_match=if_match))
 
 

@@ -65,7 +65,7 @@ async def test_a_former_life_of_the_namespace_can_no_longer_be_told(orders: Node
     await orders.writing.create_namespace(NAMESPACE, NamespaceRecord(), orders.asked())
     if is_reborn:
         await orders.writing.create_topic(ORDERS, TopicRecord(), orders.asked())
-    with pytest.raises(errors.Resync, match="was made again at offset 5"):
+    with pytest.raises(errors.Resync, match="was recreated at offset 5"):
         await at(orders, position)
 
 

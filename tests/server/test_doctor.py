@@ -57,7 +57,7 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
     await look(orders.node)
     found = await orders.get(DOCTOR)
     assert problems(found) == [
-        f"node http://node2:8080 has another digest of partition 3 at {end}; folding anew says this node is right -> "
+        f"node http://node2:8080 has another digest of partition 3 at {end}; a refold shows that this node is right -> "
         "topicfold doctor --url http://node2:8080 asks that node"
     ]
     told = found["partitions"][PARTITION]
@@ -72,7 +72,7 @@ async def test_a_node_that_is_accused_wrongly_names_the_accuser_and_whom_to_ask(
 async def test_what_the_log_says_to_changes_that_it_does_not_take_is_told(orders: RestNode) -> None:
     orders.node.engine.freshness.on_refused(LogUnavailable("Kafka refuses: not you", hint="Allow Write."))
     assert problems(await orders.get(DOCTOR)) == [
-        "changes do not get into the log: Kafka refuses: not you -> Allow Write."
+        "changes cannot be written to the log: Kafka refuses: not you -> Allow Write."
     ]
 
 
@@ -109,7 +109,7 @@ async def test_memory_that_is_wrong_makes_the_node_not_ready_with_the_offset(spo
     position = spoilt.node.engine.states[PARTITION].position
     answer = await spoilt.send("GET", "/readyz")
     assert problem_in(answer.status_code, answer.headers, answer.content) == (503, "not_ready")
-    assert f"what the log says up to offset {position}: what is stored of" in answer.json()["reason"]
+    assert f"does not agree with the log up to offset {position}: what is stored of" in answer.json()["reason"]
     assert await spoilt.problem("GET", "/api/v1/topics/public/default/orders") == (503, "not_ready")
     found = await spoilt.get(DOCTOR)
     assert "Restart this node" in problems(found)[0]
@@ -129,8 +129,8 @@ async def test_whatever_else_is_wrong_is_told_with_what_to_do(orders: RestNode) 
     told = "\n".join(problems(await orders.get(DOCTOR)))
     engine.states[PARTITION].topics["public/default"].undecodable.clear()
     assert "the log cannot be reached: no broker answers -> see whether topicfold.db is there" in told
-    assert "each of partitions 1-2 of the log cannot be reached, while others can -> see whether the brokers" in told
-    assert "that lead them run, and let this node in" in told
+    assert "each of partitions 1-2 of the log cannot be reached, while others can -> check that the brokers" in told
+    assert "that lead them are running and let this node in" in told
     assert "the log's cleanup.policy is compact, it must be delete -> kafka-configs --alter" in told
     assert "partition 5 has stopped: it broke -> restart this node" in told
     assert "1 topic of public/default cannot be read, such as persistent://public/default/orders" in told
@@ -143,7 +143,7 @@ async def test_a_topic_that_cannot_be_read_is_told_of_with_what_makes_it_good(
     rest = await with_topic(orders, store, how)
     (problem,) = problems(await rest.get(DOCTOR))
     assert told in problem
-    making = "topicfold topics create persistent://public/default/orders makes it anew"
+    making = "topicfold topics create persistent://public/default/orders creates it again"
     assert (making in problem) is (how is DAMAGED)
     await rest.send("PUT", ORDERS)
     assert bool(problems(await rest.get(DOCTOR))) is (how is NEWER)
@@ -174,9 +174,9 @@ async def test_partitions_that_are_not_ready_for_the_same_reason_are_told_togeth
 async def test_a_node_whose_log_was_trimmed_is_warned_that_it_cannot_start_again(orders: RestNode) -> None:
     await orders.node.engine.log.delete_before(PARTITION, 2)
     (warning,) = (await orders.get(DOCTOR))["warnings"]
-    assert "no snapshot is named: this node cannot start again" in warning["what"]
+    assert "no snapshot is configured: this node cannot restart" in warning["what"]
     assert "--snapshot DIR" in warning["next"]
-    assert warning["next"].endswith("have this node say what it knows before it ends (docs/recovery.md)")
+    assert warning["next"].endswith("save what this node knows before it stops (docs/recovery.md)")
 
 
 async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
@@ -189,12 +189,12 @@ async def test_nobody_is_told_to_compact_a_trimmed_log_whose_snapshot_was_lost(
                 (tmp_path / name).mkdir()
                 commit_path(tmp_path, 1).write_bytes(b"damaged")
             (told,) = problems(await rest.get(DOCTOR))
-            assert " -> restore its directory: the log was trimmed, and nobody can start without it" in told
+            assert " -> restore its directory: no node can start without it, as the log was trimmed" in told
 
 
 @pytest.mark.parametrize(
     "error",
-    [LogDenied("Kafka does not allow us Describe", hint="kafka-acls"), LogUnavailable("gone", hint="Restore it.")],
+    [LogDenied("Kafka denies us Describe", hint="kafka-acls"), LogUnavailable("gone", hint="Restore it.")],
 )
 async def test_what_would_have_the_log_answer_is_told_where_the_log_says_it(
     orders: RestNode, error: LogUnavailable
@@ -243,7 +243,7 @@ async def test_a_snapshot_that_has_lacked_something_for_days_is_a_warning(store:
             engine.snapshot_age.look(tmp_path)
             found = await rest.get(DOCTOR)
             told = [each["what"] for each in found["warnings"]]
-            assert told == (["the snapshot has lacked what is in the log for 3 days"] if days == 3 else [])
+            assert told == (["the snapshot has been behind the log for 3 days"] if days == 3 else [])
             assert found["healthy"]
 
 
@@ -324,5 +324,5 @@ async def test_a_snapshot_that_may_not_be_read_is_a_problem(
         found = await rest.get(DOCTOR)
         assert problems(found) == [
             f"the snapshot {tmp_path} cannot be read: {tmp_path / MANIFESTS}: Permission denied -> "
-            "Name a directory that may be read, or change its owner or its mode."
+            "Name a readable directory, or change its owner or mode."
         ]

@@ -192,7 +192,7 @@ async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(
 
 async def test_metrics_count_what_is_wrong_with_the_log_and_no_advice(orders: RestNode) -> None:
     full = SettingProblem("disk", "full", "one with room", False, "make room")
-    few = SettingProblem("replication.factor", "1", "3", False, "have 3 brokers", is_advice=True)
+    few = SettingProblem("replication.factor", "1", "3", False, "run 3 brokers", is_advice=True)
     for problems, told in (((), 0), ((few,), 0), ((full, few), 1)):
         orders.node.engine.freshness.problems = problems
         assert f"\ntopicfold_log_problems {told}.0\n" in (await orders.send("GET", "/metrics")).text

@@ -209,7 +209,9 @@ async def test_without_owners_nothing_is_redirected(rest: RestNode) -> None:
      {"public/*": "http://a\r\nX: y"}],
 )  # fmt: skip
 def test_owners_that_cannot_be_are_refused_at_start(owners: dict[str, str]) -> None:
-    with pytest.raises(ValidationError, match=r"not the address of a node|no user|expected|Port could not"):
+    with pytest.raises(
+        ValidationError, match=r"not the address of a node|cannot contain a user|expected|Port could not"
+    ):
         Settings(advertised_url="http://here", owners=owners)
 
 

@@ -103,7 +103,7 @@ async def test_a_topic_that_was_not_there_yet_is_told_with_what_was_asked_and_si
     answer = await past.send("GET", f"/api/v1/topics/public/default/orders?at={at}")
     told = answer.json()
     assert (answer.status_code, told["detail"]) == (404, f"topic {DEFAULT}/orders not found at {at}")
-    assert told["hint"] == "What is known of it begins at 2026-03-01T12:10:00Z."
+    assert told["hint"] == "Its known history begins at 2026-03-01T12:10:00Z."
 
 
 async def test_of_a_topic_that_had_ended_then_more_is_known_than_its_next_life(past: RestNode, clock: Clock) -> None:
@@ -168,7 +168,7 @@ async def test_namespaces_that_were_not_there_then_had_no_topics(past: RestNode)
     assert await past.problem("GET", f"{FIND_PATH}?namespace=public/new&at=1m") == (404, "namespace_not_found")
     answer = await past.send("GET", f"{FIND_PATH}?at=2020-01-01T00:00:00Z")
     assert answer.status_code == 404
-    assert "What is known of it begins at 2026-03-01T12:00:00Z" in answer.json()["hint"]
+    assert "Its known history begins at 2026-03-01T12:00:00Z" in answer.json()["hint"]
 
 
 async def test_a_namespace_that_is_gone_can_still_be_asked_about(past: RestNode, clock: Clock) -> None:
@@ -211,7 +211,7 @@ async def test_a_position_below_a_trimmed_log_is_told_as_it_was_asked_for(past: 
     await past.node.log.delete_before(partition, 4)
     answer = await past.send("GET", f"{FIND_PATH}?at=2")
     assert (answer.status_code, answer.json()["detail"]) == (
-        410, f"what was at 2 cannot be told: partition {partition} of the log begins at offset 4 now"
+        410, f"the state at 2 is not known: partition {partition} of the log begins at offset 4 now"
     )  # fmt: skip
     assert "--snapshot DIR" in answer.json()["hint"]
 

@@ -90,7 +90,7 @@ def test_a_method_that_is_not_taken_is_405_and_names_all_that_are(path: str, all
     with pytest.raises(HTTPException) as caught:
         found("PATCH", path)
     assert (caught.value.status_code, caught.value.headers) == (405, {"Allow": allowed})
-    assert caught.value.detail.endswith(f" is not possible here, only {allowed}")
+    assert caught.value.detail.endswith(f" is not allowed here, only {allowed}")
 
 
 def test_two_operations_cannot_share_a_method_and_a_path() -> None:

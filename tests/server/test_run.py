@@ -300,7 +300,7 @@ def test_a_server_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         ({"host": "0.0.0.0"}, 2, "loopback"),
         ({"host": "192.0.2.1"}, 2, "loopback"),
         ({"host": "x" * 64, "insecure": True}, 2, "cannot be listened on"),
-        ({"auth_jwt_key_file": "/dev/null"}, 2, "auth_jwt_key_file /dev/null: holds no public key"),
+        ({"auth_jwt_key_file": "/dev/null"}, 2, "auth_jwt_key_file /dev/null: contains no supported public key"),
         ({"auth_static_tokens_file": "/nowhere/tokens"}, 2, "auth_static_tokens_file"),
         ({"auth_jwks_url": "http://192.0.2.1/keys"}, 2, "https"),
         ({"tls_cert_file": "/nowhere/cert"}, 2, "tls_cert_file"),

@@ -216,7 +216,7 @@ async def test_calls_that_hang_are_bounded_and_stop_nothing_but_listings(
         assert await rest.problem("GET", f"{PATH}?properties=hang={number}") == (500, "listing_failed")
     answer = await rest.send("GET", PATH)
     assert (answer.status_code, answer.headers["retry-after"], answer.json()["code"]) == (503, "1", "overloaded")
-    assert "2 calls of the topic listing tests.server.plugins:Hanging have not come back" in answer.json()["reason"]
+    assert "2 calls of the topic listing tests.server.plugins:Hanging have not returned" in answer.json()["reason"]
     object.__setattr__(rest.node.engine.options, "request_timeout_seconds", 5.0)
     assert await asyncio.wait_for(asyncio.to_thread(lambda: "others have threads"), 5)
     assert (await rest.get("/api/v1/topics?labelSelector=team"))["counts"]["matched"] > 0

@@ -166,5 +166,5 @@ async def test_a_doctor_tells_of_tenants_and_namespaces_that_a_newer_node_wrote(
         "1 tenant cannot be read, such as public: a newer node than this wrote it",
     ]
     assert {each["next"] for each in told} == {
-        "upgrade this node; until then their grants let nobody in here, and their policies are not shown"
+        "upgrade this node; until then it ignores their grants and does not show their policies"
     }

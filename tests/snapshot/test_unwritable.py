@@ -52,4 +52,4 @@ def test_of_a_file_system_that_cannot_do_it_nobody_is_told_to_make_room(
 def test_where_a_right_is_missing_it_is_to_be_given(tmp_path: Path) -> None:
     with pytest.raises(SnapshotUnwritable) as caught, naming_unwritable(tmp_path):
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(tmp_path))
-    assert "give the right" in caught.value.hint
+    assert "grant write permission" in caught.value.hint

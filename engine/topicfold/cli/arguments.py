@@ -35,7 +35,7 @@ At = Annotated[
     ),
 ]
 Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, metavar="N", help="Number of partitions.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Delete what lives inside, too.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Also delete everything inside.")]
 LogFile = Annotated[
     str | None, typer.Option("--log", metavar="FILE", help="File with the server's log (default topicfold.db).")
 ]

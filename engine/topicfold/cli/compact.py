@@ -34,7 +34,7 @@ Every = Annotated[
     ),
 ]
 BatchRows = Annotated[
-    int, typer.Option("--batch-rows", metavar="N", min=1, help="Most records of the log in one batch.")
+    int, typer.Option("--batch-rows", metavar="N", min=1, help="Maximum number of log records in one batch.")
 ]
 Slices = Annotated[
     int | None,
@@ -45,7 +45,7 @@ Keep = Annotated[
 ]
 Checkpoint = Annotated[
     Path | None,
-    typer.Option("--checkpoint", metavar="DIR", help="Where Spark notes its plans (default DIR/checkpoint)."),
+    typer.Option("--checkpoint", metavar="DIR", help="Spark's checkpoint directory (default DIR/checkpoint)."),
 ]
 SparkSettings = Annotated[
     list[str] | None,
@@ -151,7 +151,7 @@ def compact(
 
         def stops() -> None:
             if is_shown:
-                session.output.note("ending as soon as Spark can; once more ends at once")
+                session.output.note("stopping as soon as Spark can; interrupt again to stop at once")
 
         listener = Listener(
             commits=commits,

@@ -289,7 +289,7 @@ def _read(file: Path, is_required: bool) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise BadSetting(f"{file}: lists in lists, too deep to be read") from None
+        raise BadSetting(f"{file}: nested too deep to be read") from None
     except tomllib.TOMLDecodeError as error:
         raise BadSetting(
             f"{file}: {error}", hint='Values of text need quotes: url = "http://127.0.0.1:8080"'

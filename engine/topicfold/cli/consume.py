@@ -52,7 +52,7 @@ _ASSIGNOR_HINT = (
     "give --group another"
 )
 _HINTS = {"INCONSISTENT_GROUP_PROTOCOL": _ASSIGNOR_HINT}
-_DEAD_HINT = "nothing more would come; once that is mended, run it again"
+_DEAD_HINT = "no more records would arrive; once this is fixed, run it again"
 
 
 def consume(
@@ -162,7 +162,7 @@ def teller(warn: Callable[..., None], bootstrap: str) -> Callable[[Any], None]:
         told.add(error.name())
         if error.name() == "_ALL_BROKERS_DOWN":
             warn(
-                f"no broker answers at {bootstrap}; it goes on when one does",
+                f"no broker answers at {bootstrap}; it continues when one does",
                 "Is Kafka running, and is that its address?",
             )
         else:

@@ -76,9 +76,9 @@ def _row(partition: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _scrub_text(scrub: Mapping[str, Any] | None) -> str:
     if scrub is None:
-        return "memory has not been looked through yet"
+        return "memory has not been checked yet"
     found = f"{scrub['found']:,} wrong" if scrub["found"] else "nothing wrong"
-    return f"memory was looked through at {scrub['at']}: {scrub['topics']:,} topics, {found}"
+    return f"memory was checked at {scrub['at']}: {scrub['topics']:,} topics, {found}"
 
 
 def _snapshot_text(snapshot: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from topicfold.model.names import parse_topic
 if TYPE_CHECKING:
     from topicfold.client.history_answers import FieldChange, HistoryEntry
 
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Most changes to show.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Maximum number of changes to show.")]
 To = Annotated[
     str,
     typer.Option(
@@ -44,7 +44,7 @@ def history(session: Session, topic: Topic, limit: Limit = 50) -> None:
     session.output.show(entries, [entry.etag for entry in entries], _HEADER, rows)
     if gap:
         session.output.warning(
-            f"what happened before cannot be told: {gap}",
+            f"earlier changes are not known: {gap}",
             "where a snapshot has it, start the server with --snapshot DIR",
         )
     if has_more:

@@ -82,11 +82,11 @@ def _make(session: Session, plan: Adoption, namespaces: tuple[str, ...]) -> tupl
                 outcomes.append(outcome)
                 step()
     except KeyboardInterrupt:
-        session.output.note("interrupted; run it again, it goes on from there")
+        session.output.note("interrupted; run it again, it continues from there")
         raise
     except TopicfoldError:
         session.output.note(
-            f"{len(outcomes):,} of {len(plan.new):,} are known to be done; run it again, it goes on from there"
+            f"{len(outcomes):,} of {len(plan.new):,} are known to be done; run it again, it continues from there"
         )
         raise
     outcomes.sort(key=lambda outcome: outcome.kafka_name)

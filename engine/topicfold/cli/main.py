@@ -198,7 +198,9 @@ def _unexpected(error: Exception, is_debugged: bool) -> int:
 
         traceback.print_exception(error)
     if shortage := shortage_in(error):
-        _plain_output().failure(f"this process cannot go on: {shortage}", "Let it have more: 'ulimit -a' shows limits.")
+        _plain_output().failure(
+            f"this process cannot continue: {shortage}", "Raise its limits: 'ulimit -a' shows them."
+        )
         return ExitCode.FAILED
     hint = "" if is_debugged else "Run it again with --debug to see where."
     _plain_output().failure(f"unexpected {type(error).__name__}: {error}", hint)

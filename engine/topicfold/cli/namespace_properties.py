@@ -65,7 +65,7 @@ def set_property(session: Session, namespace: Namespace, key: Key, value: Value)
       topicfold namespaces set-property acme/pay -k owner -v ann
     """
     written = session.client.update_namespace_properties(namespace, {key: value}, **session.changes)
-    session.show_change(f"set {key} on", namespace, written, "it had this property before")
+    session.show_change(f"set {key} on", namespace, written, "it already had this property")
 
 
 def set_properties(session: Session, namespace: Namespace, properties: Pairs) -> None:
@@ -77,7 +77,7 @@ def set_properties(session: Session, namespace: Namespace, properties: Pairs) ->
     """
     pairs = read_labels(properties, "--properties")
     written = session.client.update_namespace_properties(namespace, pairs, **session.changes)
-    session.show_change(f"set {','.join(pairs)} on", namespace, written, "it had these properties before")
+    session.show_change(f"set {','.join(pairs)} on", namespace, written, "it already had these properties")
 
 
 def remove_property(session: Session, namespace: Namespace, key: Key) -> None:

@@ -32,14 +32,14 @@ _NEXT_STEP_OF_COMMAND: Mapping[tuple[str, str], str] = {
     ("not_empty", "namespaces delete"): "topicfold namespaces delete --force {namespace} deletes its topics, too",
     ("policy_unmet", "tenants create"): "topicfold clusters list",
     ("policy_unmet", "tenants update"): "topicfold clusters list",
-    ("answer_lost", "policies apply"): "run it again; what is done already does not differ any more",
-    ("answer_lost", "import kafka"): "run it again; it goes on from there",
+    ("answer_lost", "policies apply"): "run it again; what was already applied no longer differs",
+    ("answer_lost", "import kafka"): "run it again; it continues from there",
     # What these send follows from what they read first, so the same key would stand for another change.
-    ("answer_lost", "rollback"): "run it again; what is rolled back already stays so",
-    ("answer_lost", "tenants update"): "run it again; what is changed already stays so",
-    ("outcome_unknown", "namespaces delete"): "run it again; what is ended stays so",
-    ("outcome_unknown", "tenants delete"): "run it again; what is ended stays so",
-    ("outcome_unknown", "policies apply"): "run it again; what is done already does not differ any more",
+    ("answer_lost", "rollback"): "run it again; what was rolled back stays so",
+    ("answer_lost", "tenants update"): "run it again; what was changed stays so",
+    ("outcome_unknown", "namespaces delete"): "run it again; what was deleted stays deleted",
+    ("outcome_unknown", "tenants delete"): "run it again; what was deleted stays deleted",
+    ("outcome_unknown", "policies apply"): "run it again; what was already applied no longer differs",
     ("wrong_kind", "topics delete"): "topicfold topics delete-partitioned-topic {topic}",
     ("wrong_kind", "topics delete-partitioned-topic"): "topicfold topics delete {topic}",
     ("wrong_kind", "topics update-partitioned-topic"): _START_OVER,
@@ -61,7 +61,7 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
     "topic_not_found": "topicfold topics list {namespace}",
     "version_not_found": ("topicfold history {topic}; near it are {nearest}", "topicfold topics list {namespace}"),
     "invalid_pattern": "'*' is the whole of a segment; give --regex {expression} instead of --match",
-    "operation_not_found": "copy the operation from what the failed command said, or from its -o json",
+    "operation_not_found": "copy the operation from the message of the failed command, or from its -o json",
     "unknown_cluster": "topicfold clusters list",
     "server_unreachable": "start one with 'topicfold serve', or name another with --url",
     "log_unavailable": "try again in a few seconds; topicfold doctor tells more",
@@ -81,32 +81,32 @@ _NEXT_STEP: Mapping[str, str | tuple[str, ...]] = {
         "topicfold topics create {topic} makes it anew"
     ),
     "idempotency_key_reused": "leave out --idempotency-key, or give another one: this one stands for another change",
-    "resync": "topicfold history {topic} shows how far back one can look",
+    "resync": "topicfold history {topic} shows how far back the history goes",
 }
 _NAMES = frozenset({"topic", "namespace", "tenant", "cluster"})
 SPOKEN_HERE: Mapping[str, str] = {
     "DELETE takes all away.": "revoke-permission takes all away",
     "GET /admin/v2/clusters lists those there are.": "topicfold clusters list",
     "Send back X-Log-Position as it was received.": "topicfold history {topic} shows versions",
-    "Send Authorization: Bearer TOKEN, with a token that this server takes.": "say who asks with --token-file FILE",
-    "Connect with a client certificate that this server takes.": "say who asks with --client-cert-file FILE",
-    "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server takes.": (
-        "say who asks with --token-file FILE or --client-cert-file FILE"
+    "Send Authorization: Bearer TOKEN, with a token that this server accepts.": "authenticate with --token-file FILE",
+    "Connect with a client certificate that this server accepts.": "authenticate with --client-cert-file FILE",
+    "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server accepts.": (
+        "authenticate with --token-file FILE or --client-cert-file FILE"
     ),
     "The history shows both.": "topicfold history {topic}",
     "The history shows offsets.": "topicfold history {topic}",
-    "If it is the server that is meant, name who signed its certificate: tls_ca_file": (
-        "if it is the server that is meant, name who signed its certificate: --tls-ca-file FILE"
+    "If it is the right server, name the CA of its certificate: tls_ca_file": (
+        "if it is the right server, name the CA of its certificate: --tls-ca-file FILE"
     ),
-    "If it asks for certificates, see that it trusts who signed the one that is shown: client_cert_file": (
-        "if it asks for certificates, see that it trusts who signed the one that is shown: --client-cert-file FILE"
+    "If it requires client certificates, check that it trusts the CA of yours: client_cert_file": (
+        "if it requires client certificates, check that it trusts the CA of yours: --client-cert-file FILE"
     ),
     "GET /readyz?verbose tells more.": "try again in a moment",
     "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (
         "try again in a few seconds; topicfold doctor tells whether the server reaches the Kafka cluster"
     ),
     "Give the `cursor` of a frame as it was received; leave it out to watch from now.": (
-        "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
+        "give the cursor that 'topicfold watch' ended with, or one of its -o json; without --since, it starts now"
     ),
     "Leave it out to begin with the topics that match now, or watch that namespace on its own without it.": (
         "leave --since out to begin with the topics that match now, or watch that namespace on its own without it"
@@ -114,9 +114,9 @@ SPOKEN_HERE: Mapping[str, str] = {
     "Is it from another log, or was this one restored? Watch without `since`.": (
         "is it of another server? leave --since out to watch from now"
     ),
-    "Watch without `since`, and start anew.": "leave --since out to watch from now",
+    "Watch without `since`, and start over.": "leave --since out to watch from now",
     "Watch without `since`.": "leave --since out to watch from now",
-    "Read again without a position and go on from the answer's.": "leave --at out, or give a time",
+    "Read again without a position, and continue from that of the answer.": "leave --at out, or give a time",
     "Take X-Log-Position from an answer about its namespace, or an offset from its history.": (
         "topicfold history {topic} shows versions"
     ),
@@ -145,8 +145,8 @@ def said_here(reason: str) -> str:
     '--reason holds characters that cannot be printed'
     >>> said_here("at=tomorrow is neither a time nor a position")
     '--at tomorrow is neither a time nor a position'
-    >>> said_here("since: position 'abc' is not one of ours")
-    "--since: position 'abc' is not one of ours"
+    >>> said_here("since: position 'abc' is not valid")
+    "--since: position 'abc' is not valid"
     """
     if reason.startswith("since: "):
         return f"--{reason}"

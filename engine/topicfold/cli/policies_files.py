@@ -184,7 +184,7 @@ def apply(
     session.output.note(would if dry_run else f"{made}, {refused} failed")
     if len(done) < len(planned):
         lines = [f"{topic}: {problem}" for topic, problem in sorted(problems.items()) if problem]
-        session.output.failure("\n".join(lines), f"once that is mended: {again}")
+        session.output.failure("\n".join(lines), f"once this is fixed: {again}")
         raise typer.Exit(ExitCode.PARTLY_FAILED)
 
 
@@ -269,7 +269,7 @@ def _done(
                 step()
     except (KeyboardInterrupt, TopicfoldError):
         known, left = f"{len(problems):,} of {counted(len(planned), 'topic')}", len(planned) - len(problems)
-        session.output.note(f"{job}: stopped; known is what became of {known}, {left:,} left. To go on: {again}")
+        session.output.note(f"{job}: stopped; the outcome of {known} is known, {left:,} left. To continue: {again}")
         raise
     finally:
         show_steps(session.output, [step for step in planned if step.topic in problems], problems)

@@ -62,7 +62,7 @@ class OnTopics:
             )
         if applied:
             raise InvalidRequest(
-                f"what applied at {at} cannot be told: of then only the topic itself is known, not what lay below it",
+                f"what applied at {at} is not known: only the topic itself is kept as it was, not what lay below it",
                 hint="Leave out --applied, or --at.",
             )
         return stored_policy(

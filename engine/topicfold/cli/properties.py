@@ -44,7 +44,9 @@ def update_properties(session: Session, topic: Topic, property: Pairs) -> None: 
     """
     pairs = read_settings(property, "--property")
     written = session.client.update_properties(topic, pairs, **session.changes)
-    session.show_change(f"set {','.join(pairs)} on", str(parse_topic(topic)), written, "it had these properties before")
+    session.show_change(
+        f"set {','.join(pairs)} on", str(parse_topic(topic)), written, "it already had these properties"
+    )
 
 
 def remove_properties(session: Session, topic: Topic, key: Key) -> None:

@@ -27,7 +27,7 @@ def require_yes(consequence: str) -> None:
         InvalidRequest: they said anything else.
         Exit: they pressed Ctrl-C.
     """
-    if ask(f"{consequence} Go on? [y/N] ").lower() not in ("y", "yes"):
+    if ask(f"{consequence} Continue? [y/N] ").lower() not in ("y", "yes"):
         raise InvalidRequest("not confirmed; nothing was changed")
 
 

@@ -52,7 +52,7 @@ By = Annotated[
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it, into a file that ends in .png or .svg.")
 ]
-Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Most rows to show in each table.")]
+Top = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Maximum number of rows in each table.")]
 
 _PLOTS = (".png", ".svg")
 _PLACES = 5

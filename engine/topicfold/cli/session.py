@@ -73,7 +73,7 @@ class Session:
         if self._client is not None:
             self._client.close()
 
-    def show_change(self, done: str, name: str, written: Written, already: str = "it was so before") -> None:
+    def show_change(self, done: str, name: str, written: Written, already: str = "already so") -> None:
         """Say that `name` was `done`, or that it stayed as it was and why: as data or a name, and as a note."""
         is_changed = self._is_changed(written)
         told = {"name": name, "changed": is_changed, "done": done if is_changed else "", **data_of(written)}

@@ -47,7 +47,7 @@ class _Silence:
         if is_reachable:
             self._session.output.note("the server reaches its log again")
         else:
-            self._session.output.warning("the server cannot reach its log; what happens is shown when it can again")
+            self._session.output.warning("the server cannot reach its log; changes are shown when it can again")
         return True
 
 

@@ -204,7 +204,7 @@ def _found(
     if unread := sorted(each.name for each in found if each.is_undecodable):
         such = unread[0] if len(unread) == 1 else f"such as {unread[0]}"
         session.output.warning(
-            f"the server cannot read {len(unread):,} of these topics, {such}: what labels they bear it does not know"
+            f"the server cannot read {len(unread):,} of these topics, {such}: their labels are not known"
         )
     return sorted(found, key=lambda topic: topic.name)
 

@@ -82,7 +82,7 @@ def read_grace(grace: str | None) -> int:
     """
     seconds = read_seconds(grace or DEFAULT_GRACE, "--grace")
     if seconds < 0:
-        raise InvalidRequest("--grace: without a limit nothing would ever go", hint="Write a time: 0, 2h, 7d.")
+        raise InvalidRequest("--grace: without a limit nothing would ever be deleted", hint="Write a time: 0, 2h, 7d.")
     return seconds
 
 
@@ -111,7 +111,7 @@ def _show(session: Session, plan: Plan, grace_text: str, *, is_dry: bool) -> Non
 
 def _why(plan: Plan, grace_text: str, is_dry: bool) -> str:
     if plan.below is None:
-        return f"no commit is older than {grace_text} yet, so nothing goes"
+        return f"no commit is older than {grace_text} yet, so nothing is deleted"
     age = f", which is older than {grace_text}," if read_grace(grace_text) else ""
     outcome = "would go" if is_dry else "is gone"
     return f"what lies below commit {plan.below.sequence}{age} {outcome}: {plan.records} records"

@@ -29,7 +29,7 @@ def said_of_names(error: typer.TyperException) -> str:
     if not hasattr(error, "possibilities") or option.startswith("--") or context is None:
         return ""
     takes_names = any(each.param_type_name == "argument" for each in context.command.params)
-    return "; a name that begins with - goes behind a -- of its own" if takes_names else ""
+    return "; put -- before a name that begins with -" if takes_names else ""
 
 
 def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:

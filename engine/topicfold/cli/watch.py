@@ -35,7 +35,7 @@ Since = Annotated[
 Initial = Annotated[bool, typer.Option("--initial/--no-initial", help="Start with the topics that match now.")]
 
 _CURSOR_HINT = (
-    "give what 'topicfold watch' said when it ended, or a cursor of its -o json; without --since it is from now"
+    "give the cursor that 'topicfold watch' ended with, or one of its -o json; without --since, it starts now"
 )
 _KIND_WIDTH = len("MODIFIED")
 

@@ -1,4 +1,4 @@
-"""The Python client: `Client` and `AsyncClient`, what they answer with, and the errors that only a client can meet."""
+"""The Python client: `Client` and `AsyncClient`, the values they return, and the errors that only a client raises."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""What a client can do with grants, and with the clusters that replication may name."""
+"""Methods of a client for grants, and for the clusters that replication policies can name."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from topicfold.client.own_namespace import InOwnNamespace
 from topicfold.client.paths import given_segment, namespace_path, tenant_path, topic_path
 
 Grants = dict[str, tuple[str, ...]]
-"""Actions that each role may do, by role."""
+"""The actions that each role was granted, by role."""
 
 
 class AccessCalls(InOwnNamespace):
-    """Grants of actions to roles on tenants, namespaces and topics; and clusters.
+    """Grants to roles on tenants, namespaces and topics; and clusters.
 
-    A grant holds for all that lies below. Granting replaces what the role was granted there before; revoking takes
-    all of it away.
+    A grant also applies to everything below: a tenant's namespaces, a namespace's topics. A new grant replaces what
+    the role was granted there before; revoking removes all of it.
     """
 
     @asks
     def tenant_permissions(self, tenant: str) -> Call[Grants]:
-        """Return what each role may do in a tenant."""
+        """Return the actions that each role was granted on a tenant."""
         return _permissions(tenant_path(tenant))
 
     @asks
     def namespace_permissions(self, namespace: str) -> Call[Grants]:
-        """Return what each role may do in a namespace."""
+        """Return the actions that each role was granted on a namespace."""
         return _permissions(namespace_path(namespace))
 
     @asks
     def topic_permissions(self, topic: str) -> Call[Grants]:
-        """Return what each role may do with a topic."""
+        """Return the actions that each role was granted on a topic."""
         return _permissions(topic_path(self._in_full(topic)))
 
     @asks
     def grant_on_tenant(
         self, tenant: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Let `role` do `actions` in a tenant."""
+        """Grant `role` these `actions` on a tenant."""
         return _grant(tenant_path(tenant), role, actions, options)
 
     @asks
     def grant_on_namespace(
         self, namespace: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Let `role` do `actions` in a namespace."""
+        """Grant `role` these `actions` on a namespace."""
         return _grant(namespace_path(namespace), role, actions, options)
 
     @asks
     def grant_on_topic(self, topic: str, role: str, actions: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Let `role` do `actions` with a topic."""
+        """Grant `role` these `actions` on a topic."""
         return _grant(topic_path(self._in_full(topic)), role, actions, options)
 
     @asks
     def revoke_on_tenant(self, tenant: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Take away what `role` was granted on a tenant."""
+        """Revoke everything that `role` was granted on a tenant."""
         return _revoke(tenant_path(tenant), role, options)
 
     @asks
     def revoke_on_namespace(self, namespace: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Take away what `role` was granted on a namespace."""
+        """Revoke everything that `role` was granted on a namespace."""
         return _revoke(namespace_path(namespace), role, options)
 
     @asks
     def revoke_on_topic(self, topic: str, role: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Take away what `role` was granted on a topic."""
+        """Revoke everything that `role` was granted on a topic."""
         return _revoke(topic_path(self._in_full(topic)), role, options)
 
     @asks
@@ -79,19 +79,19 @@ class AccessCalls(InOwnNamespace):
 
     @asks
     def get_cluster(self, cluster: str) -> Call[dict[str, Any]]:
-        """Return a cluster's addresses and, as a list, its peers, by the names Pulsar has for them."""
+        """Return a cluster's addresses and the list of its peers, under Pulsar's names for them."""
         return Call("GET", _cluster_path(cluster), lambda answer: dict(answer.body))
 
     @asks
     def create_cluster(
         self, cluster: str, addresses: Mapping[str, Any], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Register a cluster, so that policies may name it; `addresses` are as `get_cluster` returns them."""
+        """Register a cluster, so that policies can name it; `addresses` has the form that `get_cluster` returns."""
         return change("PUT", _cluster_path(cluster), options, body=dict(addresses))
 
     @asks
     def delete_cluster(self, cluster: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Forget a cluster."""
+        """Delete a cluster's record."""
         return change("DELETE", _cluster_path(cluster), options)
 
 

@@ -1,8 +1,8 @@
-"""What the client answers with: frozen values, read from the JSON of the REST API.
+"""The values that a client returns: frozen, and read from the JSON of the REST API.
 
-Reading raises KeyError, TypeError or ValueError where the JSON is not of the expected shape; members that are not
-known are left out, so that newer servers may add some. All are values: those that are equal have one hash, for which
-what is a mapping does not count.
+Reading raises KeyError, TypeError or ValueError if the JSON does not have the expected shape. Unknown members are
+ignored, so that newer servers can add some. All are values: equal ones have the same hash, in which mappings do not
+count.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from topicfold.errors import Undecodable
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A change that was applied. `operation` names it for ever, `position` is where it can be read.
+    """A change that was applied. `operation` identifies it for ever; from `position` on it can be read.
 
-    Where there was nothing to write to, and so nothing to do, it is no operation: `operation` and `etag` are "".
+    If there was no record to change, and so nothing to do, `operation` and `etag` are "".
     """
 
     operation: str
@@ -28,7 +28,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant as it is set up."""
+    """A tenant's record."""
 
     name: str
     admin_roles: tuple[str, ...]
@@ -43,11 +43,12 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic's record. `partitions` 0 means a plain topic; `kafka_name` None that it follows from `name`.
+    """A topic's record. `partitions` is 0 if the topic is not partitioned.
 
-    `policies` are those set on the topic itself, by name, in the scopes `local` and `global`, a scope None where none
-    was ever set; None altogether where who asked may not read them. Then `properties` is None, too, and `kafka_name` is
-    not told. Where it `is_undecodable` the server cannot read the record, and all of it seems empty.
+    `kafka_name` is None if the Kafka topic has the default name. `policies` are those set on the topic itself, by
+    name, in the scopes `local` and `global`; a scope in which none was ever set is None. If the caller may not read
+    policies, `policies`, `properties` and `kafka_name` are None. If it `is_undecodable`, the server cannot read the
+    record, and all of it appears empty.
     """
 
     name: str
@@ -77,10 +78,10 @@ class Topic:
         """Return this topic.
 
         Raises:
-            Undecodable: it only seems empty, for the server cannot read its record.
+            Undecodable: it only appears empty, because the server cannot read its record.
         """
         if self.is_undecodable:
-            hint = "Ask a node of the newest version; of a record that none can read, topicfold history shows what was."
+            hint = "Ask a node of the newest version. If none can read it, topicfold history shows earlier versions."
             raise Undecodable(f"the server cannot read the record of {self.name}", hint=hint, name=self.name)
         return self
 
@@ -89,7 +90,7 @@ class Topic:
 class Found:
     """Topics that were found, sorted by name, as they were at `position`.
 
-    `age_seconds` says how long ago the server last knew that it had seen the end of the log; None if it did not say.
+    `age_seconds` is the time since the server last saw the end of the log; None if it did not say.
     """
 
     topics: tuple[Topic, ...]
@@ -99,9 +100,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What became of a change. `applied` and `refused` are final, `not_seen` holds as of position `as_of` only.
+    """The outcome of a change. `applied` and `refused` are final; `not_seen` holds only up to the position `as_of`.
 
-    `changed` says of one that is applied whether it found anything to change. `code` is that of the refusal.
+    `changed` tells whether an applied change changed anything. `code` is the error code of a refused one.
     """
 
     id: str
@@ -121,7 +122,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ServerVersion:
-    """The server's version, and all that it says about itself beside."""
+    """The server's version, and everything else that it reports about itself."""
 
     version: str
     details: Mapping[str, Any] = field(hash=False)
@@ -129,7 +130,7 @@ class ServerVersion:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether the server serves, and its own report of each part."""
+    """Whether the server is ready, and its report on each partition."""
 
     is_ready: bool
     report: Mapping[str, Any] = field(hash=False)

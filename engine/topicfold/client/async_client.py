@@ -1,4 +1,4 @@
-"""The asynchronous client. It is apart from the other, so that who needs none loads no asyncio."""
+"""The asynchronous client, in a module of its own so that programs that do not need it do not load asyncio."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from topicfold.client.client import Calls
 
 
 class AsyncClient(AwaitingSender, Calls):
-    """`Client` in loops of asyncio: what returns on `Client` is awaited, what is iterated over is with `async for`.
+    """`Client` for asyncio: await the methods that return a value, and iterate over the others with `async for`.
 
         async with AsyncClient() as client:
             await client.create_topic("orders", labels={"team": "pay"})
             async for topic in client.topics("team=pay"):
                 print(topic.name)
 
-    Tasks may share a client, and so may loops, each of which has connections of its own: one that ended without
-    `close` leaves them to Python. What is refused before anything is sent, raises when it is called.
+    A client can be shared between tasks, and between event loops, each of which gets connections of its own; if a loop
+    ends without `close`, Python cleans them up. Errors found before anything is sent are raised by the call itself,
+    not by `await`.
     """

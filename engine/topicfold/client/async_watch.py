@@ -1,4 +1,4 @@
-"""Watches as a task iterates over them: the I/O of `watching`. `watch` does the same in a thread."""
+"""Watches for asyncio: the I/O of `watching`. `watch` does the same in a thread."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from topicfold.errors import TopicfoldError
 
 
 class AsyncWatch:
-    """`Watch` for `async for`, in one task. Cancelled while it waits for a frame, it goes on where it was; so it does
-    in another event loop, or a process that was forked, by a stream of its own.
+    """`Watch` for `async for`, in one task. If cancelled while it waits for a frame, it can be continued where it was;
+    so it can in another event loop or after a fork, over a new connection.
 
     async with client.watch("team=pay") as frames:
         async for frame in frames: ...
@@ -45,7 +45,7 @@ class AsyncWatch:
 
     @property
     def cursor(self) -> str:
-        """What `since` takes to go on behind the last frame; "" before and inside a start state."""
+        """The value of `since` that continues after the last frame; "" until the initial topics are complete."""
         return self._watching.cursor
 
     async def __aenter__(self) -> Self:
@@ -66,8 +66,8 @@ class AsyncWatch:
             raise
 
     async def close(self) -> None:
-        """End it. A task that waits for a frame ends its iteration; one that waits for a server's first word hears it
-        or times out before.
+        """Close the watch. The iteration of a task that waits for a frame ends at once; that of one still waiting for
+        the server to answer ends with the answer or its timeout.
         """
         self._is_closed = True
         if self._home is not None and self._home[0] == os.getpid():

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class BlockingSender(Sender[httpx2.Client, httpx2.BaseTransport]):
-    """Performs calls over connections of its own. Threads may share one, and so may a process that is forked."""
+    """Performs calls over its own connections. It can be shared between threads, and used on after a fork."""
 
     def __enter__(self) -> Self:
         return self

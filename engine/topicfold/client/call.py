@@ -61,10 +61,11 @@ class Call(Generic[T_co]):
 
 
 class ChangeOptions(TypedDict, total=False):
-    """What every change can be given.
+    """Options of every change.
 
-    `if_match`: the ETag the change is meant for; another current one is `PreconditionFailed`.
-    `idempotency_key`: up to 255 ASCII characters; the same key applies a change once. Made up if not given.
+    `if_match`: the ETag that the change is meant for; if the current one differs, `PreconditionFailed` is raised.
+    `idempotency_key`: up to 255 ASCII characters. However often a change is sent with the same key, it is applied
+    once. If not given, a new one is generated.
     `reason`: up to 512 characters, kept in the topic's history.
     """
 
@@ -118,7 +119,7 @@ def change_headers(options: ChangeOptions) -> dict[str, str]:
     if not 1 <= len(sent[headers.IDEMPOTENCY_KEY]) <= headers.MAX_IDEMPOTENCY_KEY_LENGTH:
         raise InvalidRequest(
             f"{headers.IDEMPOTENCY_KEY}: expected 1 to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters",
-            hint="Leave it out to have one made up.",
+            hint="Leave it out to have one generated.",
         )
     if (etag := options.get("if_match")) is not None:
         sent[headers.IF_MATCH] = etag if etag == "*" else f'"{_unquoted(etag)}"'

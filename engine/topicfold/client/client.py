@@ -1,4 +1,4 @@
-"""The blocking client. What it can do is declared once, for both clients; how it is done is in their senders."""
+"""The blocking client. The methods of both clients are declared once; their senders do the I/O."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from topicfold.client.resources import ResourceCalls
 
 
 class Calls(ResourceCalls, NamespacePropertyCalls, FindCalls, PolicyCalls, AccessCalls, HistoryCalls):
-    """All that a client can do; see `declaring` for what the methods return."""
+    """All methods of a client; see `declaring` for what they return."""
 
 
 class Client(BlockingSender, Calls):
-    """A connection to Topicfold servers behind one URL.
+    """A client of the Topicfold servers behind one URL.
 
-    Reads what it wrote, on whatever node it arrives: each call carries a position that covers all answers so far,
-    whichever thread had them (`read_your_writes=False` stops that). Threads may share a client, and so may processes
-    that are forked. Changes carry an Idempotency-Key and are tried again when that may help, five times at most and
-    within `timeout_seconds` for the whole call; an answer that has begun may come for longer, as long as it does not
-    pause for that time.
+    A client reads its own writes, whichever node answers: each call carries a position that covers all answers that
+    the client has received so far, in any thread (`read_your_writes=False` turns this off). A client can be shared
+    between threads, and used on after a fork. Every change carries an Idempotency-Key. Calls are retried when that may
+    help, with at most five attempts, all within `timeout_seconds`. An answer that has begun can take longer, as long
+    as it never pauses for that time.
 
         with Client() as client:
             client.create_topic("orders", labels={"team": "pay"})
             for topic in client.topics("team=pay"):
                 print(topic.name)
 
-    Every method raises the errors of `topicfold.errors` that the server answers with, `ServerUnreachable`,
-    `AnswerLost` (changes only) and `UnexpectedAnswer`; names that break the rules are `InvalidName` before anything
-    is sent.
+    Every method raises the errors of `topicfold.errors` that the server answers with, and also `ServerUnreachable`,
+    `AnswerLost` (changes only) and `UnexpectedAnswer`. An invalid name raises `InvalidName` before anything is sent.
     """

@@ -27,10 +27,10 @@ Token = str | Callable[[], str]
 
 
 class Identity(TypedDict, total=False):
-    """Who asks, and which servers are trusted.
+    """How the client authenticates, and which servers it trusts.
 
-    `token`, or the certificate in `client_cert_file`, says who asks, where the server wants to know. Servers are
-    trusted that the system trusts, or those that `tls_ca_file` vouches for.
+    The client authenticates with `token` or with the certificate in `client_cert_file`, if the server requires it. It
+    trusts the certificate authorities in `tls_ca_file`, or those of the system if none is given.
     """
 
     token: Token | None
@@ -183,9 +183,9 @@ def _base_url(url: str) -> httpx2.URL:
         shown = re.split(r"[?#]", url.rpartition("@")[2])[0]
         raise InvalidRequest(f"{shown!r} is not a URL: {error}") from error
     if parsed.userinfo:
-        raise InvalidRequest("the URL of a server has no user and no password in it", hint="Give a token instead.")
+        raise InvalidRequest("a server's URL cannot contain a user or password", hint="Give a token instead.")
     if parsed.query or parsed.fragment:
-        raise InvalidRequest("the URL of a server ends with its path, before any ? or #", hint="Leave the rest out.")
+        raise InvalidRequest("a server's URL cannot contain ? or #", hint="Leave the rest out.")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise InvalidRequest(f"{url!r} is not the URL of a server", hint=f"Write it like {DEFAULT_URL}.")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:

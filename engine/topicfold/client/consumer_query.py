@@ -67,6 +67,6 @@ class ConsumerQuery:
         """
         if pattern not in self.asked.patterns:
             subscribed = ", ".join(self.asked.patterns) or "none"
-            raise InvalidRequest(f"{pattern!r} is none of the patterns subscribed to: {subscribed}")
+            raise InvalidRequest(f"{pattern!r} is not one of the subscribed patterns: {subscribed}")
         patterns = tuple(each for each in self.asked.patterns if each != pattern)
         return replace(self, asked=replace(self.asked, patterns=patterns))

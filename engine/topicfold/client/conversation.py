@@ -40,7 +40,7 @@ _MAX_DOUBLINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """How often and after what time a call is tried again; delays double from the first one and are jittered."""
+    """How often, and after what delays, a call is retried. Delays double from the first one, and are jittered."""
 
     max_attempts: int = 5
     first_delay_seconds: float = 0.1

@@ -117,7 +117,7 @@ def part_of(topic: Topic, part: str) -> Mapping[str, Value]:
     if topic.properties is None or topic.policies is None:
         raise Forbidden(
             f"the properties and policies of {topic.name} may not be read",
-            hint="Have read-policies granted on its namespace, or on this topic.",
+            hint="Ask for a grant of read-policies on its namespace or on this topic.",
         )
     if part == "properties":
         return topic.properties

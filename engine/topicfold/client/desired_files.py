@@ -164,9 +164,9 @@ def _why_unreadable(error: Exception) -> str:
         case OSError():
             return f"cannot be read: {error.strerror}"
         case UnicodeError():
-            return "no YAML: this is not UTF-8 text"
+            return "not YAML: this is not UTF-8 text"
         case _:
-            return "objects in objects, too deep to be read"
+            return "nested too deep to be read"
 
 
 def _desired(place: str, entry: Any, problems: list[str]) -> Desired | None:

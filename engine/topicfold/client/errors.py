@@ -1,15 +1,15 @@
-"""Errors that only a client can meet: no answer, or one that is not Topicfold's, or a part that cannot be had.
+"""Errors that only a client raises: no answer, an answer that is not Topicfold's, or a missing optional package.
 
 TopicfoldError
 ├── Wait
-│   └── ServerUnreachable   the request did not reach a server, or changes nothing
+│   └── ServerUnreachable   the request did not reach a server, or was a read
 ├── OutcomeUnknown
-│   └── AnswerLost          a change was sent and no answer came
-├── UnexpectedAnswer        something else listens there
-│   └── QueryUnconfirmed    a server that does not say which topics it understood are meant
+│   └── AnswerLost          a change was sent, but no answer came
+├── UnexpectedAnswer        the answer is not that of a Topicfold server
+│   └── QueryUnconfirmed    the server does not confirm how it understood the query
 └── OperatorNeeded
     ├── ExtraMissing        an optional part of the package is not installed
-    └── ExtraBroken         an optional part is there, and cannot be imported
+    └── ExtraBroken         an optional part is installed, but cannot be imported
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from topicfold.errors import OperatorNeeded, OutcomeUnknown, TopicfoldError, Wai
 
 
 class ServerUnreachable(Wait):
-    """No server answered, and nothing was changed by asking; `values` hold `url`."""
+    """No server answered, and nothing was changed; `values` hold `url`."""
 
     code = "server_unreachable"
     default_hint = "Check the URL, and that the server runs (`topicfold serve`)."
 
 
 class AnswerLost(OutcomeUnknown):
-    """A change was sent and no answer came: it may or may not be applied, now or later.
+    """A change was sent, but no answer came: it may or may not be applied, now or later.
 
-    Its operation's id is unknown too (""). `values` hold `url` and `idempotency_key`: sent again with that key, the
-    change is applied at most once; and `instead`, the URL to send it to where that one may be wrong.
+    The ID of its operation is unknown too (""). `values` hold `url` and `idempotency_key`: sent again with that key,
+    the change is applied at most once. They also hold `instead`, the URL to send it to if `url` may be wrong.
     """
 
     code = "answer_lost"
@@ -41,16 +41,17 @@ class AnswerLost(OutcomeUnknown):
 
 
 class UnexpectedAnswer(TopicfoldError):
-    """What answered does not speak Topicfold's protocol; `values` hold `url` and `status`."""
+    """The answer is not that of a Topicfold server; `values` hold `url` and `status`."""
 
     code = "unexpected_answer"
     default_hint = "Check that the URL is that of a Topicfold server."
 
 
 class QueryUnconfirmed(UnexpectedAnswer):
-    """The server does not confirm which topics are meant, so it may tell of others, or of all.
+    """The server does not confirm the query, so its answer may contain other topics, or all of them.
 
-    `values` hold `url`, `asked` and `confirmed`: both as `topicfold.wire.confirmation` writes them, None for no word.
+    `values` hold `url`, `asked` and `confirmed`, the last two as `topicfold.wire.confirmation` writes them; `confirmed`
+    is None if the server said nothing.
     """
 
     code = "query_unconfirmed"
@@ -83,15 +84,15 @@ class ExtraMissing(OperatorNeeded):
 
 
 class ExtraBroken(OperatorNeeded):
-    """An optional part is there and cannot be imported.
+    """An optional part is installed, but cannot be imported.
 
-    `values` hold `module`, its name or "" where that is not known, and `path`, the file that is to blame.
+    `values` hold `module`, its name or "" if not known, and `path`, the file that caused the error.
     """
 
     code = "extra_broken"
     default_hint = (
-        "Is that a file of your own, with the name of a package, say on PYTHONPATH? Then rename it. Else install the "
-        "package anew."
+        "If that is a file of your own with the name of a package, for instance on PYTHONPATH, rename it. Otherwise "
+        "reinstall the package."
     )
 
     def __init__(self, what: str, error: ImportError, path: str) -> None:

@@ -1,4 +1,4 @@
-"""How a client finds topics and follows which ones there are: by labels, wildcards, a regular expression at once."""
+"""Methods of a client that find and watch topics, by labels, wildcards and regular expressions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ PAGE_SIZE = 1000
 
 
 class FindCalls:
-    """Topics by what they are. All that is given must hold, of `match` one:
+    """Finding topics. A topic must meet every condition that is given, and match one of the wildcards in `match`:
 
-    `selector` is one of Kubernetes, as text (`"team=pay,tier in (gold,silver)"`) or as `{"matchLabels": {…},
-    "matchExpressions": […]}`, `labels` pairs with whatever characters in
-    them, `match` wildcards (`"pay__*"`) and `regex` an RE2 expression for local names. Topics are those of
-    `namespaces`, or of the client's own if none is named, and Pulsar's own among them only `with_system_topics`.
+    `selector` is a Kubernetes label selector, as text (`"team=pay,tier in (gold,silver)"`) or as
+    `{"matchLabels": {…}, "matchExpressions": […]}`; `labels` are pairs, taken literally; `match` are wildcards
+    (`"pay__*"`) and `regex` is an RE2 expression, both for local names. The search covers `namespaces`, or the client's
+    own namespace if none is given. Pulsar's system topics are included only `with_system_topics`.
 
-    What is malformed raises when a method is called, before anything is sent: `InvalidSelector`, which says at which
-    column or path, `InvalidName` or `InvalidRequest`.
+    A malformed argument raises an error before anything is sent: `InvalidSelector`, which names the column or path,
+    `InvalidName` or `InvalidRequest`.
     """
 
     namespace: str
@@ -42,10 +42,10 @@ class FindCalls:
         at: str | int | None = None,
         page_size: int | None = PAGE_SIZE,
     ) -> Listing:
-        """Return a pager over the topics that match, all of them if nothing is asked for.
+        """Return a pager over the topics that match; without conditions, over all topics.
 
-        With `page_size` None they come at once and from one cut. With `at` they are those that matched then: at a time
-        of RFC 3339, so long ago (`2h`, `7d`), or at a position that an answer or a history told.
+        With `page_size=None`, all come in one answer, as of one moment. With `at`, they are the topics that matched
+        then: at a time (RFC 3339), some time ago (`2h`, `7d`), or at a position from an answer or a history.
         """
         return Listing(self._asked(namespaces, selector, labels, match, regex, with_system_topics, at), page_size)
 
@@ -62,10 +62,11 @@ class FindCalls:
         at: str | int | None = None,
         limit: int | None = None,
     ) -> Call[Found]:
-        """Return the whole records of topics that match, from one cut, each partitioned topic once.
+        """Return the full records of the topics that match, as of one moment; each partitioned topic once.
 
-        With `limit`, 1000 at most, the first of them by name. With `at` those that matched then, as they were: at a
-        time of RFC 3339, so long ago (`2h`, `7d`), or at a position that an answer or a history told.
+        With `limit`, at most 1000, return only the first of them by name. With `at`, return the topics that matched
+        then, as they were: at a time (RFC 3339), some time ago (`2h`, `7d`), or at a position from an answer or a
+        history.
         """
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics, at)
 
@@ -78,7 +79,7 @@ class FindCalls:
 
     @asks
     def explain(self, selector: SelectorForm, *, namespaces: Texts | None = None) -> Call[Explanation]:
-        """Return what a selector means for the topics there are, and what in it was probably misspelt."""
+        """Return how a selector is understood, how many topics match it, and what in it may be misspelt."""
         asked = self._asked(namespaces, selector, None, None, None)
         return Call(
             "GET", "/api/v1/explain", lambda answer: Explanation.of(answer.body), asked.query, confirms=asked.text
@@ -86,10 +87,10 @@ class FindCalls:
 
     @pages
     def topics_by_label(self, labels: Mapping[str, str], namespaces: Texts | None = None) -> Listing:
-        """Return a pager over the topics that bear every one of `labels`.
+        """Return a pager over the topics that have all of `labels`.
 
         Raises:
-            InvalidRequest: `labels` are empty; every topic bears none.
+            InvalidRequest: `labels` is empty.
 
         Source: PIP-451's `topicsByLabel`.
         """
@@ -110,17 +111,16 @@ class FindCalls:
         since: str = "",
         initial: bool = True,
     ) -> WatchQuery:
-        """Return the frames that say which topics match, now and from now on; nothing is sent before the first is
-        asked for.
+        """Return a watch: an iterator over frames that tell which topics match, now and from now on.
 
-        They begin with those that match now, unless `initial` is false, or with what happened after `since`: the
-        `cursor` of a frame, of this watch or another of these namespaces at least; one of others is refused. What is
-        too old for that is told by a `Reset`. The stream goes on by itself when a node stops or a connection is cut,
-        and tells nothing twice; it raises what the server refuses, and `QueryUnconfirmed` if the server does not
-        understand the query.
+        Nothing is sent before the first frame is asked for. The frames begin with the topics that match now, unless
+        `initial` is false; or, with `since`, with the changes after that cursor. `since` is the `cursor` of a frame of
+        a watch that covered at least these namespaces; any other cursor is refused. If it is too old, a `Reset`
+        follows. When a node stops or a connection breaks, the watch reconnects and continues without repeating
+        anything. It raises the server's errors, and `QueryUnconfirmed` if the server does not understand the query.
 
         Raises:
-            InvalidSelector, InvalidRequest: the selector, or the labels, are empty.
+            InvalidSelector, InvalidRequest: the selector or the labels are empty.
         """
         asked = self._asked(namespaces, selector, labels, match, regex, with_system_topics)
         if selector is not None and demands_nothing(selector):

@@ -1,4 +1,4 @@
-"""What the client answers with about topics that were found or are watched: read from JSON as in `answers`."""
+"""The values that a client returns about topics that were found or are watched, read from JSON as in `answers`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from topicfold.model.names import is_kafka_name
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A topic that a query matches. `name` is full, `version` its ETag, `partitions` 0 that it is not partitioned.
+    """A topic that matches a query. `name` is its full name and `version` its ETag.
 
-    `position` is where the version can be read, "" if the server does not say. `kafka_name` is the Kafka topic's where
-    that does not follow from the name; `kafka_topic` says it in either case.
+    `partitions` is 0 if the topic is not partitioned. From `position` on the version can be read; "" if the server
+    does not say. `kafka_name` is None if the Kafka topic has the default name; `kafka_topic` is its name in any case.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Match:
 
     @property
     def kafka_topic(self) -> str | None:
-        """The Kafka topic that it stands for, None where none can be: Kafka allows no such name, or it has none.
+        """The name of its Kafka topic; None if it can have none, for instance because Kafka does not allow the name.
 
         >>> Match("persistent://acme/pay/orders", {}, "v1", 0).kafka_topic
         'acme..pay..orders'
@@ -52,7 +52,7 @@ class Match:
 class Page:
     """Topics that were found, sorted by name, as they were at `position`.
 
-    `counts` are what the server counted: `matched` of them all. `next` leads to the page after this one, "" at the end.
+    `counts["matched"]` is how many topics match on all pages. `next` leads to the next page; "" on the last one.
     """
 
     topics: tuple[Match, ...]
@@ -73,7 +73,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRequirement:
-    """One requirement of a selector: how many topics fulfil it by itself, those without the key among them or not."""
+    """One requirement of a selector: how many topics meet it alone, and whether topics without the key meet it."""
 
     requirement: str
     key: str
@@ -83,9 +83,9 @@ class ExplainedRequirement:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a selector means: in its canonical form, and that `matched` of `topics` there are match it.
+    """How a selector is understood: its canonical form, and how many (`matched`) of all `topics` it matches.
 
-    `hints` say in words what is likely to be a surprise.
+    `hints` tell in words which results may be surprising.
     """
 
     selector: str

@@ -66,7 +66,7 @@ class Asked:
         borne = dict(labels or {})
         for key, value in matched.items():
             if borne.setdefault(key, value) != value:
-                raise InvalidRequest(f"no topic bears {key!r} with two values, {borne[key]!r} and {value!r}")
+                raise InvalidRequest(f"no topic can have two values of {key!r}, {borne[key]!r} and {value!r}")
         patterns = () if match is None else tuple(each_of(match))
         if match is not None and not patterns:
             raise InvalidRequest("no pattern to match", hint='Leave match out, or give "**", for every topic.')

@@ -1,7 +1,7 @@
-"""Frames of a watch: what a holder of a set of topics is told, one value a line of NDJSON. No I/O.
+"""Frames of a watch: what a client needs to keep a set of topics up to date, one per line of NDJSON. No I/O.
 
-A watch tells its start state as `Added`, ends it with a `Bookmark` that `is_initial`, and goes on with changes.
-After a `Reset` a start state comes again, and whatever was told before no longer holds.
+A watch first sends the topics that match as `Added`, then a `Bookmark` that `is_initial`, then the changes. After a
+`Reset` it starts again like this, and everything sent before is void.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from topicfold.json_text import read_json
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A topic matches: it did before the watch began (then `cursor` is "" and nobody did it), or does since now."""
+    """A topic matches. If it already did when the watch began, `cursor` is "" and `actors` is empty."""
 
     cursor: str
     topic: Match
@@ -25,7 +25,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """A topic that matches and did before has other labels, or another version."""
+    """A topic that matched before and still matches has new labels or a new version."""
 
     cursor: str
     topic: Match
@@ -35,7 +35,7 @@ class Modified:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A topic is gone, or matches no longer; `topic` is how it was last told."""
+    """A topic was deleted or no longer matches; `topic` is as it was last sent."""
 
     cursor: str
     topic: Match
@@ -44,10 +44,10 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Everything up to `cursor` was told.
+    """Everything up to `cursor` has been sent.
 
-    `is_initial`: with this one the start state is complete. `names_hash` is Pulsar's hash of the names that match,
-    None where the server did not make it.
+    `is_initial` marks the end of the initial topics. `names_hash` is Pulsar's hash of the names that match; None if
+    the server did not compute it.
     """
 
     cursor: str
@@ -57,7 +57,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """What was told before no longer holds; a start state follows. `reason` is for people."""
+    """Everything sent before is void; the topics that match now follow. `reason` is for humans."""
 
     reason: str
     cursor: str = ""
@@ -65,7 +65,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The last frame of a stream that cannot go on: a problem document. A client raises it, or tries again."""
+    """The last frame of a stream that cannot continue: a problem document. The client raises it, or reconnects."""
 
     problem: Mapping[str, Any]
     cursor: str = ""
@@ -75,7 +75,7 @@ Frame = Added | Modified | Deleted | Bookmark | Reset
 
 
 class UnknownFrame(ValueError):
-    """A frame of a type that this version does not know: a newer server may have it."""
+    """A frame of a type that this version does not know, perhaps from a newer server."""
 
 
 def frame_of(line: bytes) -> Frame | Failed:

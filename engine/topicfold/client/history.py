@@ -1,4 +1,4 @@
-"""What a client can do with the histories of topics: read them, read older versions, go back to one."""
+"""Methods of a client for histories of topics: read them, read an older version, roll back to it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ DEFAULT_PAGE = 50
 
 
 class HistoryCalls(InOwnNamespace):
-    """Histories of topics, of those that were deleted too. They reach back as far as the log, within the namespace."""
+    """Histories of topics, also of deleted ones. They reach back as far as the log, and to the namespace's creation."""
 
     @asks
     def history(self, topic: str, *, limit: int = DEFAULT_PAGE, before: str = "") -> Call[HistoryPage]:
-        """Return who changed what of a topic, when and why: up to `limit` changes (1,000 at most), the newest first.
+        """Return who changed what of a topic, when and why: up to `limit` changes (at most 1,000), newest first.
 
-        `before` is that of the page which this one follows.
+        `before` is the `before` of the previous page.
         """
         name = self._in_full(topic)
         query: Query = (*domain_query(name), ("limit", str(limit)), *([("before", before)] if before else ()))
@@ -30,14 +30,15 @@ class HistoryCalls(InOwnNamespace):
 
     @asks
     def get_topic_at(self, topic: str, at: str | int) -> Call[Topic]:
-        """Return a topic's record as it was right after the event at an offset of its history, or at a position."""
+        """Return a topic's record as it was at an offset of its history (after that change), or at a position."""
         name = self._in_full(topic)
         return Call("GET", native_topic_path(name), calls.topic_in, (*domain_query(name), ("at", str(at))))
 
     @asks
     def roll_back(self, topic: str, to: str | int, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Give a topic the labels, properties, policies and grants that it had in version `to`: an ETag or an offset.
+        """Restore the labels, properties, policies and grants of a topic's version `to`: an ETag or an offset.
 
-        Its partitions stay. A version that it never had is `VersionNotFound`, with the nearest in its `values`.
+        The partitions stay as they are. If there is no such version, `VersionNotFound` names the nearest in its
+        `values`.
         """
         return calls.roll_back(self._in_full(topic), to, options)

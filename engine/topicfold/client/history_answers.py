@@ -1,4 +1,4 @@
-"""What the client answers with about histories: frozen values, read from JSON as those in `answers` are."""
+"""The values that a client returns about histories: frozen, and read from JSON as in `answers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 @dataclass(frozen=True, slots=True)
 class MadeBy:
-    """Who asked for an update, and why in their words."""
+    """Who made an update, and the reason they gave."""
 
     actor: str
     reason: str
@@ -18,9 +18,9 @@ class MadeBy:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One member of a record that changed; None stands for one that is not there.
+    """One member of a record that changed; a value is None if the member was not set.
 
-    `path` leads to it from the outside in: `("labels", "team")`.
+    `path` leads to it, outermost member first: `("labels", "team")`.
     """
 
     path: tuple[str, ...]
@@ -32,8 +32,8 @@ class FieldChange:
 class HistoryEntry:
     """One change of a topic: updates that took effect together.
 
-    `etag` and `offset` both name the version that it left, `position` is where that can be read first. `time` is
-    RFC 3339, by the clock of the node that wrote it. `changes` None: they cannot be told.
+    `etag` and `offset` both identify the version that the change produced; from `position` on it can be read. `time`
+    is RFC 3339, by the clock of the node that wrote the change. `changes` is None if they are unknown.
     """
 
     etag: str
@@ -63,10 +63,10 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Changes of a topic, the newest first.
+    """Changes of a topic, newest first.
 
-    `before` is for asking for older ones, "" at the end; `gap` says why that is not the topic's beginning, "" where it
-    is.
+    `before` is the argument that returns older ones; "" on the last page. `gap` tells why the history does not reach
+    back to the topic's creation; "" if it does.
     """
 
     name: str

@@ -87,7 +87,7 @@ def open_consumer(conf: Mapping[str, Any], *, newer: bool) -> Consumer:
     try:
         return Consumer({**_DEFAULTS, **protocol, **conf} | ({_STORE: False} if stores_by_itself(conf) else {}))
     except (KafkaException, TypeError, ValueError) as error:
-        raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+        raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
 
 
 def is_membership_lost(error: KafkaError) -> bool:
@@ -186,7 +186,7 @@ class KafkaLook:
         try:
             return AdminClient(self._conf)
         except (KafkaException, TypeError, ValueError) as error:
-            raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+            raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
 
 
 def _says(error: KafkaError, codes: Collection[int]) -> bool:

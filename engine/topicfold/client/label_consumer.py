@@ -47,22 +47,22 @@ _log = logging.getLogger(__name__)
 
 
 class LabelConsumer(PassedOn):
-    """A consumer of the topics that match, now and from now on; otherwise as `confluent_kafka.Consumer`.
+    """A consumer of the topics that match, now and in future; otherwise like `confluent_kafka.Consumer`.
 
         with LabelConsumer({"bootstrap.servers": "…", "group.id": "billing"}, "team=pay", match="pay__**") as consumer:
             while True:
                 message = consumer.poll(1.0)
 
-    A topic that comes to match is read from its earliest record, unless the group has committed an offset or `conf`
-    says otherwise; one that matches no longer is dropped once the records that had arrived were returned, or after a
-    second. What changes takes effect when it has been quiet for a quarter of a second, half a second at most, in
-    `poll` or `consume`. Every record of a topic that matches is returned at least once to some member of the group,
-    and none of a topic that never matched. With `auto.offset.reset=latest` that holds from where the group has
-    committed something.
+    A topic that begins to match is read from its earliest record, unless the group has committed an offset or `conf`
+    says otherwise. One that no longer matches is dropped once the records that had already arrived were returned, or
+    after one second. Changes take effect within `poll` or `consume`, when none has followed for a quarter of a second,
+    and after half a second at most. Every record of a topic that matches is returned at least once to some member of
+    the group, and none of a topic that never matched. With `auto.offset.reset=latest`, this holds from the first
+    offset that the group commits.
 
-    While the Topicfold server is away, what was subscribed to is read on. Where `conf` does not choose, members agree
-    by `group.protocol=consumer` if Kafka takes it, else by `cooperative-sticky`. One thread polls, any may call the
-    rest.
+    While the Topicfold server is away, the subscribed topics are still read. Unless `conf` says otherwise, the group
+    uses `group.protocol=consumer` if Kafka supports it, and `cooperative-sticky` if not. One thread polls; all other
+    methods can be called from any thread.
     """
 
     @taking_what_it_states
@@ -83,22 +83,21 @@ class LabelConsumer(PassedOn):
         on_revoke: Callable[..., None] | None = None,
         on_lost: Callable[..., None] | None = None,
     ) -> None:
-        """Follow the topics that match all that is given, as `Client.watch` does; they are known when this returns.
+        """Follow the topics that meet all conditions, as `Client.watch` does; they are known when this returns.
 
-        `conf` is librdkafka's. With `properties` (PIP-452) only topics are read that the server's topic listing names
-        for them, which must confirm that it goes by them; it is asked every second. `client` is used and left open, or
-        `url` is where the server is. `on_topics` is called by polls with the full names that came and those that went.
-        `on_assign`, `on_revoke` and `on_lost` are those of `Consumer.subscribe`; what they raise is raised by the poll
-        that called them, or the next one where that has records.
+        `conf` is librdkafka's configuration. With `properties` (PIP-452), only topics are read that the server's topic
+        listing returns for these properties; the server must confirm that its listing uses them, and is asked every
+        second. Either pass a `client`, which stays open, or the `url` of the server. Polls call `on_topics` with the
+        full names of the topics that were added and of those that were removed. `on_assign`, `on_revoke` and `on_lost`
+        are those of `Consumer.subscribe`. What they raise is raised by the poll that called them, or by the next poll
+        if that one returns records.
 
         Raises:
             ExtraMissing, ExtraBroken: confluent-kafka is not installed, or cannot be imported.
-            BadSetting: librdkafka does not take `conf`, or it names no broker; or gevent replaced Python's threads.
-            InvalidRequest: nothing says which topics are meant, or something does that means every topic; or an
-                argument is of another type than is stated.
-            QueryUnconfirmed: the server does not say that it understood which topics are meant, or that its topic
-                listing goes by `properties`.
-            TopicfoldError: what the server refuses; that it is away.
+            BadSetting: librdkafka refuses `conf`, or it names no broker; or gevent has replaced Python's threads.
+            InvalidRequest: no condition is given, or one that every topic meets; or an argument has the wrong type.
+            QueryUnconfirmed: the server does not confirm the query, or that its topic listing uses `properties`.
+            TopicfoldError: the server refuses the query, or is away.
         """
         try:
             from topicfold.client.kafka_consumer import KafkaLook
@@ -107,7 +106,7 @@ class LabelConsumer(PassedOn):
             raise import_failure(error, "consuming by label", "kafka") from error
         if not inspect.isbuiltin(_thread.start_new_thread):
             raise BadSetting(
-                "LabelConsumer needs threads, and something has put others in their place, which do not run while "
+                "LabelConsumer needs threads, but they have been replaced by others, which do not run while "
                 "Kafka's client waits",
                 hint="Consume in a process that gevent has not patched.",
             )
@@ -154,10 +153,11 @@ class LabelConsumer(PassedOn):
         self.close()
 
     def close(self) -> None:
-        """Leave the group, and end everything; offsets are committed as `conf` says.
+        """Leave the group and stop everything; offsets are committed as `conf` says.
 
-        A call of another thread ends first, and the next one raises RuntimeError, as `Consumer`'s do. What closes it in
-        the midst of a poll, a callback or the handler of a signal, goes on at once: the poll closes it when it ends.
+        A call that another thread is making ends first; later calls raise RuntimeError, as those of `Consumer` do. If
+        called within a poll, by a callback or a signal handler, this returns at once, and the consumer is closed when
+        the poll ends.
         """
         self._is_closed = True
         # Kafka's client hangs for good where it is closed while it polls.
@@ -167,11 +167,12 @@ class LabelConsumer(PassedOn):
                 self._closing.close()
 
     def poll(self, timeout: float = -1) -> Message | None:
-        """Return the next record or error, None if there is none within `timeout` seconds (negative: for ever).
+        """Return the next record or error, or None if there is none within `timeout` seconds (negative: no limit).
 
         Raises:
-            TopicfoldError: what topics match can be known no more, for another reason than that the server is away.
-            RuntimeError: it is closed.
+            TopicfoldError: the topics that match can no longer be followed, for a reason other than the server being
+                away.
+            RuntimeError: the consumer is closed.
         """
         self._raise_postponed()
         for seconds in _slices(timeout):
@@ -189,14 +190,14 @@ class LabelConsumer(PassedOn):
         return None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """Return up to `num_messages` records and errors, as many as there are within `timeout` seconds.
+        """Return up to `num_messages` records and errors, as many as arrive within `timeout` seconds.
 
-        They are fewer where the topic of one of them is to be dropped, or starts over: the next call does that, so
-        that their offsets can be stored before. Unless `enable.auto.offset.store` is false they are when this returns.
-        What goes wrong once there are some is raised by the next call, and so is Ctrl-C.
+        There are fewer if the topic of one of them is about to be dropped or to start over: the next call does that,
+        so that their offsets can be stored first. Unless `enable.auto.offset.store` is false, offsets are stored when
+        this returns. An error after some have arrived, or Ctrl-C, is raised by the next call.
 
         Raises:
-            TopicfoldError, RuntimeError: as `poll`.
+            TopicfoldError, RuntimeError: as for `poll`.
         """
         self._raise_postponed()
         messages: list[Message] = []
@@ -227,59 +228,59 @@ class LabelConsumer(PassedOn):
         return messages
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
-        """Store offsets to be committed, as `Consumer.store_offsets`, where `enable.auto.offset.store` is false."""
+        """Store offsets to be committed, like `Consumer.store_offsets`, if `enable.auto.offset.store` is false."""
         self._require_open()
         self._subscribed.store_offsets(message, offsets)
 
     def pause(self, partitions: list[TopicPartition]) -> None:
-        """Return no records of these partitions until `resume`, as `Consumer.pause`.
+        """Return no records of these partitions until `resume`, like `Consumer.pause`.
 
-        Where the group has to be joined anew, for Kafka's client died or got stuck or a topic was made anew, this is
-        over: `on_assign` tells.
+        If the group has to be rejoined, because Kafka's client died or got stuck or a topic was recreated, the pause
+        ends, and `on_assign` is called.
         """
         self._subscribed.pause(partitions)
 
     def resume(self, partitions: list[TopicPartition]) -> None:
-        """Return records of these partitions again, as `Consumer.resume`."""
+        """Return records of these partitions again, like `Consumer.resume`."""
         self._subscribed.resume(partitions)
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Log in with these from the next connection on, as `Consumer.set_sasl_credentials`."""
+        """Use these credentials from the next connection on, like `Consumer.set_sasl_credentials`."""
         self._subscribed.set_sasl_credentials(username, password)
         self._look.set_sasl_credentials(username, password)
 
     def matched_topics(self) -> Mapping[str, Match]:
-        """Return what matches now, by full name."""
+        """Return the topics that match now, by full name."""
         return self._following.topics
 
     def missing_topics(self) -> tuple[str, ...]:
-        """Return the full names of what matches and has no Kafka topic that is there for us; each is logged once."""
+        """Return the full names of topics that match but have no visible Kafka topic; each is logged once."""
         missing = self._kafka_topics.missing
         topics = self._following.topics.values()
         return tuple(sorted(each.name for each in topics if each.kafka_topic is None or each.kafka_topic in missing))
 
     def subscribe_pattern(self, pattern: str) -> NetChange:
-        """Consume what one more wildcard matches, too; return which topics came by that, and which went.
+        """Also consume the topics that this wildcard matches; return which topics this added and removed.
 
         If there was no pattern before, this first one restricts what is consumed.
 
         Raises:
-            InvalidPattern: says in which segment; nothing has changed.
-            TopicfoldError: as `Client.watch`; nothing has changed.
-            RuntimeError: it is closed.
+            InvalidPattern: names the segment; nothing has changed.
+            TopicfoldError: as for `Client.watch`; nothing has changed.
+            RuntimeError: the consumer is closed.
         """
         with self._turning:
             return self._turn_to(self._query.with_pattern(pattern))
 
     def unsubscribe_pattern(self, pattern: str) -> NetChange:
-        """Consume no longer what only this wildcard matches; return which topics went by that.
+        """Stop consuming the topics that only this wildcard matches; return which topics this removed.
 
-        Without any pattern left nothing is consumed, until there is one again.
+        If no pattern is left, nothing is consumed until there is one again.
 
         Raises:
-            InvalidRequest: it is not subscribed to.
-            TopicfoldError: as `Client.watch`; nothing has changed.
-            RuntimeError: it is closed.
+            InvalidRequest: the pattern is not subscribed to.
+            TopicfoldError: as for `Client.watch`; nothing has changed.
+            RuntimeError: the consumer is closed.
         """
         with self._turning:
             return self._turn_to(self._query.without_pattern(pattern))

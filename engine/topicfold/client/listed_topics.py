@@ -27,8 +27,8 @@ from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 
 _HINT = (
-    "Have the server list by properties (TOPICFOLD_TOPIC_LISTING=by-properties), or leave them out. The topic listing "
-    "called all, the default, ignores them, and a server of an older version does not say."
+    "Have the server list by properties (TOPICFOLD_TOPIC_LISTING=by-properties), or leave them out. The default topic "
+    "listing, all, ignores them, and an older server does not say what it uses."
 )
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The set of topics that a watch tells of, held by whoever acts on it. No I/O."""
+"""The set of topics that match a watch, kept up to date from its frames. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from topicfold.client.frames import Added, Bookmark, Deleted, Frame, Modified, R
 
 @dataclass(frozen=True, slots=True)
 class NetChange:
-    """Names that came and names that went, both sorted; none of them both."""
+    """Names that were added and names that were removed, both sorted; no name is in both."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -23,10 +23,10 @@ class NetChange:
 
 
 class LiveSet:
-    """Which topics match, from frames; and what changed of that since one last asked.
+    """The topics that match, kept up to date from frames, and what changed since the last call of `take_change`.
 
-    While a start state is told nothing has changed yet: after a `Reset` the set of before is what one goes by until
-    the new one is complete, so a topic that is in both neither goes nor comes.
+    While the initial topics are still arriving, no change is reported. After a `Reset` the changes are those from the
+    old set to the complete new one, so a topic that is in both is neither removed nor added.
 
         held = LiveSet()
         for frame in frames:
@@ -43,18 +43,18 @@ class LiveSet:
 
     @property
     def is_complete(self) -> bool:
-        """Whether `topics` are all that match, rather than the beginning of a start state."""
+        """Whether `topics` holds all topics that match, or the initial ones are still arriving."""
         return self._is_complete
 
     @property
     def topics(self) -> Mapping[str, Match]:
-        """What was told since the last `Reset`, by name; a view that follows."""
+        """The topics received since the last `Reset`, by name; a live view."""
         return MappingProxyType(self._topics)
 
     def apply(self, frame: Frame) -> None:
-        """Hold what `frame` tells.
+        """Apply `frame` to the set.
 
-        Cost: constant, but for a `Reset`.
+        Cost: constant, except for a `Reset`.
         """
         match frame:
             case Added(topic=topic) | Modified(topic=topic):
@@ -73,11 +73,11 @@ class LiveSet:
                 assert_never(frame)
 
     def take_change(self) -> NetChange:
-        """Return what came and went since this was last called; nothing while a start state is incomplete.
+        """Return what was added and removed since the last call; nothing while the initial topics are incomplete.
 
-        What came and went again in between is not in it.
+        A topic that was added and removed again since is left out.
 
-        Cost: the number of topics that were told of in between.
+        Cost: the number of topics in the frames since the last call.
         """
         if not self._is_complete:
             return NetChange()

@@ -1,4 +1,4 @@
-"""What a client can do with a namespace's properties: free text by name."""
+"""Methods of a client for the properties of a namespace: free text by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topicfold.client.paths import given_segment, namespace_path
 
 
 class NamespacePropertyCalls:
-    """Properties of namespaces; nothing follows from them, and no topic bears them."""
+    """Properties of namespaces. They have no effect, and topics do not inherit them."""
 
     @asks
     def namespace_properties(self, namespace: str) -> Call[dict[str, str]]:
@@ -23,12 +23,12 @@ class NamespacePropertyCalls:
     def update_namespace_properties(
         self, namespace: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Set these properties of a namespace; its others stay."""
+        """Set these properties of a namespace, and keep its others."""
         return change("PUT", f"{namespace_path(namespace)}/properties", options, body=properties)
 
     @asks
     def remove_namespace_property(self, namespace: str, key: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Remove a property of a namespace; it is no error if there is none."""
+        """Remove a property of a namespace; do nothing if it is not set."""
         return change("DELETE", f"{namespace_path(namespace)}/property/{given_segment('key', key)}", options)
 
     @asks

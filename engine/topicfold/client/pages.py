@@ -1,4 +1,4 @@
-"""Pagers: topics that were found, one after another, each page asked for when it is reached."""
+"""Pagers: iterators over found topics that request each page when it is reached."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from topicfold.client.find_calls import Listing
 
 
 class Pager:
-    """Iterates over topics, sorted by name. Each iteration asks anew, from the first page on.
+    """Iterates over topics, sorted by name. Each iteration starts again from the first page.
 
-    A topic that matches from the first page to the last comes exactly once; each page is as of its own position.
+    A topic that matches throughout the iteration is returned exactly once. Each page has a position of its own.
 
         for topic in client.topics("team=pay"):
             print(topic.name, topic.labels)
@@ -36,7 +36,7 @@ class Pager:
 
 
 class AsyncPager:
-    """The same for `async for`."""
+    """`Pager` for `async for`."""
 
     def __init__(self, listing: Listing, perform: Callable[[Call[Page]], Awaitable[Page]]) -> None:
         self._listing = listing

@@ -52,7 +52,7 @@ def given_segment(what: str, text: str) -> str:
     if not text:
         raise InvalidRequest(f"the {what} is empty", hint=f"Name the {what}; is a variable not set?")
     if text in (".", ".."):
-        raise InvalidRequest(f"{text!r} is no {what} that a path can name", hint="Choose another name.")
+        raise InvalidRequest(f"{text!r} is not a {what} that a path can contain", hint="Choose another name.")
     return segment(text)
 
 

@@ -1,4 +1,4 @@
-"""What a client can do with policies: of topics on this cluster and on all, of namespaces, and what takes effect."""
+"""Methods of a client for policies: local and global ones of topics, those of namespaces, and effective ones."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _PLACE = re.compile(r"\{\w+\}")
 class PolicyCalls(InOwnNamespace):
     """Policies by the names they are stored under, such as `retentionPolicies`; `docs/policies.md` lists them.
 
-    A value is JSON as Pulsar has it: `{"retentionTimeInMinutes": 10080, "retentionSizeInMB": -1}`, `600`, `True`.
-    Of the two policies that are maps, one entry is set at a time: `entry` is the type of a backlog quota
-    (`destination_storage` if none is named) or the name of a subscription.
+    Values are those of Pulsar's JSON: `{"retentionTimeInMinutes": 10080, "retentionSizeInMB": -1}`, `600`, `True`.
+    Two policies are maps, of which one entry is set at a time: `entry` is the type of a backlog quota
+    (default: `destination_storage`) or the name of a subscription.
     """
 
     @asks
     def get_policy(
         self, topic: str, name: str, *, entry: str | None = None, is_global: bool = False, applied: bool = False
     ) -> Call[Any]:
-        """Return a policy of a topic, None where it is unset.
+        """Return a policy of a topic, or None if it is not set.
 
-        `is_global` asks for the value for all clusters, `applied` for the namespace's or the node's where there is
-        none, as Pulsar answers it; what takes effect is told by `effective`.
+        `is_global` returns the value for all clusters. `applied` returns, if the topic does not set the policy, the
+        value of its namespace or of the node, as Pulsar would; for what really takes effect, see `effective`.
 
         Raises:
             InvalidRequest: there is no such policy, or not in this scope.
@@ -59,7 +59,7 @@ class PolicyCalls(InOwnNamespace):
         is_global: bool = False,
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
-        """Set a policy of a topic; a value that cannot hold there is `InvalidPolicy` or `PolicyUnmet`.
+        """Set a policy of a topic; raise `InvalidPolicy` or `PolicyUnmet` if the value is not allowed.
 
         Raises:
             InvalidRequest: there is no such policy, or not in this scope.
@@ -80,10 +80,10 @@ class PolicyCalls(InOwnNamespace):
         is_global: bool = False,
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
-        """Take a policy off a topic, which uncovers what lies below it.
+        """Remove a policy from a topic, so that the value of the next lower level applies again.
 
         Raises:
-            InvalidRequest: there is no such policy, not in this scope, or it cannot be taken off.
+            InvalidRequest: there is no such policy, not in this scope, or it cannot be removed.
         """
         policy = _scoped(name, is_global)
         if not policy.topic.can_remove:
@@ -93,15 +93,16 @@ class PolicyCalls(InOwnNamespace):
 
     @asks
     def remove_policies(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Take all policies off a topic, those for all clusters too; its labels stay."""
+        """Remove all policies from a topic, local and global ones; its labels stay."""
         path = f"{topic_path(self._in_full(topic))}/policies"
         return Call("DELETE", path, written_if_any, headers=change_headers(options))
 
     @asks
     def effective(self, topic: str, *, at: str | int | None = None) -> Call[Mapping[str, Any]]:
-        """Return what takes effect on a topic, by policy, each with where it comes from.
+        """Return the effective policies of a topic, each with the level that it comes from.
 
-        With `at`, an offset or a position, as of then; but the broker's values are always those of now.
+        With `at`, an offset or a position, they are those of that moment, except that the broker's values are always
+        the current ones.
         """
         name = self._in_full(topic)
         query = (*domain_query(name), *(() if at is None else (("at", str(at)),)))
@@ -109,7 +110,7 @@ class PolicyCalls(InOwnNamespace):
 
     @asks
     def get_namespace_policy(self, namespace: str, name: str, *, applied: bool = False) -> Call[Any]:
-        """Return a policy of a namespace, None where it is unset; with `applied` the node's in its place.
+        """Return a policy of a namespace, or None if it is not set; with `applied`, the node's value instead of None.
 
         Raises:
             InvalidRequest: namespaces have no such policy.
@@ -124,7 +125,7 @@ class PolicyCalls(InOwnNamespace):
     def set_namespace_policy(
         self, namespace: str, name: str, value: Any, *, entry: str | None = None, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Set a policy of a namespace; it holds for all its topics that say nothing else."""
+        """Set a policy of a namespace; it applies to all of its topics that do not override it."""
         policy = _policy(name)
         route = _namespace_route(policy)
         query, body = _sent(policy, route, value)
@@ -135,10 +136,10 @@ class PolicyCalls(InOwnNamespace):
     def remove_namespace_policy(
         self, namespace: str, name: str, *, entry: str | None = None, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Take a policy off a namespace.
+        """Remove a policy from a namespace.
 
         Raises:
-            InvalidRequest: namespaces have no such policy, or it cannot be taken off.
+            InvalidRequest: namespaces have no such policy, or it cannot be removed.
         """
         policy = _policy(name)
         route = _namespace_route(policy)

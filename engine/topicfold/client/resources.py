@@ -1,4 +1,4 @@
-"""What a client can do with tenants, namespaces, topics and labels, and ask of the server itself."""
+"""Methods of a client for tenants, namespaces, topics and labels, and for the server itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from topicfold.model.names import PERSISTENT, check_tenant, parse_namespace
 
 
 class ResourceCalls(InOwnNamespace):
-    """Everything that has a name."""
+    """Tenants, namespaces, topics, labels, and the state of the server."""
 
     @asks
     def list_tenants(self) -> Call[tuple[str, ...]]:
@@ -74,12 +74,12 @@ class ResourceCalls(InOwnNamespace):
         allowed_clusters: Texts = (),
         **options: Unpack[ChangeOptions],
     ) -> Call[Written]:
-        """Replace what a tenant says."""
+        """Replace a tenant's admin roles and allowed clusters."""
         return change("POST", tenant_path(tenant), options, body=_tenant_body(admin_roles, allowed_clusters))
 
     @asks
     def delete_tenant(self, tenant: str, *, force: bool = False, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Delete a tenant; one that has namespaces is `NotEmpty` without `force`."""
+        """Delete a tenant. If it has namespaces, raise `NotEmpty`, or delete them too with `force`."""
         return change("DELETE", tenant_path(tenant), options, query=_force(force))
 
     @asks
@@ -89,19 +89,19 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def get_namespace(self, namespace: str) -> Call[Mapping[str, Any]]:
-        """Return the policies of a namespace, in Pulsar's words."""
+        """Return the policies of a namespace, under the names that they have in Pulsar's document."""
         return Call("GET", namespace_path(namespace), mapping_in)
 
     @asks
     def create_namespace(self, namespace: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Create a namespace in a tenant that exists."""
+        """Create a namespace in an existing tenant."""
         return change("PUT", namespace_path(namespace), options)
 
     @asks
     def delete_namespace(
         self, namespace: str, *, force: bool = False, **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Delete a namespace; one that has topics is `NotEmpty` without `force`, which deletes them too."""
+        """Delete a namespace. If it has topics, raise `NotEmpty`, or delete them too with `force`."""
         return change("DELETE", namespace_path(namespace), options, query=_force(force))
 
     @asks
@@ -119,9 +119,9 @@ class ResourceCalls(InOwnNamespace):
         properties: Mapping[str, str] | None = None,
         with_system_topics: bool = False,
     ) -> Call[tuple[str, ...]]:
-        """Return full names, sorted, a partitioned topic as its partitions (as Pulsar lists them).
+        """Return the full names of topics, sorted. As in Pulsar, a partitioned topic is listed as its partitions.
 
-        `properties` are for the server's topic listing (PIP-452); that called `all` ignores them.
+        `properties` are for the server's topic listing (PIP-452); the listing `all` ignores them.
         """
         return calls.list_topics(namespace, domain, labels or {}, properties or {}, with_system_topics)
 
@@ -141,7 +141,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def partitioned_topic_metadata(self, topic: str) -> Call[Mapping[str, Any]]:
-        """Return what Pulsar tells of a topic's partitions: how many `partitions`, 0 where it is not partitioned."""
+        """Return Pulsar's metadata of a topic's partitions; `partitions` is 0 if it is not partitioned."""
         return Call("GET", f"{topic_path(self._in_full(topic))}/partitions", mapping_in)
 
     @asks
@@ -156,10 +156,10 @@ class ResourceCalls(InOwnNamespace):
         policies: Mapping[str, Mapping[str, Any]] | None = None,
         **options: Unpack[ChangeOptions],
     ) -> Call[Topic]:
-        """Create a topic: plain with 0 `partitions`, else partitioned.
+        """Create a topic; with 0 `partitions`, one that is not partitioned.
 
-        `kafka_name` is the Kafka topic it stands for, where that does not follow from its name. `policies` are by
-        name, in the scopes `local` and `global`.
+        `kafka_name` is the name of its Kafka topic, if it is not the default. `policies` are given by name, in the
+        scopes `local` and `global`.
         """
         record = {
             "partitions": partitions,
@@ -174,7 +174,7 @@ class ResourceCalls(InOwnNamespace):
     def adopt_topic(
         self, topic: str, *, partitions: int = 0, kafka_name: str | None = None, **options: Unpack[ChangeOptions]
     ) -> Call[Topic]:
-        """Make the record of a topic whose Kafka topic is there: unlike `create_topic`, never one in Kafka."""
+        """Create the record of an existing Kafka topic; unlike `create_topic`, never create anything in Kafka."""
         name = self._in_full(topic)
         record = {"partitions": partitions, "kafkaName": kafka_name}
         query = (*domain_query(name), ("adopt", "true"))
@@ -184,7 +184,8 @@ class ResourceCalls(InOwnNamespace):
     def patch_topic(self, topic: str, changes: Mapping[str, Any], **options: Unpack[ChangeOptions]) -> Call[Written]:
         """Merge `changes` into a topic's record in one update: `labels`, `properties`, `policies` by scope.
 
-        They are a JSON Merge Patch: what is left out stays, at any depth; None removes; a list is replaced whole.
+        They are a JSON Merge Patch: at any depth, None removes a member, and members left out stay as they are. A list
+        is replaced as a whole.
 
             client.patch_topic("orders", {"labels": {"tier": "gold", "stage": None}})
 
@@ -194,7 +195,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def grow_topic(self, topic: str, partitions: int, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Give a partitioned topic `partitions` partitions, more than it has."""
+        """Increase the number of partitions of a partitioned topic to `partitions`."""
         return change("POST", f"{topic_path(self._in_full(topic))}/partitions", options, body=partitions)
 
     @asks
@@ -205,12 +206,12 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def delete_plain_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Delete a topic; a partitioned one is `WrongKind`."""
+        """Delete a topic that is not partitioned; raise `WrongKind` if it is."""
         return change("DELETE", topic_path(self._in_full(topic)), options)
 
     @asks
     def delete_partitioned_topic(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Delete a topic and with it its partitions; one that is not partitioned is `WrongKind`."""
+        """Delete a partitioned topic with its partitions; raise `WrongKind` if it is not partitioned."""
         return change("DELETE", f"{topic_path(self._in_full(topic))}/partitions", options)
 
     @asks
@@ -220,15 +221,15 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def set_labels(self, topic: str, labels: Mapping[str, str], **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Set these labels of a topic; its others stay."""
+        """Set these labels of a topic, and keep its others."""
         return change("POST", self._labels_path(topic), options, body={"labels": labels})
 
     @asks
     def remove_labels(self, topic: str, keys: Texts, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Remove the labels of these keys from a topic.
+        """Remove the labels with these keys from a topic.
 
         Raises:
-            InvalidRequest: there are none; the route would not know what is meant.
+            InvalidRequest: `keys` is empty. Use `remove_all_labels` to remove all of them.
         """
         query = tuple(("keys", key) for key in each_of(keys))
         if not query:
@@ -237,7 +238,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def remove_all_labels(self, topic: str, **options: Unpack[ChangeOptions]) -> Call[Written]:
-        """Remove every label from a topic."""
+        """Remove all labels from a topic."""
         return change("DELETE", self._labels_path(topic), options, query=(("all", "true"),))
 
     @asks
@@ -249,7 +250,7 @@ class ResourceCalls(InOwnNamespace):
     def update_properties(
         self, topic: str, properties: Mapping[str, str], **options: Unpack[ChangeOptions]
     ) -> Call[Written]:
-        """Set these properties of a topic; its others stay."""
+        """Set these properties of a topic, and keep its others."""
         return change("PUT", self._properties_path(topic), options, body=properties)
 
     @asks
@@ -259,7 +260,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def get_operation(self, operation: str) -> Call[Operation]:
-        """Return what became of a change whose outcome was unknown."""
+        """Return the outcome of a change, for instance after `OutcomeUnknown`."""
         path = f"/api/v1/operations/{given_segment('operation', operation)}"
         return Call("GET", path, lambda answer: Operation.of(answer.body))
 
@@ -270,7 +271,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def readiness(self) -> Call[Readiness]:
-        """Return whether the server is ready, and its report; not being ready is no error."""
+        """Return whether the server is ready, and its report. A server that is not ready does not raise an error."""
 
         def read(answer: Answer) -> Readiness:
             return Readiness(answer.status == 200, mapping_in(answer))
@@ -279,7 +280,7 @@ class ResourceCalls(InOwnNamespace):
 
     @asks
     def diagnosis(self) -> Call[Mapping[str, Any]]:
-        """Return what the server finds out about itself: `healthy`, `problems` with what to do, and each part."""
+        """Return the server's diagnosis of itself: `healthy`, `problems` with what to do about them, and details."""
         return Call("GET", "/api/v1/doctor", mapping_in)
 
     def _labels_path(self, topic: str) -> str:

@@ -64,16 +64,16 @@ class Sender(ABC, Generic[HttpT, TransportT]):
         transport: TransportT | None = None,
         **identity: Unpack[Identity],
     ) -> None:
-        """Prepare a client; nothing is sent yet. `url` without a scheme means `http://`.
+        """Prepare a client; nothing is sent yet. A `url` without a scheme means `http://`.
 
-        `namespace` is where topics are found and watched if a call names no other, and where those are that are named
-        without one. `transport` replaces the network, say in tests. For the rest see `Identity`.
+        `namespace` is where calls find and watch topics if they name no namespace, and where a topic named without a
+        namespace is. `transport` replaces the network, for instance in tests. For the other arguments see `Identity`.
 
         Raises:
-            InvalidRequest: `url` is not one of HTTP, `token` is none, or there is no time for a call, or no end to it;
-                or an argument is of another type than is stated.
-            InvalidName: `namespace` is none.
-            BadSetting: a file cannot be read, or holds something else, or the environment's proxy cannot be used.
+            InvalidRequest: `url` is not an HTTP URL, `token` is malformed, or `timeout_seconds` is out of range; or an
+                argument has the wrong type.
+            InvalidName: `namespace` is not a valid name.
+            BadSetting: a file cannot be read or has the wrong content, or the environment's proxy cannot be used.
         """
         if not 0 < timeout_seconds <= _MAX_TIMEOUT_SECONDS:
             raise InvalidRequest(
@@ -109,7 +109,7 @@ class Sender(ABC, Generic[HttpT, TransportT]):
 
     @property
     def age_seconds(self) -> float | None:
-        """How old what was last read may be: the time since the server last saw the end of the log.
+        """How old the last answer may be: the time since the server last saw the end of the log.
 
         None before the first read.
         """

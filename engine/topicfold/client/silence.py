@@ -76,15 +76,15 @@ class Server:
         """Return what to do where TLS is amiss."""
         url, reason = silence.url or self.url, silence.reason
         if url_of_tls := self._url_of_tls(silence):
-            return f"That server may speak TLS; try {url_of_tls}, or see whether it is Topicfold at all"
+            return f"That server may speak TLS; try {url_of_tls}, or check that it is a Topicfold server"
         if url.startswith("https:") and reason == HUNG_UP and not self.has_answered:
-            return "If it asks for certificates, see that it trusts who signed the one that is shown: client_cert_file"
+            return "If it requires client certificates, check that it trusts the CA of yours: client_cert_file"
         if url.startswith("https:") and any(word in reason for word in _NO_TLS_THERE):
-            return f"That server speaks no TLS; try http:{url.removeprefix('https:')}"
+            return f"That server does not speak TLS; try http:{url.removeprefix('https:')}"
         if _EXPIRED_THERE in reason:
             return "The server needs a new certificate."
         if _OF_OTHER_NAMES in reason:
             return "Use a name that the certificate has; openssl x509 -in CERT -noout -ext subjectAltName shows them."
         if _NOT_TRUSTED in reason:
-            return "If it is the server that is meant, name who signed its certificate: tls_ca_file"
+            return "If it is the right server, name the CA of its certificate: tls_ca_file"
         return PROXY_HINT if self.proxy and not silence.url else None

@@ -71,7 +71,7 @@ class StartOver:
                 starts = [TopicPartition(*each, 0) for each in partitions]
                 answers = self._kafka.commit(offsets=starts, asynchronous=False)
         except (KafkaException, RuntimeError) as error:
-            _log.info("the offsets of topics that were made anew are not overwritten yet: %s", error)
+            _log.info("the offsets of recreated topics have not been overwritten yet: %s", error)
             return
         self._committed.update((each.topic, each.partition) for each in answers or () if each.error is None)
 

@@ -43,8 +43,8 @@ def read_documents(text: str) -> list[Any]:
 def told(error: yaml.YAMLError) -> str:
     """Return where in a file what is wrong, in one line."""
     if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
-        return f"no YAML: {getattr(error, 'reason', error)}"
-    what = error.problem if isinstance(error, ConstructorError) else f"no YAML: {error.problem}"
+        return f"not YAML: {getattr(error, 'reason', error)}"
+    what = error.problem if isinstance(error, ConstructorError) else f"not YAML: {error.problem}"
     start, place = error.context_mark, error.problem_mark
     around = f", {error.context} from {_place(start)} on" if start is not None and start.line < place.line else ""
     return f"{_place(place)}: {what}{around}"
@@ -124,7 +124,7 @@ def _checked(tag: str, construct: Callable[..., Any]) -> Callable[..., Any]:
             return construct(constructor, node)
         except (AttributeError, IndexError, KeyError, OverflowError, ValueError) as error:
             kind = tag.rpartition(":")[2]
-            raise ConstructorError(None, None, f"{node.value[:40]!r} is no {kind}", node.start_mark) from error
+            raise ConstructorError(None, None, f"{node.value[:40]!r} is not of type {kind}", node.start_mark) from error
 
     return checked
 

@@ -159,7 +159,7 @@ class SubscribedConsumer:
         if anew := self._subscription.made_anew(there):
             # librdkafka 2.16 takes no lower leader epoch than it has seen for a name, and those of a topic begin at
             # zero: where a leader had ever moved, or restarted, it would ask for the new topic in vain.
-            _log.info("a topic was made anew; the group is joined anew")
+            _log.info("a topic was recreated; rejoining the group")
             self._reopen()
             self._left_at = {each: offset for each, offset in self._left_at.items() if each[0] not in anew}
         now, assigned = time.monotonic(), self._kafka.assignment()
@@ -173,7 +173,7 @@ class SubscribedConsumer:
         if target is not None:
             self._check.reset()
         elif self._check.is_stuck(self._subscription.current, names, self._kafka.memberid() or "", now):
-            _log.info("Kafka's client keeps an old assignment; the group is joined anew")
+            _log.info("Kafka's client keeps an old assignment; rejoining the group")
             self._reopen()
             return
         self._note_ends(assigned)
@@ -194,7 +194,7 @@ class SubscribedConsumer:
         try:
             answers = self._kafka.committed(own, timeout=_COMMITTED_SECONDS)
         except KafkaException as error:
-            _log.info("not known is what the group has committed: %s", error)
+            _log.info("the group's committed offsets are not known: %s", error)
             return
         for each in answers:
             if each.error is not None:
@@ -272,7 +272,7 @@ class SubscribedConsumer:
             elif is_membership_lost(error) and self._reopened < _MAX_REOPENED:
                 self._reopened += 1
                 self._is_newer = self._is_newer and not (chooses_protocol(self._conf) and is_protocol_refused(error))
-                _log.info("the group is joined anew: %s", error.str())
+                _log.info("rejoining the group: %s", error.str())
                 self._reopen()
             else:
                 passed_on.append(message)

@@ -1,4 +1,4 @@
-"""Watches as a thread iterates over them: the I/O of `watching`. `async_watch` does the same in an event loop."""
+"""Watches for threads: the I/O of `watching`. `async_watch` does the same in an event loop."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _CLOSE_SECONDS = 1.0
 
 
 class Watch:
-    """Frames of a watch, as they come, from whatever node is there. One thread iterates, any thread may close it.
+    """Frames of a watch, as they arrive, from any node. One thread iterates; any thread can close it.
 
         with client.watch("team=pay") as frames:
             for frame in frames:
                 match frame:
                     case Added(topic=topic): ...
 
-    It never ends by itself: a stream that is cut is gone on with. What cannot be gone on with raises one of the errors
-    of `topicfold.errors` and closes it. `cursor` is for another watch to go on from, in another process too. In a
-    process that is forked it goes on where it was, by a stream of its own.
+    It never ends by itself: when the connection breaks, it reconnects and continues. If it cannot continue, it raises
+    one of the errors of `topicfold.errors` and is closed. Another watch, also in another process, can continue from
+    its `cursor`. After a fork, the child's watch continues from the same place over a connection of its own.
     """
 
     def __init__(self, watching: Watching, connected: Callable[[], httpx2.Client]) -> None:
@@ -51,7 +51,7 @@ class Watch:
 
     @property
     def cursor(self) -> str:
-        """What `since` takes to go on behind the last frame; "" before and inside a start state."""
+        """The value of `since` that continues after the last frame; "" until the initial topics are complete."""
         return self._watching.cursor
 
     def __enter__(self) -> Self:
@@ -76,8 +76,8 @@ class Watch:
                     self._release()
 
     def close(self) -> None:
-        """End it. A thread that waits for a frame is woken and its iteration ends; one that waits for a server's first
-        word may have to hear it, or to time out.
+        """Close the watch. The iteration of a thread that waits for a frame ends at once; that of one still waiting for
+        the server to answer may end only with the answer or its timeout.
         """
         self._leave_to_parent()
         self._is_closed.set()

@@ -31,9 +31,9 @@ READ_SECONDS = 45.0
 
 _MAX_LINE_BYTES = 1 << 20
 _ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
-_ENDS_IN_START = NoAnswer("it ends the stream within the start state", was_sent=True)
-_CUT_SHORT = "the start state was cut off and is told again"
-_GONE = "what happened since then can no longer be told"
+_ENDS_IN_START = NoAnswer("it ends the stream before the initial topics are complete", was_sent=True)
+_CUT_SHORT = "the initial topics were cut off and are sent again"
+_GONE = "the changes since then are no longer known"
 _FAILURES_TOLD = 5
 """So often in a row, which takes more than a second, a stream is not gone on with before a warning is logged; who was
 waited for in vain took longer."""
@@ -212,7 +212,7 @@ class Watching:
                     yield frame
         except UnknownFrame as error:
             raise UnexpectedAnswer(
-                f"{self._server.url} tells a watch of what this client does not know: {error}",
+                f"{self._server.url} sends a watch something that this client does not know: {error}",
                 hint="Upgrade the client to the server's version.",
                 url=self._server.url,
                 status=200,

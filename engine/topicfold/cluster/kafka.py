@@ -59,7 +59,7 @@ class KafkaCluster:
             own = {**_PINNED, "socket.timeout.ms": int(1000 * answer_seconds), "error_cb": self._connections.note}
             self._admin: AdminClient | None = AdminClient({**own, **(settings or {}), "bootstrap.servers": bootstrap})
         except (KafkaException, TypeError, ValueError) as error:
-            raise BadSetting(f"Kafka's client does not take these settings: {text_of(error)}") from error
+            raise BadSetting(f"Kafka's client does not accept these settings: {text_of(error)}") from error
 
     @property
     def bootstrap(self) -> str:

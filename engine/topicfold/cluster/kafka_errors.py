@@ -9,16 +9,16 @@ from confluent_kafka import KafkaError, KafkaException
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
 
 _REFUSED: Mapping[int, str] = {
-    KafkaError.INVALID_CONFIG: "it does not take the setting",
-    KafkaError.INVALID_PARTITIONS: "it does not take the number of partitions",
-    KafkaError.INVALID_REPLICA_ASSIGNMENT: "it does not take the number of replicas",
-    KafkaError.INVALID_REQUEST: "it does not take the request",
-    KafkaError.POLICY_VIOLATION: "its policy is against it",
-    KafkaError.TOPIC_EXCEPTION: "it does not take the name",
+    KafkaError.INVALID_CONFIG: "it does not accept the setting",
+    KafkaError.INVALID_PARTITIONS: "it does not accept the number of partitions",
+    KafkaError.INVALID_REPLICA_ASSIGNMENT: "it does not accept the number of replicas",
+    KafkaError.INVALID_REQUEST: "it does not accept the request",
+    KafkaError.POLICY_VIOLATION: "its policy forbids it",
+    KafkaError.TOPIC_EXCEPTION: "it does not accept the name",
 }
 _DENIED = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
 _UNKNOWN_TO_IT = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION})
-_UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster asks for."
+_UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster requires."
 
 
 def translated(exception: KafkaException, bootstrap: str, topic: str, right: str) -> TopicfoldError:
@@ -39,20 +39,22 @@ def translated(exception: KafkaException, bootstrap: str, topic: str, right: str
     if code in _DENIED:
         resource = f"topic {topic}" if topic else "the cluster"
         return _denied(
-            f"Kafka at {bootstrap} does not allow us {right} on {resource}",
-            f"Give our principal an ACL: {right} on {resource}.",
+            f"Kafka at {bootstrap} denies us {right} on {resource}",
+            f"Give this principal an ACL: {right} on {resource}.",
             bootstrap,
         )
     if code == KafkaError.TOPIC_DELETION_DISABLED:
         hint = "Set delete.topic.enable=true on its brokers."
-        return _denied(f"Kafka at {bootstrap} deletes no topics, {topic} neither", hint, bootstrap)
+        return _denied(
+            f"Kafka at {bootstrap} has topic deletion disabled, so {topic} cannot be deleted", hint, bootstrap
+        )
     if code == KafkaError.INVALID_REPLICATION_FACTOR:  # We ask for the brokers' own default.
-        hint = "Start the brokers that are away, or lower default.replication.factor to as many as there are."
+        hint = "Start the brokers that are down, or lower default.replication.factor to as many as there are."
         reason = f"Kafka at {bootstrap} has too few brokers in service for topic {topic}: {text}"
         return _denied(reason, hint, bootstrap)
     if code in _UNKNOWN_TO_IT:
         return ClusterUnavailable(
-            f"Kafka at {bootstrap} does not let us in: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
+            f"Kafka at {bootstrap} denies access: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap
         )
     return ClusterUnavailable(
         f"no answer from Kafka at {bootstrap}: {text}", hint=_UNREACHABLE_HINT, bootstrap=bootstrap

@@ -64,7 +64,7 @@ class MemoryCluster:
         """
         self._require_reachable()
         if not is_kafka_name(name):
-            raise ClusterRefused(f"Kafka allows no topic called {name!r}", kafka_topic=name)
+            raise ClusterRefused(f"Kafka does not allow a topic named {name!r}", kafka_topic=name)
         if name in self._topics:
             raise AlreadyExists(f"Kafka has a topic {name} already", name=name)
         if partitions < 1:

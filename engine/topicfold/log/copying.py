@@ -48,7 +48,7 @@ async def copy_log(source: Log, identity: LogIdentity, target: Log, progress: Pr
     if target.partitions != identity.partitions:
         raise WrongLog(
             f"there are {target.partitions} partitions where the copy is to be, and the log has {identity.partitions}",
-            hint="Name a place where nothing is yet.",
+            hint="Name an empty place.",
         )
     if await target.place() == await source.place():
         raise WrongLog("the copy would be the log itself", hint="Name another file, or another topic.")
@@ -129,5 +129,5 @@ def _require_equal(ours: Sequence[Entry], there: Sequence[Entry]) -> None:
 def _other(partition: int, offset: int) -> WrongLog:
     return WrongLog(
         f"at offset {offset} of partition {partition} the copy has another record than the log, or one too many",
-        hint="Name a place where nothing is yet: another file, another topic. Nobody else may write there meanwhile.",
+        hint="Name an empty place: another file, another topic. Nothing else may write there meanwhile.",
     )

@@ -84,11 +84,11 @@ async def stated_identity(log: Log) -> LogIdentity:
     if identity is None:
         if await is_empty(log):
             raise WrongLog(
-                "the log is empty: no server has begun it",
+                "the log is empty: no server has started it",
                 hint="Start one on it: topicfold serve --log FILE, or --kafka HOST:PORT",
             )
         raise WrongLog(
-            "partition 0 of the log states no header",
+            "partition 0 of the log has no header",
             hint="This is not a log of Topicfold, or its beginning was deleted: name another log.",
         )
     return identity
@@ -105,8 +105,8 @@ async def recognise_identity(log: Log) -> LogIdentity:
     if identity.partitions != log.partitions:
         raise WrongLog(
             f"the log was made with {identity.partitions} partitions and now has {log.partitions}",
-            hint=f"That number is fixed for ever. Have the {identity.partitions} copied to a place of their own, with "
-            "'topicfold copy', and name that.",
+            hint=f"That number is fixed for ever. Copy the {identity.partitions} partitions elsewhere with "
+            "'topicfold copy', and name the copy.",
         )
     if identity.hash_name != HASH_NAME:
         raise WrongLog(f"the log spreads namespaces by {identity.hash_name!r}, this version knows {HASH_NAME!r}")

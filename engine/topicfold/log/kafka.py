@@ -68,7 +68,7 @@ class KafkaLog:
         except LogUnavailable as error:
             raise LogUnavailable(
                 f"Kafka at {bootstrap}: {error.reason}",
-                hint="Is the broker running, and are that its address and the security settings that it asks for?",
+                hint="Is the broker running, and are its address and the security settings right?",
             ) from error
         except KafkaException as error:
             raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
@@ -98,7 +98,7 @@ class KafkaLog:
         """Hand `value` over for sending when this turn of the loop is over; given up after 10 s.
 
         Raises:
-            Overloaded: too many appends wait for Kafka.
+            Overloaded: too many appends are waiting for Kafka.
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
         self._require_open()

@@ -89,14 +89,14 @@ class KafkaAppender:
         `failed` is called in a later turn.
 
         Raises:
-            Overloaded: too many appends wait for Kafka.
+            Overloaded: too many appends are waiting for Kafka.
             TooLarge: above `MAX_EVENT_BYTES`, or above the topic's limit.
         """
         if len(value) > self._max_bytes:
             raise TooLarge(f"an event of {len(value)} bytes is above {self._max_bytes}", limit=self._max_bytes)
         waiting = len(self._producers.current)
         if waiting + sum(map(len, self._turn.values())) >= _MAX_WAITING:
-            raise Overloaded("too many appends wait for Kafka")
+            raise Overloaded("too many appends are waiting for Kafka")
         is_first = not self._turn
         self._turn[partition].append(_Append(value, failed))
         if is_first and waiting:
@@ -118,7 +118,7 @@ class KafkaAppender:
             try:
                 self._hand_over(partition, appends)
             except BufferError:
-                self._fail(appends, Overloaded("too many appends wait for Kafka"))
+                self._fail(appends, Overloaded("too many appends are waiting for Kafka"))
             except KafkaException as error:
                 self._fail(appends, translated(error_in(error), self._right))
                 if is_fatal(error_in(error)):
@@ -142,7 +142,7 @@ class KafkaAppender:
         self._producers.current.produce_batch(self._topic, messages, partition=partition)
         refused = [append for message, append in zip(messages, appends, strict=True) if "_error" in message]
         if refused:
-            self._fail(refused, LogUnavailable("Kafka's client did not take the event"))
+            self._fail(refused, LogUnavailable("Kafka's client did not accept the event"))
             if any(is_fatal(message["_error"]) for message in messages if "_error" in message):
                 self._producers.replace(self._producers.current)
 

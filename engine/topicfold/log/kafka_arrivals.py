@@ -150,7 +150,7 @@ class KafkaArrivals:
 
 def _another(partition: int, offset: int) -> WrongLog:
     return WrongLog(
-        f"partition {partition} holds another record at offset {offset} than the one that Kafka said it had put there",
-        hint="If the topic was made anew, it is another log: restore the old one. Else its brokers have lost records: "
-        "restore them, or restart all nodes, which then go on without.",
+        f"partition {partition} holds another record at offset {offset} than the one that Kafka acknowledged there",
+        hint="If the topic was recreated, it is another log: restore the old one. Otherwise its brokers lost records: "
+        "restore them, or restart all nodes, which then continue without them.",
     )

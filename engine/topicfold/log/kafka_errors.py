@@ -51,8 +51,8 @@ class Right(NamedTuple):
 def restoring(what: str) -> str:
     """Return what to do about a topic that is gone, or another one now, while a node that followed it runs."""
     return (
-        f"Restore {what} from a copy: another one of that name is another log. If there is no copy, have this node say "
-        "what it knows before it ends, for one that starts then begins an empty log (docs/recovery.md)."
+        f"Restore {what} from a copy: a new one of that name is another log. If there is no copy, save what "
+        "this node knows before it stops, because a node that starts then begins an empty log (docs/recovery.md)."
     )
 
 
@@ -63,18 +63,18 @@ def translated(error: KafkaError, right: Right) -> TopicfoldError:
     """
     code, text = error.code(), error.str()
     if code in LOST:
-        return LogGap(f"Kafka no longer has the records to go on with: {text}", hint="Start from a newer snapshot.")
+        return LogGap(f"Kafka no longer has the records to continue with: {text}", hint="Start from a newer snapshot.")
     if code in _GONE:
         return WrongLog(f"the log's topic is gone: {text}", hint=restoring("it"))
     if code in _DENIED:
         is_old_way = code == KafkaError.CLUSTER_AUTHORIZATION_FAILED and right.operation == "Write"
         return LogDenied(
-            f"Kafka does not allow us {right.operation} on topic {right.topic}: {text}",
+            f"Kafka denies us {right.operation} on topic {right.topic}: {text}",
             hint=right.command
             + ("; before Kafka 2.8 --operation IdempotentWrite --cluster, too" if is_old_way else ""),
         )
     if code in _NOT_LET_IN:
-        return LogUnavailable(f"Kafka does not let us in: {text}", hint="Check the security settings given for Kafka.")
+        return LogUnavailable(f"Kafka denies access: {text}", hint="Check the security settings given for Kafka.")
     if code in _TOO_LARGE:
         return TooLarge(f"Kafka refuses the event as too large: {text}", limit=MAX_EVENT_BYTES)
     return LogUnavailable(f"Kafka: {text}")

@@ -215,7 +215,7 @@ def _fault_of(message: Message, expected: int, right: Right) -> TopicfoldError |
     if offset is None or offset <= expected:
         return None
     return LogGap(
-        f"partition {partition} goes on at {offset} where record {expected} was expected",
+        f"partition {partition} continues at {offset} where record {expected} was expected",
         hint="Somebody trimmed, compacted or wrote transactions to the topic. Start from a newer snapshot.",
         partition=partition,
         expected=expected,

@@ -115,10 +115,10 @@ def topic_problems(
     if fewest < REPLICAS:
         is_advice = len(brokers) < REPLICAS
         few = (
-            f"enough for trying things out; to keep the log when disks fail, have {REPLICAS} brokers: then the commands"
+            f"enough for trying things out; to keep the log when disks fail, run {REPLICAS} brokers: then the commands"
         )
         repair = (
-            f"{few} that make {REPLICAS} copies are told here"
+            f"{few} that make {REPLICAS} copies are shown here"
             if is_advice
             else _copying(bootstrap, topic, replicas, brokers)
         )
@@ -155,7 +155,7 @@ def too_few_in_sync(
     if not short:
         return []
     found = f"{min(in_sync.values())} (partition {', '.join(map(str, short))})"
-    repair = "start the brokers that are away: until then no change of these partitions is kept"
+    repair = "start the brokers that are down: until then no change of these partitions is accepted"
     if replicas < least:
         repair = f"give each partition {least} replicas, or lower min.insync.replicas: it has {replicas}"
     return [

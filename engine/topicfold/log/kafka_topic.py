@@ -198,7 +198,7 @@ class KafkaTopics:
             if described and all(partition.leader for partition in described.partitions):
                 return described
             time.sleep(_PAUSE_SECONDS)
-        raise LogUnavailable(f"topic {name} was made, but has partitions without a leader")
+        raise LogUnavailable(f"topic {name} was created, but has partitions without a leader")
 
     def _configuration(self, name: str) -> dict[str, str]:
         resource = ConfigResource(ConfigResource.Type.TOPIC, name)
@@ -222,7 +222,7 @@ def _grown(topic: KafkaTopic, partitions: int) -> SettingProblem:
         f"one with {partitions} partitions",
         f"one with {topic.partitions} partitions",
         refuses_writes=True,
-        repair="Kafka takes no partitions away: stop all nodes, have 'topicfold copy' put the first "
-        f"{topic.partitions} of {topic.name} into a topic of another name, and start them with --kafka-topic and "
-        "that name.",
+        repair="Kafka cannot remove partitions: stop all nodes, copy the first "
+        f"{topic.partitions} of {topic.name} to a topic of another name with 'topicfold copy', and start them with "
+        "--kafka-topic and that name.",
     )

@@ -44,7 +44,7 @@ def file_made(path: Path) -> Path:
     try:
         target = path.parent.resolve(strict=True) / path.name
         if target.is_symlink() or (target.exists() and not target.is_file()):
-            what = "a link" if target.is_symlink() else "no plain file"
+            what = "a link" if target.is_symlink() else "not a plain file"
             raise BadSetting(f"{path} is {what}", hint="Name the file itself: its write-ahead log lies beside it.")
         if target.exists() and target.stat().st_nlink > 1:
             raise BadSetting(
@@ -66,10 +66,10 @@ def file_made(path: Path) -> Path:
         hint = "Name a file in a directory that exists and is yours."
         raise BadSetting(f"{path} cannot be created: {error.strerror}", hint=hint) from error
     if not os.access(target, os.R_OK | os.W_OK):
-        raise BadSetting(f"{path} may not be read and written", hint="Change its owner or its mode.")
+        raise BadSetting(f"{path} cannot be read and written", hint="Change its owner or its mode.")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         # SQLite makes its write-ahead log beside the file.
-        raise BadSetting(f"the directory of {path} may not be written", hint="Change its owner or its mode.")
+        raise BadSetting(f"the directory of {path} is not writable", hint="Change its owner or its mode.")
     return target
 
 
@@ -84,5 +84,5 @@ def _require_new(target: Path, path: Path) -> None:
     if newest is not None and not target.exists():
         raise WrongLog(
             f"{path} is gone, and {newest.name}, which has its newest changes, is there",
-            hint=f"Put the file back beside it. To begin a new log, which knows nothing, remove {newest.name}.",
+            hint=f"Put the file back beside it. To start a new, empty log, remove {newest.name}.",
         )

@@ -34,7 +34,7 @@ async def require_same_records(log: Log, newest: Mapping[int, tuple[int, bytes]]
         if event is None or event.event_id != event_id:
             raise LogGap(
                 f"partition {partition} of the log has another record at offset {offset} than the snapshot is made of",
-                hint="The log lost records and grew again, as a copy does that was restored. Restore the whole log, or "
+                hint="The log lost records and grew again, like a restored copy. Restore the whole log, or "
                 "start without that snapshot and compact into a new directory.",
                 partition=partition,
                 expected=offset,

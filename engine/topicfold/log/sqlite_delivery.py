@@ -126,9 +126,9 @@ class SqliteDelivery:
         whole = next((n for n, entry in enumerate(batch) if entry.offset != position + n), 0)
         found = batch[whole].offset if batch else end
         gap = LogGap(
-            f"partition {partition} goes on at {found} where record {position + whole} was expected",
-            hint="The file was trimmed or changed by somebody else, or is a copy that the -wal of another lay beside. "
-            "Restore it, without that.",
+            f"partition {partition} continues at {found} where record {position + whole} was expected",
+            hint="The file was trimmed or changed by something else, or is a copy that had the -wal of another file "
+            "beside it. Restore it, without that -wal.",
             partition=partition,
             expected=position + whole,
             found=found,

@@ -39,7 +39,7 @@ _LOST = (
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _SEEMS_DAMAGED = (
     "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
-    "If it is damaged still, restore it from a copy."
+    "If it is still damaged, restore it from a copy."
 )
 """SQLite itself makes no difference: a read that fails with EIO is `SQLITE_CORRUPT`."""
 _VERSIONS_AT, _NO_NEWEST = 18, b"\x01\x01"

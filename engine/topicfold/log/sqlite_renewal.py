@@ -49,7 +49,7 @@ def renew(path: Path, incarnation: bytes) -> LogIdentity:
             connection.execute("BEGIN EXCLUSIVE")
             if newest is not None:
                 raise WrongLog(
-                    f"{newest.name} lies beside {path}, and would be taken for newest changes of it",
+                    f"{newest.name} lies beside {path}, and would be taken for its latest changes",
                     hint="Remove it if it is of the file that was there before, or else start and stop a node first, "
                     "which puts it into the file.",
                 )
@@ -72,11 +72,11 @@ def _renewed(connection: apsw.Connection, path: Path, incarnation: bytes) -> Log
     if connection.execute("SELECT max(start_offset) FROM partitions").get:
         raise WrongLog(
             f"{path} was trimmed: the snapshot that stands for its beginning is of the log as it is",
-            hint="Leave it as it is, and start all watches and clients anew.",
+            hint="Leave it as it is, and restart all watches and clients.",
         )
     old = _identity(connection)
     if old is None:
-        raise WrongLog(f"partition 0 of the log in {path} states no header", hint="Name the file of a log.")
+        raise WrongLog(f"partition 0 of the log in {path} has no header", hint="Name the file of a log.")
     new = replace(old, incarnation=incarnation)
     former = header_value(old)
     connection.execute(_REPLACE, (header_value(new), len(former), former))

@@ -116,7 +116,7 @@ class Event(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """Who asked for one operation, and why."""
+    """Who made one operation, and why."""
 
     actor: str
     reason: str

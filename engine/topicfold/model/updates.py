@@ -86,7 +86,8 @@ def grow_partitions(name: str, partitions: int) -> Updater:
             return Refuse(Verdict.WRONG_KIND, f"topic {name} is not partitioned")
         if partitions < old.partitions:
             return Refuse(
-                Verdict.FEWER_PARTITIONS, f"topic {name} has {old.partitions} partitions, they cannot become fewer"
+                Verdict.FEWER_PARTITIONS,
+                f"topic {name} has {old.partitions} partitions, their number cannot be reduced",
             )
         return replace(old, partitions=partitions)
 

@@ -143,7 +143,9 @@ class Conditions:
             if len(around) < 2:
                 reason = f"Namespace {name.namespace} replicates to fewer than two clusters: {', '.join(around)}"
             elif outside:
-                reason = f"Cluster {outside[0]} is none of namespace {name.namespace}: {', '.join(around)}"
+                reason = (
+                    f"Cluster {outside[0]} is not among the clusters of namespace {name.namespace}: {', '.join(around)}"
+                )
         elif local not in clusters:
             reason = f"The local cluster {local} must be among the replication clusters of one cluster"
         return Refuse(Verdict.POLICY_UNMET, reason) if reason else self._refusal_of_clusters(name.tenant, clusters)

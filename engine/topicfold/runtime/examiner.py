@@ -142,7 +142,7 @@ class Examiner:
         self._readiness.close(doubt.partition)
         self._reader.stop(
             StateDiverged(
-                f"its state in memory is not what the log says up to offset {doubt.position}: {doubt.text}",
+                f"its state in memory does not agree with the log up to offset {doubt.position}: {doubt.text}",
                 partition=doubt.partition,
                 offset=doubt.position,
             ),

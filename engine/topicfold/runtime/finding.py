@@ -164,7 +164,7 @@ def _go_on(asked: Asked | None) -> None:
     if asyncio.get_running_loop().time() > asked.deadline:
         raise Overloaded(
             "finding these topics takes longer than a request may",
-            hint="Ask again: an expression is not tried twice on a name. A simpler one takes less.",
+            hint="Ask again: names already tested are not tested again. A simpler expression takes less time.",
         )
 
 

@@ -216,7 +216,7 @@ def _judged(update: Update, group: Group, current: Aggregate) -> tuple[Verdict, 
     if isinstance(new, Refuse):
         return _refuse(update, new), record
     if update.if_match and not is_live:
-        why = f"there is no {update.target.name} now, whatever If-Match says"
+        why = f"{update.target.name} does not exist, and If-Match requires that it does"
         return _refuse(update, Refuse(Verdict.PRECONDITION_FAILED, why)), record
     if group.is_readable and new == record:
         return Verdict.UNCHANGED, record

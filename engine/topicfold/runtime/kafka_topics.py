@@ -47,7 +47,7 @@ class KafkaTopics:
             return None
         if not is_kafka_name(kafka_topic):
             raise InvalidName(
-                f"topic {name}: Kafka allows no topic called {kafka_topic!r}",
+                f"topic {name}: Kafka does not allow a topic named {kafka_topic!r}",
                 name=str(name),
                 hint=f"Use 1 to 249 of the characters A-Z a-z 0-9 . _ -, or {NAMING_IT}",
             )
@@ -55,7 +55,7 @@ class KafkaTopics:
             raise InvalidName(
                 f"topic {name}: the Kafka topic {kafka_topic} is not Topicfold's to create",
                 name=str(name),
-                hint="Names that begin with '__', '_schemas' and the log's own are kept for others.",
+                hint="Names that begin with '__', '_schemas' and the log's own are reserved.",
             )
         return kafka_topic
 
@@ -104,7 +104,7 @@ class KafkaTopics:
                 await self._cluster.check_creation(kafka_topic, partitions)
             elif found.partitions > partitions:
                 has = f"the Kafka topic {kafka_topic} has {found.partitions} partitions already"
-                return Refuse(Verdict.FEWER_PARTITIONS, f"{has}, they cannot become fewer")
+                return Refuse(Verdict.FEWER_PARTITIONS, f"{has}, their number cannot be reduced")
             elif found.partitions < partitions:
                 await self._cluster.check_growth(kafka_topic, partitions)
         except ClusterRefused as error:

@@ -161,8 +161,8 @@ class KafkaWriting(Writing):
         except NotEmpty as error:
             if not ends_topics:
                 raise
-            reason = f"namespace {name} is not ended: a topic was made in it meanwhile; those that were there are gone"
-            raise NotEmpty(reason, hint="End it again once nobody makes topics in it.") from error
+            reason = f"namespace {name} was not deleted: a topic was created in it meanwhile; those it had are deleted"
+            raise NotEmpty(reason, hint="Delete it again once nobody creates topics in it.") from error
 
     async def finish(self, name: TopicName, step: Step) -> Written | None:
         """Take the step in Kafka that the record of `name` waits for, if it is this one, and the note off.
@@ -200,7 +200,7 @@ class KafkaWriting(Writing):
         """Return what is against `name` standing for `kafka_topic` too. Does not say whose it is: it may be hidden."""
         if not await self._is_anothers(kafka_topic, name):
             return None
-        return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} is that of another topic")
+        return Refuse(Verdict.ALREADY_EXISTS, f"the Kafka topic {kafka_topic} belongs to another topic")
 
     async def _is_anothers(self, kafka_topic: str, name: TopicName) -> bool:
         """Return whether another topic than `name` stands for `kafka_topic`.
@@ -234,7 +234,7 @@ class KafkaWriting(Writing):
                 update = await updater()
             with contextlib.suppress(kafka_steps.LookAgain):
                 return await self._topic(name, update, asked, replaces_whole=replaces_whole)
-        raise Overloaded(f"topic {name} is made and ended by others all the time")
+        raise Overloaded(f"topic {name} keeps being created and deleted by others")
 
     @contextlib.contextmanager
     def _asking_kafka(self, name: TopicName) -> Iterator[None]:
@@ -292,7 +292,7 @@ class KafkaWriting(Writing):
             return
         found = await self._kafka_topics.look(kafka_topic)
         if found is not None and found.id != record.pending.kafka_id:
-            await self._note(name, kafka_steps.end_of(str(name), record, found.id), "its Kafka topic was made anew")
+            await self._note(name, kafka_steps.end_of(str(name), record, found.id), "its Kafka topic was recreated")
 
     async def _leave_to_others(self, name: TopicName) -> None:
         """Return once the record of `name` waits for nothing, or others had time enough."""
@@ -347,8 +347,8 @@ class KafkaWriting(Writing):
             raise error
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         raise OutcomeUnknown(
-            f"namespace {name} is not ended; of its {len(names)} topics, {ended} are, "
+            f"namespace {name} was not deleted; of its {len(names)} topics, {ended} were, "
             f"as far as is known: {error.reason}",
             operation=operation_text(target.partition, self._handle(target, asked)),
-            hint="Delete it again: what is ended stays so.",
+            hint="Delete it again: what was deleted stays deleted.",
         )

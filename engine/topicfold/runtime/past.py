@@ -42,7 +42,7 @@ _SNAPSHOT_HINT = (
     "A snapshot that `topicfold compact` writes knows all that was since its first commit's beginning: "
     "start the node with --snapshot DIR."
 )
-_EVENTS_HINT = f"{_SNAPSHOT_HINT} TOPICFOLD_PAST_MAX_EVENTS says how much may be folded for one question."
+_EVENTS_HINT = f"{_SNAPSHOT_HINT} TOPICFOLD_PAST_MAX_EVENTS limits how many events are folded for one query."
 
 
 class PastNamespace(NamedTuple):
@@ -110,7 +110,7 @@ class Past:
             return position
         since = await first_time_ms(self._log, partition, start, end)
         raise Resync(
-            f"what was at {brief_time_text(time_ms)} cannot be told: the log begins at {_when(since)}{why}",
+            f"the state at {brief_time_text(time_ms)} is not known: the log begins at {_when(since)}{why}",
             hint=_SNAPSHOT_HINT,
         )
 
@@ -167,10 +167,11 @@ class Past:
         except TimeoutError:
             if places not in self._building:
                 raise Overloaded(
-                    "the past is being made for other questions", hint="Ask again in a few seconds."
+                    "the past is being built for other queries", hint="Ask again in a few seconds."
                 ) from None
             raise Overloaded(
-                "the topics of then are still being made", hint="Ask again in a few seconds: it goes on meanwhile."
+                "the state at that time is still being built",
+                hint="Ask again in a few seconds: the work continues meanwhile.",
             ) from None
         except asyncio.CancelledError:
             if is_cancelled():

@@ -29,7 +29,7 @@ class PlugInThreads:
         """
         if not self._room.acquire(blocking=False):
             raise Overloaded(
-                f"{self._limit} calls of the topic listing {self._name} have not come back, and no more may run",
+                f"{self._limit} calls of the topic listing {self._name} have not returned, and no more can run",
                 hint="Try again in a few seconds. If it goes on, the listing hangs: the node's log names it.",
                 limit=self._limit,
             )

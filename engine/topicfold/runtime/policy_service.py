@@ -143,7 +143,7 @@ class TopicPoliciesService:
         if self._is_stopped:
             raise NotReady("this service is stopped")
         if not self._engine.options.limits.policies_enabled:
-            raise PoliciesDisabled("topics have no policies on this node")
+            raise PoliciesDisabled("policies of topics are disabled on this node")
 
     def _asked(self) -> Asked:
         return Asked(self._engine.deadline(), actor=self._actor)

@@ -63,6 +63,6 @@ class Readiness:
         if fault is not None:
             return f"partition {partition} has stopped: {fault.reason}"
         if partition not in self._ends:
-            return f"partition {partition} of the log has not said yet how long it is"
+            return f"partition {partition} of the log has not said yet where it ends"
         position = self._states[partition].position
         return f"partition {partition} is folded up to {position} of {max(position, self._ends[partition])}"

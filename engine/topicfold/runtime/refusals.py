@@ -72,7 +72,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.WRONG_KIND:
             return WrongKind(reason or f"topic {name} is of the other kind", name=name)
         case Verdict.FEWER_PARTITIONS:
-            return FewerPartitions(reason or "partitions cannot become fewer", name=name)
+            return FewerPartitions(reason or "the number of partitions cannot be reduced", name=name)
         case Verdict.RECORD_TOO_LARGE:
             return TooLarge(reason or "the record would be too large", limit=256 * 1024)
         case Verdict.QUOTA_EXCEEDS_RETENTION:
@@ -80,9 +80,9 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.RETENTION_BELOW_QUOTA:
             return PolicyUnmet(RETENTION_BELOW.replace("topic", target.kind.name.lower()))
         case Verdict.POLICY_UNMET:
-            return PolicyUnmet(reason or f"the policy cannot hold for {name}")
+            return PolicyUnmet(reason or f"the policy is not allowed for {name}")
         case Verdict.TOO_MANY_GRANTS:
-            return TooLarge(reason or "more names than one record may hold", limit=MAX_ROLES)
+            return TooLarge(reason or "more names than one record can hold", limit=MAX_ROLES)
         case Verdict.CLUSTER_NOT_FOUND:
             return NotFound(reason or "Cluster does not exist", hint=_CLUSTERS_HINT)
         case Verdict.CLUSTER_NOT_ALLOWED:
@@ -90,7 +90,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.CLUSTER_UNKNOWN:
             return UnknownCluster(reason or "Invalid cluster id", hint=_CLUSTERS_HINT)
         case Verdict.PEER_CLUSTER:
-            return PeerCluster(reason or "a cluster and a peer of it cannot be replication clusters both")
+            return PeerCluster(reason or "a cluster and its peer cannot both be replication clusters")
         case Verdict.CLUSTER_REFUSED:
             return ClusterRefused(reason or f"Kafka refuses the topic of {name}", kafka_topic=name)
         case Verdict.UNDECODABLE:

@@ -102,6 +102,6 @@ def decode_revision(text: str) -> Revision:
     body = raw[17:]
     if raw[:1] != _FORMAT or len(raw) < 17 or len(body) % _PAIR.size:
         raise InvalidRequest(
-            f"position {text[:80]!r} is not one of ours", hint="Send back X-Log-Position as it was received."
+            f"position {text[:80]!r} is not valid", hint="Send back X-Log-Position as it was received."
         )
     return Revision(raw[1:17], dict(_PAIR.iter_unpack(body)))

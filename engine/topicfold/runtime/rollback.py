@@ -90,7 +90,7 @@ def restoring(engine: Engine, name: TopicName, version: TopicRecord, *, may_chan
     def change(old: TopicRecord) -> Record | Refuse | None:
         members = {each: getattr(version, each) for each in RESTORED if getattr(version, each) != getattr(old, each)}
         if "global_" in members and not may_change_global:
-            raise Forbidden(f"going back would change global policies of {name}: that is for administrators")
+            raise Forbidden(f"the rollback would change global policies of {name}, which only administrators may do")
         _check(old, version, rules, limits)
         refused = too_many_after(str(name), len(old.labels), len(version.labels), rules)
         if refused:
@@ -108,7 +108,7 @@ def _check(old: TopicRecord, new: TopicRecord, rules: LabelRules, limits: Limits
         PoliciesDisabled: some policy differs, and this node has none.
     """
     if not limits.policies_enabled and (old.local, old.global_) != (new.local, new.global_):
-        raise PoliciesDisabled("topics have no policies on this node, and going back would change some")
+        raise PoliciesDisabled("policies of topics are disabled on this node, and the rollback would change some")
     check_labels({key: value for key, value in new.labels.items() if old.labels.get(key) != value}, rules)
     check_changed(old.local or EMPTY, new.local or EMPTY, limits)
     check_changed(old.global_ or EMPTY, new.global_ or EMPTY, limits)

@@ -76,7 +76,7 @@ class Snapshots:
         asker = ASKER.get()
         if self._turns.waiting(asker) >= MAX_WAITING:
             raise Overloaded(
-                f"{MAX_WAITING} other questions about the past wait already", hint="Ask again in a few seconds."
+                f"{MAX_WAITING} other queries of the past are already waiting", hint="Ask again in a few seconds."
             )
         await self._turns.acquire(asker)
         answering = asyncio.get_running_loop().run_in_executor(None, partial(question, *arguments))
@@ -244,7 +244,7 @@ def _require_joined(states: Mapping[int, PartitionState], starts: Mapping[int, i
             raise LogGap(
                 f"partition {partition} of the log ends at offset {ends[partition]}, "
                 f"and the snapshot holds records up to {state.position}",
-                hint="The log has lost records. Restore it; a node that went on from here would not agree with others.",
+                hint="The log has lost records. Restore it; a node that went on would not agree with the others.",
                 partition=partition,
                 expected=state.position,
                 found=ends[partition],

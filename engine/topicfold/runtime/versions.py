@@ -148,7 +148,7 @@ def _known_since(first: Link | None) -> str:
     """Return a hint: when the first event that is known was written; "" where there is none, or it does not say."""
     if first is None or first.trail is None or not first.trail.says_time:
         return ""
-    return f"What is known of it begins at {brief_time_text(first.trail.time_ms)}."
+    return f"Its known history begins at {brief_time_text(first.trail.time_ms)}."
 
 
 async def _require_life(engine: Engine, target: Target, position: int, then: str, deadline: float) -> None:
@@ -167,8 +167,8 @@ async def _require_life(engine: Engine, target: Target, position: int, then: str
             return
         if link.event.event_id == life:
             raise Resync(
-                f"namespace {owner.name} was made again at offset {link.offset}; what was in it before, "
-                f"at {then}, can no longer be told"
+                f"namespace {owner.name} was recreated at offset {link.offset}; what it contained before, "
+                f"at {then}, is no longer known"
             )
     raise Resync(f"{owner.name} cannot be read back to {then}: {chain.gap}")
 

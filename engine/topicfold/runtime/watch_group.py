@@ -44,7 +44,7 @@ class Reset(NamedTuple):
 
 
 TOO_OLD = Reset("too_old", "the position is too far back")
-OTHER_RIGHTS = Reset("other_rights", "what may be shown of these topics is not what it was")
+OTHER_RIGHTS = Reset("other_rights", "the right to see these topics has changed")
 
 
 @dataclass(frozen=True, slots=True)

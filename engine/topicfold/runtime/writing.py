@@ -216,9 +216,9 @@ class Writing:
             failure = await self._end_namespaces(namespaces_of(self._engine, name), asked, ended)
             if isinstance(failure, OutcomeUnknown) or (ended and isinstance(failure, Wait)):
                 raise OutcomeUnknown(
-                    f"tenant {name} is not ended; {len(ended)} of its namespaces are: {failure.reason}",
+                    f"tenant {name} was not deleted; {len(ended)} of its namespaces were: {failure.reason}",
                     operation=operation_text(target.partition, self._handle(target, asked)),
-                    hint="Delete it again: what is ended stays so.",
+                    hint="Delete it again: what was deleted stays deleted.",
                 ) from failure
             if failure is not None:
                 raise failure

@@ -18,7 +18,7 @@ from topicfold.server.guard import HEADERS_KEY
 from topicfold.wire import headers
 
 JSON_TYPE = "application/json"
-UNCHANGED = {304: "It is what has the ETag of `If-None-Match` still."}
+UNCHANGED = {304: "The record still has the ETag of `If-None-Match`."}
 """Of an operation that answers with a `RecordAnswer`."""
 
 _JSON = JSON_TYPE.encode()

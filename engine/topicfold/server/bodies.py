@@ -43,7 +43,7 @@ async def json_body(request: Request, node: Node) -> Any:
     media_type = request.scope[HEADERS_KEY].get(b"content-type", b"").decode("latin-1")
     taken = (*_TAKEN_TYPES, MERGE_PATCH_TYPE) if request.method == "PATCH" else _TAKEN_TYPES
     if media_type.partition(";")[0].strip().lower() not in taken:
-        raise HTTPException(415, f"Content-Type {media_type[:80]!r} is not taken; send application/json")
+        raise HTTPException(415, f"Content-Type {media_type[:80]!r} is not supported; send application/json")
     seconds = node.settings.request_timeout_seconds
     try:
         async with asyncio.timeout(seconds):

@@ -73,10 +73,10 @@ def operations(node: Node, described: Iterable[Operation]) -> Sequence[Operation
                 methods.setdefault(path.removeprefix(f"{_NAMESPACE}/"), set()).update(operation.methods)
     bundles = Bundles(node, methods)
     return (
-        Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's bundles: one",
+        Operation("listBundles", "GET", f"{_NAMESPACE}/bundles", bundles.list, "Read a namespace's only bundle",
                   answer=_BUNDLES, errors=(*READ_ERRORS, NamespaceNotFound),
                   needs=READ_NAMESPACE),
         Operation("deleteBundle", "DELETE", f"{_NAMESPACE}/{{bundle}}", bundles.delete,
-                  "Refused: a namespace is ended whole", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
+                  "Refused: a bundle cannot be deleted on its own", 204, errors=(*WRITE_ERRORS, PolicyUnmet),
                   needs=ADMINISTER_TENANT, is_never_done=True),
     )  # fmt: skip

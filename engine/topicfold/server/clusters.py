@@ -125,9 +125,9 @@ def operations(node: Node) -> Sequence[Operation]:
                   errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
         Operation("createCluster", "PUT", one, clusters.create, "Register a cluster", 204, body=ClusterData,
                   errors=(*WRITE_ERRORS, AlreadyExists), needs=Access.SUPERUSER),
-        Operation("updateCluster", "POST", one, clusters.update, "Give a cluster other addresses", 204,
+        Operation("updateCluster", "POST", one, clusters.update, "Replace a cluster's addresses", 204,
                   body=ClusterData, errors=missing, needs=Access.SUPERUSER),
-        Operation("deleteCluster", "DELETE", one, clusters.delete, "Forget a cluster", 204,
+        Operation("deleteCluster", "DELETE", one, clusters.delete, "Delete a cluster's record", 204,
                   errors=(*missing, PolicyUnmet), needs=Access.SUPERUSER),
         Operation("getPeerClusters", "GET", f"{one}/peers", clusters.peers, "Read a cluster's peers", answer=TEXTS,
                   errors=(*READ_ERRORS, NotFound, *UNREADABLE), needs=Access.SUPERUSER),
@@ -135,7 +135,7 @@ def operations(node: Node) -> Sequence[Operation]:
                   body=TEXTS, without_body="it has none any more", errors=(*missing, PolicyUnmet),
                   needs=Access.SUPERUSER),
         Operation("getRuntimeConfiguration", "GET", "/admin/v2/brokers/configuration/runtime", clusters.configuration,
-                  "Read which cluster is served here", answer=TEXT_BY_NAME, errors=READ_ERRORS, needs=Access.ANYONE),
+                  "Read the name of the local cluster", answer=TEXT_BY_NAME, errors=READ_ERRORS, needs=Access.ANYONE),
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ PROBLEM_FOR_MS = 24 * 3_600_000
 """A difference with a node from which nothing better was heard is a problem for a day."""
 OLD_SNAPSHOT_SECONDS = 2 * 86_400
 """Twice as long as a job of compaction may rest."""
-_SAVE = "have this node say what it knows before it ends (docs/recovery.md)"
+_SAVE = "save what this node knows before it stops (docs/recovery.md)"
 _PARTITION = "{partition}"
 """Stands for the name of a partition in a reason that others may have, too."""
 
@@ -146,10 +146,10 @@ class Doctor:
         if engine.freshness.silent:
             yield _problem(
                 f"{_named(sorted(engine.freshness.silent))} of the log cannot be reached, while others can",
-                "see whether the brokers that lead them run, and let this node in",
+                "check that the brokers that lead them are running and let this node in",
             )
         if refusal := engine.freshness.refusal:
-            yield _problem(f"changes do not get into the log: {refusal.reason}", refusal.hint)
+            yield _problem(f"changes cannot be written to the log: {refusal.reason}", refusal.hint)
         yield from self._settings(is_advice=False)
         yield from self._not_ready()
         for partition, state in engine.states.items():
@@ -160,8 +160,8 @@ class Doctor:
         yield from _newer("namespace", (state.namespaces for state in engine.states.values()))
         scrub = engine.scrubber.report
         if scrub is not None and scrub.found and not engine.reader.faults:
-            what = f"the last look through memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
-            yield _problem(what, "restart this node: it folds everything anew")
+            what = f"the last check of memory found {scrub.found} things wrong: {'; '.join(scrub.told)}"
+            yield _problem(what, "restart this node: it then folds everything again")
         if self.node.upkeep is not None and self.node.upkeep.is_reachable is False:
             yield _problem("the Kafka cluster cannot be reached", _look_at(self.node.upkeep.bootstrap))
 
@@ -189,7 +189,7 @@ class Doctor:
     def _beginning(self, is_trimmed: bool) -> Iterator[DiagnosedProblem]:
         """Yield that this node could not start again, where the log lost its beginning and no snapshot is named."""
         if is_trimmed and self.node.settings.snapshot is None:
-            what = "the log was trimmed, and no snapshot is named: this node cannot start again"
+            what = "the log was trimmed, and no snapshot is configured: this node cannot restart"
             yield _problem(
                 what,
                 f"start it with --snapshot DIR, the directory that 'topicfold trim' was told; if none was, {_SAVE}",
@@ -204,7 +204,7 @@ class Doctor:
             name = min(held_up)
             many = "1 topic waits" if len(held_up) == 1 else f"{len(held_up)} topics wait"
             what = f"{many} for a step in Kafka, such as {name}: {held_up[name].reason}"
-            yield _problem(what, held_up[name].hint or "see what this node's own log says of it")
+            yield _problem(what, held_up[name].hint or "see the log output of this node")
         counts = upkeep.followed
         for kind, how in (("missing", "not in Kafka"), ("fewer_partitions", "of fewer partitions in Kafka")):
             if count := counts.get(kind, 0):
@@ -228,7 +228,9 @@ class Doctor:
         for name, last in engine.agreement.reports[partition].by_node.items():
             if last.is_equal or engine.options.clock_ms() - last.at_ms > PROBLEM_FOR_MS:
                 continue
-            own = "folding anew says this node is right" if is_right else "this node has not found out who is right"
+            own = (
+                "a refold shows that this node is right" if is_right else "this node could not determine which is right"
+            )
             what = f"node {name} has another digest of partition {partition} at {last.position}; {own}"
             yield _problem(what, f"topicfold doctor --url {name if '://' in name else 'URL'} asks that node")
 
@@ -236,11 +238,11 @@ class Doctor:
         self, snapshot: SnapshotDiagnosis, wrong: TopicfoldError | None, *, is_trimmed: bool
     ) -> Iterator[DiagnosedProblem]:
         restore = (
-            f"restore its directory: the log was trimmed, and nobody can start without it; if there is no copy, {_SAVE}"
+            f"restore its directory: no node can start without it, as the log was trimmed; if there is no copy, {_SAVE}"
         )
         if wrong is not None and snapshot.sequence is None:
             what = f"no commit of the snapshot can be read: {wrong.reason}"
-            anew = "restore its directory, or compact into a new one: no job goes on from this one"
+            anew = "restore its directory, or compact into a new one: no job can continue from this one"
             if is_trimmed:
                 anew = restore
             yield _problem(what, anew if isinstance(wrong, SnapshotDamaged) else wrong.hint)
@@ -255,8 +257,8 @@ class Doctor:
         """Yield that the snapshot has lacked something for longer than its job may rest. The node itself is well."""
         age_seconds = self.node.engine.snapshot_age.seconds
         if age_seconds is not None and OLD_SNAPSHOT_SECONDS < age_seconds < math.inf:
-            what = f"the snapshot has lacked what is in the log for {age_seconds / 86_400:.0f} days"
-            yield _problem(what, "see whether 'topicfold compact' runs, and what it says")
+            what = f"the snapshot has been behind the log for {age_seconds / 86_400:.0f} days"
+            yield _problem(what, "check that 'topicfold compact' is running, and what it reports")
 
     def _log_place(self) -> str:
         settings = self.node.settings
@@ -266,7 +268,7 @@ class Doctor:
 def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked of a node about itself."""
     return (
-        Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Tell whether the node is well",
+        Operation("diagnose", "GET", "/api/v1/doctor", Doctor(node).diagnose, "Diagnose the node",
                   answer=Diagnosis, needs=Access.SUPERUSER, errors=READ_ERRORS),
     )  # fmt: skip
 
@@ -282,7 +284,7 @@ def _undecodable(state: PartitionState) -> Iterator[DiagnosedProblem]:
             way_out = "a newer node than this can read it"
             if table.row(number).payload_schema <= PAYLOAD_SCHEMA:
                 ending, making = (shlex.join(["topicfold", "topics", verb, name]) for verb in ("delete", "create"))
-                way_out = f"it is damaged: {ending} ends it, {making} makes it anew"
+                way_out = f"it is damaged: {ending} deletes it, {making} creates it again"
             yield _problem(what, f"{command} tells who wrote it; {way_out}")
 
 
@@ -293,7 +295,7 @@ def _newer(what: str, owners: Iterable[Mapping[str, Aggregate]]) -> Iterator[Dia
         count = f"1 {what}" if len(names) == 1 else f"{len(names)} {what}s"
         yield _problem(
             f"{count} cannot be read, such as {min(names)}: a newer node than this wrote it",
-            "upgrade this node; until then their grants let nobody in here, and their policies are not shown",
+            "upgrade this node; until then it ignores their grants and does not show their policies",
         )
 
 
@@ -325,7 +327,7 @@ def _comparison(report: AgreementReport) -> DigestComparison | None:
 def _after(fault: TopicfoldError | None) -> str:
     """Return what to do about a partition that is not ready."""
     if fault is None:
-        return "topicfold doctor in a moment; if the position does not move, see whether the log answers"
+        return "topicfold doctor in a moment; if the position does not move, check that the log can be reached"
     return fault.hint or "restart this node"
 
 

@@ -32,17 +32,17 @@ SUMMARY = "Labels and policies for Kafka topics."
 PERMISSION = "x-topicfold-permission"
 
 _ABOUT = (
-    "Errors are problem documents (RFC 9457). HEAD is answered as GET is, but for a watch. "
-    "A 200 without a body says that a policy is not set."
+    "Errors are problem documents (RFC 9457). Every GET except a watch also takes HEAD. "
+    "A 200 without a body means that a policy is not set."
 )
 _GROUPS = {
-    "node": "How a node is.",
-    "native": "Finding, changing and watching topics.",
-    "tenants": "Tenants, as Pulsar has them.",
-    "namespaces": "Namespaces, as Pulsar has them.",
-    "topics": "Topics, as Pulsar has them.",
-    "clusters": "Clusters, as Pulsar has them.",
-    "brokers": "Settings, as Pulsar's broker tells them.",
+    "node": "State of a node.",
+    "native": "Topics: find, change and watch them.",
+    "tenants": "Tenants, with Pulsar's API.",
+    "namespaces": "Namespaces, with Pulsar's API.",
+    "topics": "Topics, with Pulsar's API.",
+    "clusters": "Clusters, with Pulsar's API.",
+    "brokers": "Settings that a Pulsar broker would report.",
 }
 """Of operations, with what each is about."""
 _SHAPES = [
@@ -55,30 +55,30 @@ _OF_BODIES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 _ALLOW = "Allow"
 
 _ASKED = {
-    headers.MIN_POSITION: "Answer from no earlier state: the `X-Log-Position` of an answer.",
-    headers.REQUEST_ID: "What this request is to be called in logs and problems; 1 to 128 visible ASCII characters.",
-    headers.CONSISTENCY: f"`{headers.LINEARIZABLE}`: append a barrier to the log and answer from behind it.",
-    headers.IDEMPOTENCY_KEY: f"Sent again, the change has one effect; up to {headers.MAX_IDEMPOTENCY_KEY_LENGTH} "
-    "characters.",
-    headers.CHANGE_REASON: f"Why, for the history; percent-encoded UTF-8, up to {headers.MAX_CHANGE_REASON_LENGTH} "
-    "characters.",
-    headers.IF_NONE_MATCH: "Answer 304 where the version that there is has this ETag. Of a change, `*`: only where "
-    "there is none yet; else 412.",
-    headers.IF_MATCH: "Change only the version that has this ETag; else 412.",
+    headers.MIN_POSITION: "Answer only from a state at least as new as this `X-Log-Position` of an earlier answer.",
+    headers.REQUEST_ID: "The request's ID in logs and problem documents; 1 to 128 visible ASCII characters.",
+    headers.CONSISTENCY: f"`{headers.LINEARIZABLE}`: append a barrier to the log, and answer once it has been folded.",
+    headers.IDEMPOTENCY_KEY: "However often the change is sent with the same key, it takes effect once; up to "
+    f"{headers.MAX_IDEMPOTENCY_KEY_LENGTH} characters.",
+    headers.CHANGE_REASON: "The reason for the change, for the history; percent-encoded UTF-8, up to "
+    f"{headers.MAX_CHANGE_REASON_LENGTH} characters.",
+    headers.IF_NONE_MATCH: "Answer 304 if the current version has this ETag. For a change, only `*`: make it only if "
+    "the record does not exist; otherwise 412.",
+    headers.IF_MATCH: "Change the record only if its current version has this ETag; otherwise 412.",
 }
 _SAID = {
-    headers.REQUEST_ID: "What this request is called in logs and problems.",
-    headers.ETAG: "The version of the record that was read, or that the change made.",
-    headers.LOG_POSITION: "Where in the log the answer was read, or the change is; send it on as `X-Min-Position`.",
+    headers.REQUEST_ID: "The request's ID in logs and problem documents.",
+    headers.ETAG: "The version of the record that was read, or that the change produced.",
+    headers.LOG_POSITION: "The position in the log of the answer or of the change; send it as `X-Min-Position`.",
     headers.LOG_AGE: "How old the answer may be, in seconds.",
-    headers.OPERATION_ID: "Names the change: `GET /api/v1/operations/{id}` says what became of it.",
-    headers.RETRY_AFTER: "Seconds after which to ask again.",
-    headers.AUTHENTICATE: "How to say who asks.",
+    headers.OPERATION_ID: "The ID of the change; `GET /api/v1/operations/{id}` tells its outcome.",
+    headers.RETRY_AFTER: "Seconds to wait before retrying.",
+    headers.AUTHENTICATE: "How to authenticate.",
     headers.QUERY: "How the query was understood, as JSON.",
-    headers.PROPERTIES: "The properties that the listing went by, as JSON; where it goes by any.",
-    _ALLOW: "The methods that this path takes.",
-    "Cache-Control": "No copy is kept.",
-    "X-Accel-Buffering": "Tells a proxy to pass frames on as they come.",
+    headers.PROPERTIES: "The properties that the listing took into account, as JSON, if it uses any.",
+    _ALLOW: "The methods that this path supports.",
+    "Cache-Control": "Tells caches to store nothing.",
+    "X-Accel-Buffering": "Tells a proxy not to buffer the stream.",
 }
 
 
@@ -147,7 +147,7 @@ def _description(operation: Operation) -> dict[str, Any]:
         media_types = (MERGE_PATCH_TYPE, JSON_TYPE) if operation.method == "PATCH" else (JSON_TYPE,)
         bodies = {**dict.fromkeys(media_types, operation.body), **operation.other_bodies}
         absent = operation.without_body
-        said = {"description": f"Without one {absent}."} if absent else {"required": True}
+        said = {"description": f"Without a body, {absent}."} if absent else {"required": True}
         described["requestBody"] = said | {
             "content": {name: {"schema": _schema(each)} for name, each in bodies.items()}
         }
@@ -177,7 +177,7 @@ def _responses(operation: Operation) -> dict[str, dict[str, Any]]:
     documented = _refusals(operation)
     if may_redirect(operation):
         documented["307"] = {
-            "description": "Another node answers for the namespace, where the settings say which.",
+            "description": "Another node serves this namespace, according to the server's settings.",
             "headers": _headers(headers.REQUEST_ID)
             | {"Location": {"required": True, "schema": {"type": "string", "format": "uri"}}},
         }

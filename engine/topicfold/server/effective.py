@@ -71,7 +71,8 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked about what takes effect."""
     return (
         Operation("getEffectivePolicies", "GET", f"{NATIVE_TOPIC}/effective", EffectivePolicies(node).get,
-                  "Read what takes effect on a topic, and why", answer=EffectiveTopic, query=DOMAIN_QUERY | AT_QUERY,
+                  "Read a topic's effective policies, and where they come from", answer=EffectiveTopic,
+                  query=DOMAIN_QUERY | AT_QUERY,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE),
                   needs=READ_TOPIC),
     )  # fmt: skip

@@ -49,13 +49,13 @@ MAX_LONG_ANSWERS_OF_ONE = 16
 """Those of one principal, with authentication: who does not read his leaves room for others."""
 LIMIT = Count(
     "limit",
-    "Topics a page, fewer of long records; all from one cut without it.",
+    "Topics per page, fewer if records are long; if left out, all topics as of one moment.",
     MAX_PAGE,
     "Leave it out for all topics at once.",
 )
 FIELDS = Choice(
     "fields",
-    "`record`: with policies, properties and whatever else a record holds.",
+    "`record`: include policies, properties and everything else in the record.",
     ("record",),
     hint="Leave it out for labels and versions.",
 )
@@ -67,7 +67,7 @@ QUERY_ERRORS: tuple[type[TopicfoldError], ...] = (
 
 @dataclass(slots=True)
 class Finder:
-    """The handler, and how many long answers are on their way to each principal."""
+    """The handler, and how many long answers are being sent to each principal."""
 
     node: Node
     long_answers: PrincipalCounts = field(default_factory=PrincipalCounts, init=False)
@@ -80,7 +80,7 @@ class Finder:
             NamespaceNotFound: there is no such namespace, or was none at the time of `at`.
             Resync: `continue` is of another log, or what was at `at` cannot be told any more.
             Forbidden: `at`, and who asks may not list all topics of a namespace.
-            Overloaded: too many or too long answers are on their way, or too much of the past is being made, or an
+            Overloaded: too many or too long answers are being sent, or too much of the past is being made, or an
                 expression takes too long.
         """
         node = self.node
@@ -122,7 +122,7 @@ class Finder:
         if is_one_too_many or self.long_answers.total() >= MAX_LONG_ANSWERS:
             limit, to = (MAX_LONG_ANSWERS_OF_ONE, f" to {principal}") if is_one_too_many else (MAX_LONG_ANSWERS, "")
             raise Overloaded(
-                f"{limit} long answers are on their way{to}",
+                f"{limit} long answers are being sent{to}",
                 hint="Try again in a few seconds, or ask for pages with limit.",
             )
 
@@ -143,7 +143,7 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("findTopics", "GET", FIND_PATH, Finder(node).find, "Find topics", answer=FoundTopics,
                   needs=LIST_NAMESPACE,
                   query=PARAMETERS | AT_QUERY | LIMIT.declared | FIELDS.declared | {
-                      "continue": "What the page before gave, to go on after it.",
+                      "continue": "The `continue` of the previous page.",
                   },
                   headers=(names.QUERY,), errors=(*QUERY_ERRORS, Overloaded)),
     )  # fmt: skip

@@ -199,10 +199,10 @@ def _check_body(headers: Headers, exchange: Exchange) -> None:
         return
     encoding = headers.get(b"content-encoding", b"identity").decode("latin-1")
     if encoding.lower() != "identity":
-        raise HTTPException(415, f"Content-Encoding {encoding[:40]!r}: bodies are taken unencoded only")
+        raise HTTPException(415, f"Content-Encoding {encoding[:40]!r}: only unencoded bodies are accepted")
     if length is None:
         return
     if is_chunked or not length.isdigit():
-        raise InvalidRequest("Content-Length must be one number, and cannot stand beside Transfer-Encoding")
+        raise InvalidRequest("Content-Length must be one number, and cannot be combined with Transfer-Encoding")
     if len(length) > 12 or int(length) > MAX_BODY_BYTES:
         raise TooLarge(f"the body is larger than {MAX_BODY_BYTES} bytes", limit=MAX_BODY_BYTES)

@@ -178,16 +178,16 @@ def operations(node: Node, metrics: Metrics) -> Sequence[Operation]:
     """Return what monitoring asks."""
     health = Health(node, metrics)
     return (
-        Operation("root", "GET", "/", health.root, "Tell where to look", media_types=(_TEXT,),
+        Operation("root", "GET", "/", health.root, "Show where to start", media_types=(_TEXT,),
                   needs=Access.PUBLIC),
-        Operation("livez", "GET", "/livez", health.livez, "Tell that the process lives",
+        Operation("livez", "GET", "/livez", health.livez, "Liveness probe",
                   media_types=(_TEXT,), needs=Access.PUBLIC),
-        Operation("readyz", "GET", "/readyz", health.readyz, "Tell whether the node serves", answer=Readiness,
+        Operation("readyz", "GET", "/readyz", health.readyz, "Readiness probe", answer=Readiness,
                   media_types=(_TEXT,), unwell=503, needs=Access.PUBLIC,
-                  query={"verbose": "Answer with the state of every partition, as who accepts nothing but JSON is.",
-                         "digests": "With `verbose`: add each partition's digest, equal wherever positions are."},
+                  query={"verbose": "Answer with the state of every partition, as if only JSON were accepted.",
+                         "digests": "With `verbose`: add each partition's digest; equal on all nodes at one position."},
                   errors=(NotReady,)),
-        Operation("version", "GET", "/version", health.version, "Tell the version", answer=Version,
+        Operation("version", "GET", "/version", health.version, "Read the version", answer=Version,
                   needs=Access.PUBLIC),
         Operation("metrics", "GET", "/metrics", health.prometheus, "Metrics for Prometheus",
                   media_types=(_TEXT,), needs=Access.PUBLIC),

@@ -38,7 +38,7 @@ from topicfold.wire.history import Rollback, TopicHistory, history_entry
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1_000
-LIMIT = Count("limit", f"How many changes at most, {DEFAULT_LIMIT} without it.", MAX_LIMIT)
+LIMIT = Count("limit", f"Maximum number of changes; {DEFAULT_LIMIT} if left out.", MAX_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ def operations(node: Node) -> Sequence[Operation]:
     histories = Histories(node)
     return (
         Operation("getTopicHistory", "GET", f"{NATIVE_TOPIC}/history", histories.get,
-                  "Read who changed what of a topic, when and why", answer=TopicHistory,
+                  "Read a topic's history: who changed what, when and why", answer=TopicHistory,
                   query=DOMAIN_QUERY | LIMIT.declared | {
-                      "before": "The `before` of the page that this one follows.",
+                      "before": "The `before` of the previous page.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable, Overloaded),
                   needs=READ_TOPIC),
         Operation("rollbackTopic", "POST", f"{NATIVE_TOPIC}/rollback", histories.roll_back,
-                  "Give a topic back what one of its versions said", 204, body=Rollback,
+                  "Roll a topic back to an earlier version", 204, body=Rollback,
                   query=DOMAIN_QUERY | DRY_QUERY,
                   errors=(*WRITE_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, TopicNotFound, VersionNotFound,
                           InvalidLabels, *UNREADABLE),

@@ -39,7 +39,7 @@ class InFlight:
                 await self._turns.acquire(asker)
         except TimeoutError:
             hint = "Try again in a few seconds, or list page by page with GET /api/v1/topics."
-            raise Overloaded("too many topic listings are asked for at once", hint=hint) from None
+            raise Overloaded("too many topic listings are requested at once", hint=hint) from None
         try:
             yield
         finally:

@@ -31,7 +31,7 @@ from topicfold.server.records import labels_in
 from topicfold.server.routes import READ_ERRORS, TEXT_BY_NAME, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import Labels
 
-_ALL = Flag("all", "`true` takes all labels off.")
+_ALL = Flag("all", "`true`: remove all labels.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,10 @@ def operations(node: Node) -> Sequence[Operation]:
                   empty=UNCHANGED,
                   needs=READ_TOPIC,
                   errors=(*READ_ERRORS, *missing, *UNREADABLE), aliases=aliases),
-        Operation("setCustomLabels", "POST", path, labels.set, "Set or change labels, keep the others", 204,
+        Operation("setCustomLabels", "POST", path, labels.set, "Set labels, and keep the others", 204,
                   needs=UPDATE_TOPIC,
                   body=Labels, errors=(*WRITE_ERRORS, *missing, InvalidLabels, *UNREADABLE), aliases=aliases),
-        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Take labels off", 204, needs=UPDATE_TOPIC,
-                  query=_ALL.declared | {"keys*": "Keys of labels, separated by commas."},
+        Operation("removeCustomLabels", "DELETE", path, labels.remove, "Remove labels", 204, needs=UPDATE_TOPIC,
+                  query=_ALL.declared | {"keys*": "Comma-separated label keys."},
                   errors=(*WRITE_ERRORS, *missing, *UNREADABLE), aliases=aliases),
     )  # fmt: skip

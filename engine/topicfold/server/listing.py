@@ -40,11 +40,12 @@ from topicfold.wire import headers
 from topicfold.wire.confirmation import properties_text
 
 LISTED = SYSTEM_TOPICS.declared | {
-    f"{LABEL_FILTERS[0]}*": "`k1:v1,k2:v2`: only topics that bear all of them. Repeated: one pair each, literally.",
+    f"{LABEL_FILTERS[0]}*": "`k1:v1,k2:v2`: only topics that have all of these labels. "
+    "If repeated, each is one pair, taken literally.",
 }
 PROPERTIES: Declared = {
-    "properties*": "`k1=v1,k2=v2`: for the node's topic listing; that called `all` ignores them.",
-    "property*": "`k=v`: one of them, literally; repeated.",
+    "properties*": "`k1=v1,k2=v2`: properties for the node's topic listing; the listing `all` ignores them.",
+    "property*": "`k=v`: one such property, taken literally; can be repeated.",
 }
 LISTING_ERRORS = (*READ_ERRORS, NamespaceNotFound, Overloaded, ListingFailed)
 

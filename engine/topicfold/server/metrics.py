@@ -77,13 +77,11 @@ class _EngineFigures(Collector):
     def collect(self) -> Iterable[Metric]:
         engine = self._engine
         build = GaugeMetricFamily(
-            "topicfold_build_info", "Always 1, of the code that runs.", labels=("version", "build")
+            "topicfold_build_info", "Always 1; the labels name the running code.", labels=("version", "build")
         )
         build.add_metric((__version__, build_id()), 1)
         yield build
-        events = CounterMetricFamily(
-            "topicfold_events_applied", "Folded records, by what became of them.", labels=("outcome",)
-        )
+        events = CounterMetricFamily("topicfold_events_applied", "Folded records, by outcome.", labels=("outcome",))
         for outcome in Outcome:
             events.add_metric((outcome.value,), engine.reader.counts[outcome])
         yield events
@@ -91,7 +89,9 @@ class _EngineFigures(Collector):
             "topicfold_apply_lag_seconds", "How old the folded state may be.", labels=("partition",)
         )
         ready = GaugeMetricFamily(
-            "topicfold_partition_ready", "Whether the partition is folded up and going on.", labels=("partition",)
+            "topicfold_partition_ready",
+            "Whether the partition has caught up with the log and has not stopped.",
+            labels=("partition",),
         )
         for partition in engine.states:
             lag.add_metric((str(partition),), engine.freshness.age_seconds(partition))
@@ -99,22 +99,22 @@ class _EngineFigures(Collector):
         yield lag
         yield ready
         yield GaugeMetricFamily(
-            "topicfold_log_reachable", "Whether the log answered last.", value=engine.freshness.is_reachable
+            "topicfold_log_reachable", "Whether the log answered the last request.", value=engine.freshness.is_reachable
         )
         yield GaugeMetricFamily(
             "topicfold_log_refuses_writes",
-            "How many partitions take no writes now: stopped, unreachable, or the log's settings are unsafe.",
+            "Partitions that accept no writes: stopped, unreachable, or the log's settings are unsafe.",
             value=sum(engine.freshness.refuses_writes(partition) is not None for partition in engine.states),
         )
         yield GaugeMetricFamily(
             "topicfold_log_problems",
-            "What is wrong with the log's settings, its file or its disk; `topicfold doctor` names it.",
+            "Problems of the log's settings, file or disk; `topicfold doctor` names them.",
             value=sum(not problem.is_advice for problem in engine.freshness.problems),
         )
         if engine.snapshot_age.seconds is not None:
             yield GaugeMetricFamily(
                 "topicfold_snapshot_age_seconds",
-                "For how long the snapshot has lacked what is in the log.",
+                "For how long the snapshot has been behind the log.",
                 value=engine.snapshot_age.seconds,
             )
         yield GaugeMetricFamily("topicfold_index_topics", "Live topics.", value=self.topics)
@@ -123,9 +123,9 @@ class _EngineFigures(Collector):
         )
         yield from _agreement_figures(engine)
         watches = engine.watches
-        yield GaugeMetricFamily("topicfold_watchers", "Watches that are open.", value=len(watches.watchers))
+        yield GaugeMetricFamily("topicfold_watchers", "Open watches.", value=len(watches.watchers))
         yield CounterMetricFamily("topicfold_watch_events", "Frames sent to watchers.", value=watches.pump.delivered)
-        resets = CounterMetricFamily("topicfold_watch_resets", "Watches that had to start anew.", labels=("reason",))
+        resets = CounterMetricFamily("topicfold_watch_resets", "Watches that had to start over.", labels=("reason",))
         for cause in sorted(RESET_CAUSES):
             resets.add_metric((cause,), watches.resets[cause])
         yield resets
@@ -143,17 +143,17 @@ def _agreement_figures(engine: Engine) -> Iterable[Metric]:
     yield compared
     yield CounterMetricFamily("topicfold_digests_logged", "Digest records written.", value=engine.agreement.logged)
     examined = CounterMetricFamily(
-        "topicfold_partitions_examined", "Partitions folded aside because of a doubt.", labels=("finding",)
+        "topicfold_partitions_examined",
+        "Partitions that were folded again because their state was in doubt.",
+        labels=("finding",),
     )
     for finding in Finding:
         examined.add_metric((finding.value,), engine.examiner.findings[finding])
     yield examined
-    yield CounterMetricFamily(
-        "topicfold_scrub_found", "Things in memory that were not what was put there.", value=engine.scrubber.found
-    )
+    yield CounterMetricFamily("topicfold_scrub_found", "Errors found in memory.", value=engine.scrubber.found)
     if engine.scrubber.report is not None:
         yield GaugeMetricFamily(
-            "topicfold_scrubbed_timestamp_seconds", "When memory was last looked through.",
+            "topicfold_scrubbed_timestamp_seconds", "When memory was last checked.",
             value=engine.scrubber.report.at_ms / 1000,
         )  # fmt: skip
 
@@ -168,10 +168,12 @@ class _ClusterFigures(Collector):
         report = self.report
         if report.is_reachable is not None:
             yield GaugeMetricFamily(
-                "topicfold_cluster_reachable", "Whether the Kafka cluster answered last.", value=report.is_reachable
+                "topicfold_cluster_reachable",
+                "Whether the Kafka cluster answered the last request.",
+                value=report.is_reachable,
             )
         topics = GaugeMetricFamily(
-            "topicfold_cluster_topics", "Topics, by how record and Kafka topic agree.", labels=("state",)
+            "topicfold_cluster_topics", "Topics, by how their record and Kafka topic agree.", labels=("state",)
         )
         for state, count in report.counts.items():
             topics.add_metric((state,), count)

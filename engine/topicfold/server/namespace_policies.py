@@ -48,7 +48,7 @@ from topicfold.server.routes import READ_ERRORS, UNREADABLE, WRITE_ERRORS, Opera
 from topicfold.wire.namespace_document import checked_value, policies_of_namespaces, unset_answer
 from topicfold.wire.policy_schema import schema_of
 
-_APPLIED = Flag("applied", "`true`: what the node says where the namespace does not.")
+_APPLIED = Flag("applied", "`true`: if the namespace does not set it, the node's value.")
 
 
 @dataclass(frozen=True, slots=True)

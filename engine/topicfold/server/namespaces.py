@@ -42,8 +42,8 @@ from topicfold.wire.namespace_document import document_schema, policies_document
 
 _DOCUMENT = document_schema()
 _VALUES_BY_KEY = {"type": "object", "additionalProperties": TEXTS}
-_FORCE = Flag("force", "`true` ends its topics with it.")
-_MODE = Choice("mode", "Which topics, by their domain.", tuple(ListingMode), ListingMode.PERSISTENT, refused=NotFound)
+_FORCE = Flag("force", "`true`: delete its topics, too.")
+_MODE = Choice("mode", "Domain of the topics.", tuple(ListingMode), ListingMode.PERSISTENT, refused=NotFound)
 """A mode that there is not is a missing resource, as Pulsar has it of values that it does not know."""
 
 
@@ -134,11 +134,11 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getNamespace", "GET", one_path, namespaces.get, "Read a namespace", answer=_DOCUMENT,
                   needs=READ_NAMESPACE,
                   errors=(*missing, *UNREADABLE)),
-        Operation("createNamespace", "PUT", one_path, namespaces.create, "Make a namespace", 204, body=_DOCUMENT,
+        Operation("createNamespace", "PUT", one_path, namespaces.create, "Create a namespace", 204, body=_DOCUMENT,
                   without_body="it has no policies of its own", needs=ADMINISTER_TENANT,
                   errors=(*WRITE_ERRORS, TenantNotFound, AlreadyExists, InvalidPolicy, PolicyUnmet, PeerCluster,
                           UnknownCluster)),
-        Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "End a namespace", 204,
+        Operation("deleteNamespace", "DELETE", one_path, namespaces.delete, "Delete a namespace", 204,
                   needs=ADMINISTER_TENANT,
                   query=_FORCE.declared,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, NotEmpty)),

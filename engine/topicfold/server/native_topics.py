@@ -49,9 +49,9 @@ from topicfold.wire.resources import NewTopic, TopicItem, TopicPatch, topic_item
 
 NATIVE_TOPIC = "/api/v1/topics/{tenant}/{namespace}/{topic}"
 DOMAIN_QUERY = DOMAIN_IN_QUERY.declared
-_ADOPT = Flag("adopt", "Make the record only, and nothing in Kafka.")
+_ADOPT = Flag("adopt", "Create only the record, and nothing in Kafka.")
 _DRY_RUN = Choice(
-    "dryRun", "Answer 204 or the refusal as if it were done, and do nothing. Kafka is not asked.", ("All",)
+    "dryRun", "Answer 204 or the error that the change would get, but change nothing. Kafka is not asked.", ("All",)
 )
 DRY_QUERY = _DRY_RUN.declared
 
@@ -181,17 +181,17 @@ def operations(node: Node) -> Sequence[Operation]:
                   query=domain | AT_QUERY, empty=UNCHANGED,
                   needs=READ_TOPIC,
                   errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, LogUnavailable)),
-        Operation("createTopicRecord", "PUT", path, topics.create, "Make a topic", 201, answer=TopicItem,
+        Operation("createTopicRecord", "PUT", path, topics.create, "Create a topic", 201, answer=TopicItem,
                   needs=MANAGE_TOPIC,
                   body=NewTopic, without_body="it is a plain one",
                   query=domain | DRY_QUERY | _ADOPT.declared,
                   empty=DRY_RUN,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, *POLICIES_REFUSED, NamespaceNotFound, AlreadyExists,
                           InvalidLabels)),
-        Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic's record", 204,
+        Operation("changeTopicRecord", "PATCH", path, topics.change, "Merge a patch into a topic", 204,
                   body=TopicPatch, without_body="nothing is changed", query=domain | DRY_QUERY, needs=UPDATE_TOPIC,
                   errors=(*WRITE_ERRORS, *missing, *POLICIES_REFUSED, InvalidLabels, *UNREADABLE)),
-        Operation("deleteTopicRecord", "DELETE", path, topics.delete, "End a topic", 204, query=domain,
+        Operation("deleteTopicRecord", "DELETE", path, topics.delete, "Delete a topic", 204, query=domain,
                   needs=MANAGE_TOPIC,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound)),
     )  # fmt: skip

@@ -25,8 +25,8 @@ class OpenFiles:
             _log.warning(
                 "no_more_open_files",
                 limit=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-                hint="Whoever connects now is reset. Raise the limit of open files (LimitNOFILE=, ulimit -n), "
-                "or see who connects so often.",
+                hint="New connections are reset. Raise the limit of open files (LimitNOFILE=, ulimit -n), "
+                "or find out which client opens so many connections.",
             )
         elif were_spent and not self._are_spent:
             _log.info("open_files_again")

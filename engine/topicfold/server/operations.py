@@ -67,6 +67,6 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be asked about operations."""
     return (
         Operation("getOperation", "GET", "/api/v1/operations/{operation}", Operations(node).get,
-                  "Ask what became of a change", answer=OperationState, needs=Access.ANYONE,
+                  "Read the outcome of a change", answer=OperationState, needs=Access.ANYONE,
                   errors=(*READ_ERRORS, OperationNotFound)),
     )  # fmt: skip

@@ -24,7 +24,7 @@ from topicfold.server.queries import AUTHORITATIVE
 from topicfold.server.routes import Operation, parameters_of
 from topicfold.settings import Settings
 
-ANSWERED_HERE = Flag(AUTHORITATIVE, "`true`: answer here, whichever node owns the namespace.")
+ANSWERED_HERE = Flag(AUTHORITATIVE, "`true`: answer here, even if another node owns the namespace.")
 _OF_A_BROWSER = b"sec-fetch-site"
 
 

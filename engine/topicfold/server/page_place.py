@@ -51,12 +51,12 @@ def page_place(text: str, query: str, identity: LogIdentity) -> PagePlace:
         raw = b""
     if raw[:1] != _FORMAT or place_hash != _hash(place) or split_topic(last) is None:
         raise InvalidRequest(
-            f"continue {text[:80]!r} is not one of ours", hint="Send back `continue` as the page before gave it."
+            f"continue {text[:80]!r} is not valid", hint="Send `continue` exactly as the previous page returned it."
         )
     if query_hash != _hash(query.encode()):
         raise InvalidRequest(
             "continue belongs to another query",
-            hint="Repeat the query of the page that gave it; `limit` alone may be another. Or start without continue.",
+            hint="Repeat the query of the previous page; only `limit` can differ. Or start without continue.",
         )
     return PagePlace(recorded_topic(last), parse_revision(revision, identity.incarnation, identity.partitions))
 

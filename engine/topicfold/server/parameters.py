@@ -67,7 +67,7 @@ class Flag(Parameter):
         raise InvalidRequest(f"query parameter {self.name} must be true or false, not {text[:80]!r}")
 
 
-SYSTEM_TOPICS = Flag("includeSystemTopic", "`true`: Pulsar's own topics, such as `__change_events`, too.")
+SYSTEM_TOPICS = Flag("includeSystemTopic", "`true`: include Pulsar's system topics, such as `__change_events`.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from topicfold.server.times import TIME_HINT, time_ms_in
 from topicfold.server.topic_query import Wanted
 
 AT_QUERY: Declared = {
-    "at": "Topics as they were then: a time (RFC 3339), how long ago that is (`30m`, `2h`, `7d`), a position as answers"
-    " have it or, in one namespace, an offset as histories have it."
+    "at": "Show topics as they were at a time (RFC 3339), some time ago (`30m`, `2h`, `7d`), at a position of an answer"
+    " or, in one namespace, at an offset of a history."
 }
 
 
@@ -64,7 +64,7 @@ async def found_then(
     try:
         past = await engine.past.namespaces(places.values(), asked.deadline)
     except Resync as error:
-        raise Resync(f"what was at {at[:80]} cannot be told: {error.reason}", hint=error.hint) from error
+        raise Resync(f"the state at {at[:80]} is not known: {error.reason}", hint=error.hint) from error
     seen = {
         namespace: past[at_place].table
         for namespace, at_place in places.items()
@@ -90,7 +90,7 @@ async def _absent(node: Node, wanted: Wanted, at: str) -> NamespaceNotFound:
     return NamespaceNotFound(
         f"Namespace not found at {at[:80]}: {names}",
         name=wanted.namespaces[0],
-        hint=f"What is known of it begins at {since}." if since else "",
+        hint=f"Its known history begins at {since}." if since else "",
     )
 
 

@@ -64,7 +64,7 @@ def operations(node: Node) -> Sequence[Operation]:
     """Return what can be done with the policies of topics."""
     made = [operation for policy in POLICIES for operation in _operations_of(node, policy)]
     delete = Operation("deleteTopicPolicies", "DELETE", f"{_TOPIC}/policies", AllPolicies(node).delete,
-                       "Take all policies off a topic", 204, errors=(*WRITE_ERRORS, *UNREADABLE),
+                       "Remove all of a topic's own policies", 204, errors=(*WRITE_ERRORS, *UNREADABLE),
                        needs=ADMINISTER_NAMESPACE,
                        policy="MAX_PRODUCERS")  # fmt: skip
     return (*made, delete)

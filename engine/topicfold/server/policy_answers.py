@@ -17,7 +17,7 @@ def empty_where_unset(*unset: Any) -> Mapping[int, str]:
     """Return under which statuses `policy_answer` has no body, where `unset` are what it may be told."""
     statuses = {NO_ANSWER: 204, EMPTY_ANSWER: 200}
     absent = [status for value, status in statuses.items() if any(each is value for each in unset)]
-    return dict.fromkeys(absent, "It is not set.") | UNCHANGED
+    return dict.fromkeys(absent, "The policy is not set.") | UNCHANGED
 
 
 def done_without_body(empty: Empty) -> str:

@@ -18,8 +18,8 @@ from topicfold.server.paths import refuse_partition, topic_in
 from topicfold.server.queries import Query, query_of
 from topicfold.server.routes import GLOBAL
 
-APPLIED = Flag("applied", "`true`: where the topic says nothing, what its namespace or the node says.")
-QUOTA_TYPE = Choice("backlogQuotaType", "Which quota.", QUOTA_TYPES, DEFAULT_QUOTA_TYPE, refused=NotFound)
+APPLIED = Flag("applied", "`true`: if the topic does not set it, the value of its namespace or of the node.")
+QUOTA_TYPE = Choice("backlogQuotaType", "Type of quota.", QUOTA_TYPES, DEFAULT_QUOTA_TYPE, refused=NotFound)
 """A type that there is not is a missing resource, as Pulsar has it of values that it does not know."""
 
 
@@ -73,7 +73,7 @@ def whole_topic(name: TopicName) -> TopicName:
 
 def number_of(policy: Policy) -> Integer32:
     """Return the parameter that says the value of a policy whose changes have no body."""
-    return Integer32(policy.topic.path, f"{policy.doc} Without it the policy is removed.")
+    return Integer32(policy.topic.path, f"{policy.doc} If left out, the policy is removed.")
 
 
 async def stated_value(request: Request, asking: Asking, policy: Policy, node: Node) -> Any:

@@ -71,8 +71,9 @@ def operations(node: Node) -> Sequence[Operation]:
         Operation("getTopicProperties", "GET", path, properties.get, "Read a topic's properties", answer=TEXT_BY_NAME,
                   empty=UNCHANGED,
                   errors=(*READ_ERRORS, *missing), needs=READ_TOPIC),
-        Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, keep the others", 204,
-                  body=TEXT_BY_NAME, without_body="none is set", errors=(*WRITE_ERRORS, *missing), needs=UPDATE_TOPIC),
+        Operation("setTopicProperties", "PUT", path, properties.set, "Set properties, and keep the others", 204,
+                  body=TEXT_BY_NAME, without_body="nothing is set", errors=(*WRITE_ERRORS, *missing),
+                  needs=UPDATE_TOPIC),
         Operation("removeTopicProperty", "DELETE", path, properties.remove, "Remove a property", 204,
                   query={"key": "Its name."}, errors=(*WRITE_ERRORS, *missing), needs=UPDATE_TOPIC),
     )  # fmt: skip

@@ -62,8 +62,8 @@ def require_no_dry_run(request: Request) -> None:
     for name in query_of(request):
         if re.sub("[-_]", "", name.lower()) == "dryrun":
             raise InvalidRequest(
-                f"query parameter {name[:80]!r}: no change under /admin/v2 can only be tried",
-                hint="PATCH a topic with dryRun=All under /api/v1, or leave it out to have the change made.",
+                f"query parameter {name[:80]!r}: there are no dry runs under /admin/v2",
+                hint="PATCH a topic with dryRun=All under /api/v1, or leave it out to make the change.",
             )
 
 
@@ -109,7 +109,7 @@ def equalities(query: Query, name: str) -> dict[str, str]:
         if not equals or not key:
             raise InvalidRequest(f"{name}: {text[:80]!r} is not key=value", hint=f"Write {name}=team=payments.")
         if wanted.setdefault(key, value) != value:
-            raise InvalidRequest(f"{name}: no topic bears {key!r} with two values, {wanted[key]!r} and {value!r}")
+            raise InvalidRequest(f"{name}: no topic can have two values of {key!r}, {wanted[key]!r} and {value!r}")
     return wanted
 
 

@@ -59,7 +59,7 @@ def properties_in(body: Any) -> Mapping[str, str]:
     if body is None:
         return frozen({})
     if not isinstance(body, dict):
-        raise InvalidRequest("the body must be an object of properties, texts by name")
+        raise InvalidRequest("the body must be an object of properties: text by name")
     wrong = [
         {"path": step(key), "reason": f"the value must be text, not {_kind(value)}"}
         for key, value in body.items()

@@ -42,7 +42,7 @@ TEXTS = {"type": "array", "items": {"type": "string"}}
 """The shape of a list of texts."""
 TEXT_BY_NAME = {"type": "object", "additionalProperties": {"type": "string"}}
 """The shape of an object whose members are texts."""
-DRY_RUN = {204: "A dry run: it would be done."}
+DRY_RUN = {204: "A dry run: the change would succeed."}
 
 DOMAIN = "{domain:domain}"
 """The segment of a path that is a topic's domain."""
@@ -50,7 +50,7 @@ TOPICS_DOMAIN = "topics"
 """PIP-451's spelling of `persistent` in a path."""
 NAMESPACES_QUERY = "namespace*"
 """The query parameter that names the namespaces where a path names none."""
-GLOBAL = Flag("isGlobal", "`true`: the policies that hold on all clusters.")
+GLOBAL = Flag("isGlobal", "`true`: the policies that apply to all clusters.")
 
 
 @dataclass(frozen=True, slots=True)

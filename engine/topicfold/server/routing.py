@@ -118,4 +118,4 @@ def no_route(method: str, path: str, allowed: Collection[str] = ()) -> HTTPExcep
     if not allowed:
         return HTTPException(404, f"there is no route {path[:200]}")
     methods = ", ".join(sorted(allowed))
-    return HTTPException(405, f"{method} is not possible here, only {methods}", {"Allow": methods})
+    return HTTPException(405, f"{method} is not allowed here, only {methods}", {"Allow": methods})

@@ -21,7 +21,7 @@ from topicfold.server.records import tenant_in_body
 from topicfold.server.routes import CLUSTER_ERRORS, READ_ERRORS, TEXTS, UNREADABLE, WRITE_ERRORS, Operation
 from topicfold.wire.resources import TenantInfo
 
-_FORCE = Flag("force", "`true` ends its namespaces with it.")
+_FORCE = Flag("force", "`true`: delete its namespaces, too.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Tenants:
         name = tenant_in(request)
         force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
-        if force and (asked.if_match or asked.if_none_match):
-            raise InvalidRequest("If-Match and force do not go together: the namespaces would end first")
+        if force and asked.if_match:
+            raise InvalidRequest("If-Match cannot be combined with force: the namespaces would be deleted first")
         return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 
 
@@ -90,12 +90,12 @@ def operations(node: Node) -> Sequence[Operation]:
                   empty=UNCHANGED,
                   needs=ADMINISTER_TENANT,
                   errors=(*READ_ERRORS, TenantNotFound, *UNREADABLE)),
-        Operation("createTenant", "PUT", one, tenants.create, "Make a tenant", 204, body=TenantInfo,
+        Operation("createTenant", "PUT", one, tenants.create, "Create a tenant", 204, body=TenantInfo,
                   without_body="its record is empty", needs=Access.SUPERUSER,
                   errors=(*WRITE_ERRORS, AlreadyExists, PolicyUnmet)),
         Operation("updateTenant", "POST", one, tenants.update, "Replace a tenant's record", 204, body=TenantInfo,
                   needs=Access.SUPERUSER, errors=(*missing, PolicyUnmet)),
-        Operation("deleteTenant", "DELETE", one, tenants.delete, "End a tenant", 204,
+        Operation("deleteTenant", "DELETE", one, tenants.delete, "Delete a tenant", 204,
                   needs=Access.SUPERUSER,
                   query=_FORCE.declared, errors=(*missing, *CLUSTER_ERRORS, NotEmpty)),
     )  # fmt: skip

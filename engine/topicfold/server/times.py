@@ -37,7 +37,7 @@ def time_ms_in(text: str, now_ms: int) -> int | None:
     try:
         time_ms = time_ms_of(datetime.fromisoformat(f"{parts[1]}T{parts[2]}{(parts[3] or '')[:7]}{zone}"))
     except ValueError:
-        raise InvalidRequest(f"at={text[:80]} is in no calendar", hint=TIME_HINT) from None
+        raise InvalidRequest(f"at={text[:80]} is not in the calendar", hint=TIME_HINT) from None
     if time_ms > now_ms + _MAX_AHEAD_MS:
         raise InvalidRequest(f"at={text[:80]} is in the future; it is {brief_time_text(now_ms)} here")
     return max(0, time_ms)

@@ -20,9 +20,9 @@ from topicfold.server.queries import Query, one
 LABELS, PATTERN, HASH = "labels", "topics_pattern", "topics_hash"
 
 PARAMETERS = {
-    f"{LABELS}*": "`k1:v1,k2=v2`: topics that bear all of them; then `topics_pattern` is passed over.",
-    PATTERN: "A regular expression (RE2) for whole names without `domain://`, in one namespace.",
-    HASH: "The hash of the names that one has: topics are listed only if it is another now.",
+    f"{LABELS}*": "`k1:v1,k2=v2`: topics that have all of these labels; `topics_pattern` is then ignored.",
+    PATTERN: "A regular expression (RE2) that must match the whole name without `domain://`; for one namespace only.",
+    HASH: "The hash of the names that the client knows; topics are listed only if the hash has changed.",
 }
 
 _DOMAIN = re.compile(r"^(\^?)(?:non-)?persistent://")
@@ -68,7 +68,7 @@ def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length:
     if len(pattern) > max_pattern_length:
         raise InvalidRegex(
             f"{PATTERN} has {len(pattern)} characters, at most {max_pattern_length} are allowed",
-            hint="The setting subscription_pattern_max_length says how many; `regex` takes 256.",
+            hint="The limit is the setting subscription_pattern_max_length; `regex` can have 256.",
             regex=pattern,
         )
     regex = parse_regex(_DOMAIN.sub(r"\1", pattern), prefix=f"{namespaces[0]}/")

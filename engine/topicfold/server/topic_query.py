@@ -27,12 +27,12 @@ from topicfold.wire.confirmation import query_text
 MAX_PATTERNS = 64
 
 PARAMETERS: Declared = {
-    "namespace*": "A namespace to look in; `public/default` without any.",
-    "labelSelector": "A label selector as Kubernetes has it: `team=pay,tier in (gold,silver),!legacy`, or an object of "
-    "`matchLabels` and `matchExpressions` in JSON.",
-    "label*": "`key=value`, whatever characters the value has.",
-    "match*": "A wildcard for the last part of names: `pay__*`, `pay__**`; one of several must match.",
-    "regex": "A regular expression (RE2) for the whole last part of names.",
+    "namespace*": "A namespace to search; can be repeated. Default: `public/default`.",
+    "labelSelector": "A label selector as in Kubernetes: `team=pay,tier in (gold,silver),!legacy`, or a JSON object of "
+    "`matchLabels` and `matchExpressions`.",
+    "label*": "`key=value`, taken literally; can be repeated.",
+    "match*": "A wildcard for the last part of names, such as `pay__*` or `pay__**`. If repeated, one must match.",
+    "regex": "A regular expression (RE2) that must match the whole last part of the name.",
     **SYSTEM_TOPICS.declared,
     **FORM_PARAMETERS,
 }
@@ -69,7 +69,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
     labels = equalities(query, "label")
     for key, value in form.labels.items():
         if labels.setdefault(key, value) != value:
-            raise InvalidRequest(f"no topic bears {key!r} with two values, {labels[key]!r} and {value!r}")
+            raise InvalidRequest(f"no topic can have two values of {key!r}, {labels[key]!r} and {value!r}")
     rules = node.engine.options.label_rules
     spelt = _selector(selector_text or "", rules.max_value_length)
     equal = selector_of_labels(labels, max_value_length=rules.max_value_length)

@@ -46,8 +46,10 @@ from topicfold.server.routes import (
 from topicfold.wire import headers
 from topicfold.wire.resources import PartitionMetadata
 
-_FORCE = Flag("force", "Taken and of no effect: nothing is connected to a topic here.")
-_MAY_BE_MISSING = Flag("checkAllowAutoCreation", "`true`: a topic that is not there counts as a plain one.")
+_FORCE = Flag("force", "Accepted, but has no effect: no clients are connected to topics here.")
+_MAY_BE_MISSING = Flag(
+    "checkAllowAutoCreation", "`true`: a topic that does not exist counts as one without partitions."
+)
 _COUNT = {"type": "integer", "minimum": 1}
 _OR_METADATA = {METADATA_TYPE: PartitionMetadata}
 
@@ -182,22 +184,21 @@ def operations(node: Node) -> Sequence[Operation]:
                   needs=LIST_TOPIC,
                   answer=PartitionMetadata, errors=(*READ_ERRORS, NamespaceNotFound, TopicNotFound, *UNREADABLE)),
         Operation("createPartitionedTopic", "PUT", f"{one}/partitions", topics.create_partitioned,
-                  "Make a partitioned topic", 204, needs=MANAGE_TOPIC, body=_COUNT, other_bodies=_OR_METADATA,
+                  "Create a partitioned topic", 204, needs=MANAGE_TOPIC, body=_COUNT, other_bodies=_OR_METADATA,
                   errors=creating),
-        Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Raise the number of partitions", 204,
+        Operation("growPartitions", "POST", f"{one}/partitions", topics.grow, "Increase the number of partitions", 204,
                   needs=MANAGE_TOPIC,
                   body=_COUNT, other_bodies=_OR_METADATA,
                   errors=(*WRITE_ERRORS, *CLUSTER_ERRORS, NamespaceNotFound, TopicNotFound, WrongKind,
                           FewerPartitions)),
         Operation("deletePartitionedTopic", "DELETE", f"{one}/partitions", topics.delete_partitioned,
-                  "End a partitioned topic", 204, needs=MANAGE_TOPIC, query=_FORCE.declared, errors=ending),
+                  "Delete a partitioned topic", 204, needs=MANAGE_TOPIC, query=_FORCE.declared, errors=ending),
         Operation("listPartitionedTopics", "GET", f"{all_of}/partitioned", topics.list_partitioned,
                   "List partitioned topics", answer=TEXTS, needs=LIST_NAMESPACE, query=LISTED,
                   errors=(*READ_ERRORS, NamespaceNotFound)),
-        Operation("createTopic", "PUT", one, topics.create, "Make a topic", 204, needs=MANAGE_TOPIC, body=TEXT_BY_NAME,
-                  without_body="it has no properties",
-                  errors=creating),
-        Operation("deleteTopic", "DELETE", one, topics.delete, "End a topic", 204, needs=MANAGE_TOPIC,
+        Operation("createTopic", "PUT", one, topics.create, "Create a topic", 204, needs=MANAGE_TOPIC,
+                  body=TEXT_BY_NAME, without_body="it has no properties", errors=creating),
+        Operation("deleteTopic", "DELETE", one, topics.delete, "Delete a topic", 204, needs=MANAGE_TOPIC,
                   query=_FORCE.declared, errors=ending),
         Operation("listTopics", "GET", all_of, topics.list, "List topics", answer=TEXTS, needs=LIST_NAMESPACE,
                   query=LISTED | PROPERTIES, headers=(headers.PROPERTIES,), errors=LISTING_ERRORS),

@@ -22,8 +22,8 @@ from topicfold.server.parameters import Declared
 from topicfold.server.times import time_ms_in
 
 AT_QUERY: Declared = {
-    "at": "Read it as it was then: an offset in the topic's history, a position, a time (RFC 3339), or how long"
-    " ago that is (`30m`, `2h`, `7d`)."
+    "at": "Show the topic as it was at an offset of its history, at a position, at a time (RFC 3339) or some time ago"
+    " (`30m`, `2h`, `7d`)."
 }
 
 

@@ -92,7 +92,7 @@ class Watching:
         elif not encoding.as_events:
             await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
-                raise Resync("the position is too far back", hint="Watch without `since`, and start anew.")
+                raise Resync("the position is too far back", hint="Watch without `since`, and start over.")
         return Stream(self, request, subject, start, wanted.text)
 
     def viewer_of(self, request: Request, namespaces: Sequence[str]) -> Viewer | None:
@@ -132,8 +132,8 @@ class Watching:
             raise _future(error.values) from None
         except TimeoutError:
             raise Overloaded(
-                "what came since that position is still being folded once more",
-                hint="Ask again in a few seconds: it goes on meanwhile.",
+                "the changes since that position are still being refolded",
+                hint="Ask again in a few seconds: the work continues meanwhile.",
             ) from None
 
     @contextmanager
@@ -246,7 +246,7 @@ class Stream(Response):
             """
             await admission()
             if self._watching.viewer_of(self._request, subject.namespaces) != subject.viewer:
-                raise Resync("what may be shown of these namespaces has changed", hint="Watch without `since`.")
+                raise Resync("the right to see these namespaces has changed", hint="Watch without `since`.")
 
         return admits
 
@@ -285,12 +285,13 @@ def _wants_lines(request: Request) -> bool:
 def operations(node: Node) -> Sequence[Operation]:
     """Return how topics are watched."""
     return (
-        Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch which topics match",
+        Operation("watchTopics", "GET", WATCH_PATH, Watching(node).watch, "Watch the topics that match",
                   needs=WATCH_NAMESPACE, is_endless=True,
                   media_types=(SSE_TYPE, names.NDJSON_TYPE),
                   headers=(names.QUERY, "Cache-Control", "X-Accel-Buffering"),
                   query=PARAMETERS | INITIAL.declared | SECONDS.declared | {
-                      "since": "Go on after this cursor of a watch of these namespaces at least; else from now.",
+                      "since": "Resume after this cursor, of a watch that covered at least these namespaces. "
+                      "Default: watch from now on.",
                   },
                   errors=(*READ_ERRORS, NamespaceNotFound, InvalidSelector, InvalidPattern, InvalidRegex, Overloaded,
                           FuturePosition, WatchesDisabled)),

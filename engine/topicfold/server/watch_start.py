@@ -18,8 +18,10 @@ from topicfold.server.queries import Query, one
 from topicfold.wire.positions import NOWHERE
 
 MAX_SECONDS = 86_400
-INITIAL = Flag("initial", "`false`: without the topics that match now. With `since` there are none.", default=True)
-SECONDS = Count("timeoutSeconds", "End after so many seconds; the last cursor is where to go on.", MAX_SECONDS)
+INITIAL = Flag(
+    "initial", "`false`: leave out the topics that match now. With `since`, they are always left out.", default=True
+)
+SECONDS = Count("timeoutSeconds", "Seconds after which the stream ends; resume from its last cursor.", MAX_SECONDS)
 
 _LAST_EVENT = b"last-event-id"
 _CUT_OFF = Reset("cut_off", "what followed a reset was cut off")
@@ -86,7 +88,7 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
     except InvalidRequest as error:
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
     if cursor.namespaces and cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
-        raise Resync("what may be shown of these namespaces is not what it was")
+        raise Resync("the right to see these namespaces has changed")
     partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
     lacking = cursor.lacking(subject.namespaces)
     if lacking is None:

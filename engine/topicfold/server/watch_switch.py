@@ -24,6 +24,6 @@ def require_watches(settings: Settings) -> None:
         )
     if not is_built_in(settings.topic_listing):
         raise WatchesDisabled(
-            f"topics cannot be watched beside the topic listing {settings.topic_listing}, which decides what is listed",
+            f"topics cannot be watched with the topic listing {settings.topic_listing}, which decides what is listed",
             hint="List them again from time to time. The setting is topic_listing.",
         )

@@ -14,37 +14,39 @@ from topicfold.wire.resources import Resource
 
 
 class MadeBy(Resource):
-    """Who asked for one of the updates that a change consists of."""
+    """Who made one of the updates that a change consists of, and why."""
 
     actor: str
-    reason: str = Field(description="Why, in their words; may be empty.")
+    reason: str = Field(description="The reason they gave; may be empty.")
     request_id: str
 
 
 class FieldChange(Resource):
     """One member of a record that changed."""
 
-    path: list[str] = Field(description="Where in the record, from the outside in: `labels`, `team`.")
-    old: Any = Field(description="Null where it was not there.")
-    new: Any = Field(description="Null where it is not there any more.")
+    path: list[str] = Field(description="Path in the record, outermost member first, such as `labels`, `team`.")
+    old: Any = Field(description="Null if it was not set.")
+    new: Any = Field(description="Null if it is no longer set.")
 
 
 class HistoryEntry(Resource):
     """One change of a topic: the updates that took effect together."""
 
-    etag: str = Field(description="Names the version that it left.")
-    offset: int = Field(description="Where in the topic's partition of the log; names the version, too.")
-    position: str = Field(description="The position from which on the version can be read.")
+    etag: str = Field(description="The ETag of the version that the change produced.")
+    offset: int = Field(description="The offset in the topic's partition of the log; also identifies the version.")
+    position: str = Field(description="The position from which the version can be read.")
     kind: Literal["created", "changed", "deleted"]
-    time: str | None = Field(description="When, by the clock of the node that wrote it. Null: cannot be read.")
+    time: str | None = Field(
+        description="Time of the change, by the clock of the node that wrote it. Null: unreadable."
+    )
     made_by: list[MadeBy]
     changes: list[FieldChange] | None = Field(
-        description="Null: cannot be told, for this record or the one before it cannot be read."
+        description="Null: unknown, because this record or the one before it cannot be read."
     )
 
 
 class HistoryGap(Resource):
-    """Why a history ends before the topic's beginning."""
+    """Why a history does not reach back to the topic's creation."""
 
     offset: int
     reason: str
@@ -54,16 +56,16 @@ class TopicHistory(Resource):
     """A page of a topic's history."""
 
     name: str
-    items: list[HistoryEntry] = Field(description="The newest first.")
-    before: str | None = Field(description="Send it as `before` for older changes; null at the end.")
+    items: list[HistoryEntry] = Field(description="Newest first.")
+    before: str | None = Field(description="Send it as `before` to get older changes; null on the last page.")
     gap: HistoryGap | None
-    position: str = Field(description="Where in the log the answer was read.")
+    position: str = Field(description="The position in the log that the answer reflects.")
 
 
 class Rollback(Resource):
-    """Which version of itself a topic is to be like."""
+    """The version that a topic is rolled back to."""
 
-    to: str = Field(description="A version's ETag, the id before the ETag's dot, or its offset.")
+    to: str = Field(description="A version's ETag, the part of it before the dot, or its offset.")
 
 
 def history_entry(entry: Entry, *, shows_grants: bool) -> dict[str, Any]:

@@ -32,25 +32,25 @@ class PulsarResource(Resource):
 class Violation(Resource):
     """One thing wrong with a request."""
 
-    path: str = Field(description="Where in the body, its members separated by dots.")
+    path: str = Field(description="Path in the body, its members separated by dots.")
     reason: str
 
 
 class Problem(Resource):
-    """An error, as RFC 9457 has it. Some carry further members, such as `violations`, `current` or `operation`."""
+    """An error, as in RFC 9457. Some have further members, such as `violations`, `current` or `operation`."""
 
     model_config = ConfigDict(extra="allow")
 
     type: str = Field(description="`urn:topicfold:problem:` and the code.")
     title: str
     status: int
-    detail: str = Field(description="One sentence for people.")
-    code: str = Field(description="Stable, for programs.")
+    detail: str = Field(description="One sentence for humans.")
+    code: str = Field(description="A stable code for programs.")
     reason: str = Field(description="The same as `detail`; Pulsar's tools print it.")
     hint: str = Field(description="What to do next; may be empty.")
     request_id: str
     violations: list[Violation] | None = Field(
-        default=None, description="Everything that is wrong, not only the first."
+        default=None, description="Everything that is wrong, not only the first problem."
     )
 
 
@@ -59,13 +59,13 @@ Level = Literal["topic", "global", "namespace", "broker"]
 
 
 class TopicPolicies(Resource):
-    """A topic's own policies by name, and nothing of what lies below; null where it never had any."""
+    """A topic's own policies by name, without those of lower levels; null if it never had any."""
 
-    local: Policies = Field(default=None, description="Those on this cluster.")
-    global_: Policies = Field(default=None, alias="global", description="Those on all clusters.")
+    local: Policies = Field(default=None, description="Policies of this cluster.")
+    global_: Policies = Field(default=None, alias="global", description="Policies of all clusters.")
 
 
-_READERS_ONLY = "Left out where who asks may list topics and no more."
+_READERS_ONLY = "Left out if the caller may only list topics."
 
 
 class TopicItem(Resource):
@@ -75,16 +75,18 @@ class TopicItem(Resource):
     labels: dict[str, str]
     partitions: int = Field(description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
-        default=None, description=f"The Kafka topic, where it does not follow from the name. {_READERS_ONLY}"
+        default=None, description=f"Name of the Kafka topic, if it is not the default. {_READERS_ONLY}"
     )
     properties: dict[str, str] | None = Field(default=None, description=_READERS_ONLY)
     policies: TopicPolicies | None = Field(default=None, description=_READERS_ONLY)
-    etag: str = Field(description="Names this version of the record; send it in double quotes as If-Match.")
-    undecodable: bool = Field(default=False, description="The stored record cannot be read: what is shown is empty.")
+    etag: str = Field(description="Identifies this version of the record; send it in double quotes as If-Match.")
+    undecodable: bool = Field(
+        default=False, description="True if the stored record cannot be read; what is shown is then empty."
+    )
 
 
 class FoundTopic(Resource):
-    """A topic that was found; with `fields=record` beside it whatever `TopicItem` has more."""
+    """A topic that was found; with `fields=record`, it also has all other members of `TopicItem`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -92,40 +94,42 @@ class FoundTopic(Resource):
     labels: dict[str, str]
     partitions: int = Field(description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
-        default=None, description=f"The Kafka topic, where it does not follow from the name. {_READERS_ONLY}"
+        default=None, description=f"Name of the Kafka topic, if it is not the default. {_READERS_ONLY}"
     )
     version: str = Field(description="The record's ETag.")
-    position: str = Field(description="Where that version can be read.")
+    position: str = Field(description="The position from which that version can be read.")
 
 
 class FoundCounts(Resource):
-    """How many topics match, on whatever page they are."""
+    """How many topics match, on all pages together."""
 
     matched: int
-    namespaces: dict[str, int] = Field(description="By namespace; those without any are left out.")
+    namespaces: dict[str, int] = Field(description="By namespace; namespaces without a match are left out.")
 
 
 class FoundTopics(Resource):
     """Topics that were found."""
 
-    position: str = Field(description="Where in the log the answer was read.")
+    position: str = Field(description="The position in the log that the answer reflects.")
     counts: FoundCounts
     hash: str | None = Field(
-        default=None, description="Of all names, where asked for in PIP-451's way; null where they are many."
+        default=None, description="Hash of all names, if asked for as in PIP-451; null if there are many."
     )
-    changed: bool = Field(default=True, description="False: the names are those of `topics_hash`, and not listed.")
+    changed: bool = Field(
+        default=True, description="False: the names are still those of `topics_hash`, and are not listed."
+    )
     items: list[FoundTopic] = Field(description="Sorted by full name.")
     continue_: str | None = Field(
-        default=None, alias="continue", description="Leads to the next page; left out on the last."
+        default=None, alias="continue", description="Send it to get the next page; left out on the last."
     )
 
 
 class ExplainedMiss(Resource):
-    """A key, or a value of it, that no topic bears."""
+    """A label key, or a value of it, that no topic has."""
 
     key: str
     value: str | None
-    near: list[str] = Field(description="What topics do bear, most similar first.")
+    near: list[str] = Field(description="Keys or values that topics do have, most similar first.")
     text: str
 
 
@@ -134,28 +138,28 @@ class ExplainedRequirement(Resource):
 
     requirement: str
     key: str
-    topics: int = Field(description="Topics that fulfil it by itself.")
+    topics: int = Field(description="Number of topics that meet this requirement alone.")
     takes_topics_without_key: bool
     misses: list[ExplainedMiss]
 
 
 class ExplainedQuery(Resource):
-    """What a query means."""
+    """How a query is understood."""
 
-    selector: str = Field(description="In its canonical form.")
+    selector: str = Field(description="The selector in canonical form.")
     requirements: list[ExplainedRequirement]
-    topics: int = Field(description="Topics that there are in these namespaces.")
-    matched: int = Field(description="Topics that the whole query matches.")
-    hints: list[str] = Field(description="What is likely to be a surprise, in words.")
+    topics: int = Field(description="Number of topics in these namespaces.")
+    matched: int = Field(description="Number of topics that match the whole query.")
+    hints: list[str] = Field(description="Results that may be surprising, in words.")
     position: str
 
 
 class NewTopic(Resource):
-    """What a new topic is to be."""
+    """A new topic."""
 
     partitions: int = Field(default=0, ge=0, le=MAX_PARTITIONS, description="0 for a topic without partitions.")
     kafka_name: str | None = Field(
-        default=None, description="An existing Kafka topic, where the default name will not do."
+        default=None, description="An existing Kafka topic to stand for, if it does not have the default name."
     )
     properties: dict[str, str] = Field(default_factory=dict)
     labels: dict[str, str] = Field(default_factory=dict)
@@ -166,16 +170,16 @@ PoliciesPatch = Annotated[dict[str, Any] | None, WithJsonSchema(patch_schema(sch
 
 
 class TopicPoliciesPatch(Resource):
-    """What of a topic's own policies is to become what; null takes all policies of a scope off."""
+    """Changes of a topic's own policies; null removes all policies of a scope."""
 
-    local: PoliciesPatch = Field(default=None, description="Those on this cluster.")
-    global_: PoliciesPatch = Field(default=None, alias="global", description="Those on all clusters.")
+    local: PoliciesPatch = Field(default=None, description="Policies of this cluster.")
+    global_: PoliciesPatch = Field(default=None, alias="global", description="Policies of all clusters.")
 
 
 class TopicPatch(Resource):
-    """What of a topic is to become what, as a JSON Merge Patch (RFC 7396).
+    """Changes of a topic, as a JSON Merge Patch (RFC 7396).
 
-    Objects merge, null removes, anything else replaces; what is left out stays.
+    Objects are merged, null removes, any other value replaces; what is left out stays as it is.
     """
 
     labels: dict[str, str | None] | None = Field(default_factory=dict)
@@ -184,34 +188,36 @@ class TopicPatch(Resource):
 
 
 class EffectivePolicy(Resource):
-    """What takes effect of one policy, and why."""
+    """The effective value of one policy, and where it comes from."""
 
-    value: Any = Field(description="Null where nothing says anything.")
-    origin: Level | None = Field(description="The level it comes from; of merged ones the highest that has a part.")
-    origins: dict[str, Level] = Field(description="Where each member comes from, of a policy that is merged.")
+    value: Any = Field(description="Null if no level sets it.")
+    origin: Level | None = Field(
+        description="The level it comes from; for merged policies the highest that contributes."
+    )
+    origins: dict[str, Level] = Field(description="For a merged policy, the level that each member comes from.")
     chain: dict[Level, Any] = Field(
-        description="What each level says, the weightiest first; one that says nothing is left out."
+        description="The value at each level, highest precedence first; levels that do not set it are left out."
     )
     enforced_by: Literal["topicfold", "kafka", "nothing"]
 
 
 class EffectiveTopic(Resource):
-    """What takes effect on a topic: `topic` before `global` before `namespace` before `broker`."""
+    """What takes effect on a topic. Levels, by precedence: `topic`, `global`, `namespace`, `broker`."""
 
     name: str
     labels: dict[str, str]
     policies: dict[str, EffectivePolicy]
-    etag: str = Field(description="Of the topic's own record.")
+    etag: str = Field(description="ETag of the topic's own record.")
 
 
 class Labels(PulsarResource):
-    """Labels to set or change; others of the topic stay."""
+    """Labels to set; the topic keeps its others."""
 
     labels: dict[str, str]
 
 
 class TenantInfo(PulsarResource):
-    """A tenant, as Pulsar has it."""
+    """A tenant, as in Pulsar."""
 
     # Of names that are no text the first is told: errors for each of 100,000 would hold up everybody else.
     admin_roles: list[str] | None = Field(default=None, fail_fast=True)
@@ -219,7 +225,7 @@ class TenantInfo(PulsarResource):
 
 
 class ClusterData(PulsarResource):
-    """Where a cluster is."""
+    """Addresses and peers of a cluster."""
 
     service_url: str | None = Field(default=None)
     service_url_tls: str | None = Field(default=None)
@@ -227,7 +233,7 @@ class ClusterData(PulsarResource):
     broker_service_url_tls: str | None = Field(default=None)
     proxy_service_url: str | None = Field(default=None)
     peer_cluster_names: list[str] | None = Field(
-        default=None, fail_fast=True, description="Clusters that stand for this one."
+        default=None, fail_fast=True, description="Names of the peer clusters."
     )
 
 
@@ -240,27 +246,27 @@ class PartitionMetadata(PulsarResource):
 
 
 class OperationState(Resource):
-    """What became of a change. `applied` and `refused` are final; `not_seen` holds as of a position only."""
+    """The outcome of a change. `applied` and `refused` are final; `not_seen` holds only up to the position `asOf`."""
 
     operation: str
     state: Literal["applied", "refused", "not_seen"]
-    etag: str | None = Field(default=None, description="The record's version after it, where it was applied.")
-    code: str | None = Field(default=None, description="Why it was refused: the code of a problem.")
-    changed: bool | None = Field(default=None, description="Where it was applied: whether anything was to be changed.")
-    as_of: str = Field(description="The position up to which the log was looked at.")
+    etag: str | None = Field(default=None, description="If applied: the ETag that the record then had.")
+    code: str | None = Field(default=None, description="If refused: the code of the error.")
+    changed: bool | None = Field(default=None, description="If applied: whether it changed anything.")
+    as_of: str = Field(description="The position up to which the log was searched.")
 
 
 class Version(Resource):
-    """Which software answers."""
+    """The software that answers."""
 
     version: str
-    build: str = Field(description="A digest of its code: two builds of one version differ in it.")
+    build: str = Field(description="A digest of the code; distinguishes builds of the same version.")
     name: str
     log: str = Field(description="The log's incarnation.")
 
 
 class Readiness(Resource):
-    """Whether the node serves, and what of it does not."""
+    """Whether the node is ready, by partition."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -75,7 +75,7 @@ async def test_who_says_nothing_is_told_of_what_the_server_takes(authority: Auth
     async with served(authority) as url:
         for headers in ({}, {"authorization": "Bearer garbage"}):
             hint = (await ask(url, authority.trusting(), **headers)).json()["hint"]
-            assert hint == "Connect with a client certificate that this server takes."
+            assert hint == "Connect with a client certificate that this server accepts."
     async with served(authority, auth_jwt_key_file=key_file) as url:
         hint = (await ask(url, authority.trusting())).json()["hint"]
         assert "Bearer TOKEN" in hint
@@ -113,7 +113,7 @@ async def test_a_certificate_that_ends_while_the_connection_lasts_is_401(
 async def test_a_certificate_that_names_nobody_is_401_and_told_so(authority: Authority) -> None:
     async with served(authority) as url:
         answer = await ask(url, authority.trusting(authority.sign("")))
-    assert (answer.status_code, answer.json()["reason"]) == (401, "the certificate that was shown names nobody")
+    assert (answer.status_code, answer.json()["reason"]) == (401, "the client certificate contains no usable name")
     assert "common name" in answer.json()["hint"]
 
 

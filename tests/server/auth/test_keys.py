@@ -96,7 +96,7 @@ FOREIGN = Issuer(ec.generate_private_key(ec.SECP256K1()), "ES256")
     "text", ["", "a text", WEAK.pem, FOREIGN.pem, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "{}"]
 )
 def test_a_file_without_a_key_that_is_taken_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(BadSetting, match="holds no public key"):
+    with pytest.raises(BadSetting, match="contains no supported public key"):
         read_key_file(written(tmp_path, text))
 
 

@@ -68,7 +68,7 @@ async def test_whether_a_topic_lived_before_is_not_told_to_who_may_read_its_pres
         answer = await acme.send("GET", f"/api/v1/topics/acme/pay/orders?at={at}", authorization=bearer("app"))
         told.append((answer.status_code, answer.json()["detail"].removesuffix(at), answer.json()["hint"]))
     assert told[0] == told[1]
-    assert told[0][2].startswith("What is known of it begins at 20")
+    assert told[0][2].startswith("Its known history begins at 20")
 
 
 async def test_turns_at_what_takes_long_are_dealt_out_among_roles(

@@ -48,7 +48,7 @@ NOW = int(time.time())
 GOOD = RIGHT.token(sub="root")
 RIGHT_ID = thumbprint_of()
 
-UNSIGNED, MALFORMED, ALGORITHM = "not signed by a key", "malformed", "algorithm is none"
+UNSIGNED, MALFORMED, ALGORITHM = "not signed by a key", "malformed", "algorithm is not one of"
 STRANGE_KEY = "names a key"
 
 EITHER = ""
@@ -86,14 +86,14 @@ WRONG_TOKENS = {
     "encrypted": (f"{part({'alg': 'RSA-OAEP', 'enc': 'A256GCM'})}.a.b.c.d", MALFORMED),
     "expired": (RIGHT.token(sub="root", exp=NOW - 60), "expired"),
     "expired long ago": (RIGHT.token(sub="root", exp=0), "expired"),
-    "without an end": (RIGHT.token(sub="root", exp=None), "no end"),
+    "without an end": (RIGHT.token(sub="root", exp=None), "does not say when it expires"),
     "a negative end": (RIGHT.token(sub="root", exp=-1), "expired"),
     "an end that is text": (RIGHT.token(sub="root", exp="tomorrow"), "exp is not a time"),
     "an end that is NaN": (RIGHT.token(sub="root", exp=float("nan")), "expired"),
     "an end that is a boolean": (RIGHT.token(sub="root", exp=True), "exp is not a time"),
     "without a beginning": (RIGHT.token(sub="root", nbf=None), "claim nbf"),
     "a beginning that is text": (RIGHT.token(sub="root", nbf="today"), "nbf is not a time"),
-    "neither beginning nor end": (RIGHT.token(sub="root", nbf=None, exp=None), "no end"),
+    "neither beginning nor end": (RIGHT.token(sub="root", nbf=None, exp=None), "does not say when it expires"),
     "not valid yet": (RIGHT.token(sub="root", nbf=NOW + 3600), "not valid yet"),
     "a beginning that is NaN": (RIGHT.token(sub="root", nbf=float("nan")), "not valid yet"),
     "another issuer": (RIGHT.token(sub="root", iss="https://other.example"), "another issuer"),

@@ -26,33 +26,38 @@ _VALIDATION = Command(
     "get-schema-validation-enforce",
     "set-schema-validation-enforce",
     "",
-    (enable("Producers must bring a schema; without it they need none."),),
+    (enable("Producers must have a schema. If left out, they need none."),),
     "--enable",
 )
 _NAMESPACE_VALIDATION = replace(
-    _VALIDATION, options=(enable("Producers must bring a schema."), disable("They need none."))
+    _VALIDATION, options=(enable("Producers must have a schema."), disable("Producers need no schema."))
 )
 _FILTERS = named(
     "entry-filters-per-topic",
-    Option(("--entry-filters-name", "-efn"), "entryFilterNames", "Names, separated by commas.", is_required=True),
+    Option(("--entry-filters-name", "-efn"), "entryFilterNames", "Comma-separated names.", is_required=True),
     example="-efn jms",
 )
 _NAMESPACE_FILTERS = named("entry-filters", *_FILTERS.options, example=_FILTERS.example)
 _PAUSE = replace(named("dispatcher-pause-on-ack-state-persistent"), fixed=True)
 _AUTO_SUBSCRIPTION = named(
     "auto-subscription-creation",
-    Option(("--enable", "-e"), "allowAutoSubscriptionCreation", "Allow it; without it, forbid it.", Unit.TRUE),
+    Option(
+        ("--enable", "-e"),
+        "allowAutoSubscriptionCreation",
+        "Create them automatically. If left out, do not.",
+        Unit.TRUE,
+    ),
     example="--enable",
 )
 _CLUSTERS = named(
     "replication-clusters",
-    Option(("--clusters", "-c"), "", "Clusters, separated by commas.", Unit.LIST, is_required=True),
+    Option(("--clusters", "-c"), "", "Comma-separated clusters.", Unit.LIST, is_required=True),
     example="-c standalone",
 )
 _NAMESPACE_CLUSTERS = replace(_CLUSTERS, get="get-clusters", set="set-clusters", remove="")
 _SHADOWS = named(
     "shadow-topics",
-    Option(("--topics", "-t"), "", "Topics, separated by commas.", Unit.LIST, is_required=True),
+    Option(("--topics", "-t"), "", "Comma-separated topics.", Unit.LIST, is_required=True),
     example="-t persistent://public/default/shadow",
 )
 

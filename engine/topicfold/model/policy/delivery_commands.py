@@ -13,13 +13,15 @@ from topicfold.model.policy.options import Commands, Option, Unit, everywhere, n
 
 _DELAYED = named(
     "delayed-delivery",
-    Option(("--enable", "-e"), "active", "Deliver messages later where they say so.", Unit.TRUE),
-    Option(("--disable", "-d"), "active", "Deliver them at once.", Unit.FALSE),
-    Option(("--time", "-t"), "tickTime", "Time between two looks, such as 1s or 1m.", Unit.MILLISECONDS, "1s"),
+    Option(("--enable", "-e"), "active", "Honour delivery delays.", Unit.TRUE),
+    Option(("--disable", "-d"), "active", "Deliver every message at once.", Unit.FALSE),
+    Option(
+        ("--time", "-t"), "tickTime", "Time between checks for due messages, such as 1s or 1m.", Unit.MILLISECONDS, "1s"
+    ),
     Option(
         ("--maxDelay", "-md"),
         "maxDeliveryDelayInMillis",
-        "Longest delay, such as 1d; 0: no limit.",
+        "Maximum delay, such as 1d; 0: no limit.",
         Unit.MILLISECONDS,
         "0",
     ),
@@ -30,24 +32,26 @@ _DISPATCH = (
     Option(
         ("--msg-dispatch-rate", "-md"),
         "dispatchThrottlingRateInMsg",
-        "Messages in a period; -1: no limit.",
+        "Messages per period; -1: no limit.",
         default="-1",
     ),
     Option(
         ("--byte-dispatch-rate", "-bd"),
         "dispatchThrottlingRateInByte",
-        "Bytes in a period; -1: no limit.",
+        "Bytes per period; -1: no limit.",
         default="-1",
     ),
-    Option(("--dispatch-rate-period", "-dt"), "ratePeriodInSecond", "Seconds of a period.", default="1"),
-    Option(("--relative-to-publish-rate", "-rp"), "relativeToPublishRate", "On top of the publish rate.", Unit.TRUE),
+    Option(("--dispatch-rate-period", "-dt"), "ratePeriodInSecond", "Length of the period in seconds.", default="1"),
+    Option(
+        ("--relative-to-publish-rate", "-rp"), "relativeToPublishRate", "Add the limit to the publish rate.", Unit.TRUE
+    ),
 )
 _DISPATCH_EXAMPLE = "-md 1000 -bd 1048576"
 _DISPATCH_RATE = named("dispatch-rate", *_DISPATCH, example=_DISPATCH_EXAMPLE)
 _SUBSCRIPTION_RATE = named("subscription-dispatch-rate", *_DISPATCH, example=_DISPATCH_EXAMPLE)
 _OF_A_SUBSCRIPTION = replace(
     _SUBSCRIPTION_RATE,
-    entry=Option(("--subscription", "-s"), "", "Only this subscription's rate."),
+    entry=Option(("--subscription", "-s"), "", "The rate of this subscription only."),
     entry_of="subscriptionPolicies",
 )
 _REPLICATOR_RATE = named("replicator-dispatch-rate", *_DISPATCH, example=_DISPATCH_EXAMPLE)
@@ -55,9 +59,11 @@ _REPLICATOR_RATE = named("replicator-dispatch-rate", *_DISPATCH, example=_DISPAT
 _PUBLISH_RATE = named(
     "publish-rate",
     Option(
-        ("--msg-publish-rate", "-m"), "publishThrottlingRateInMsg", "Messages a second; -1: no limit.", default="-1"
+        ("--msg-publish-rate", "-m"), "publishThrottlingRateInMsg", "Messages per second; -1: no limit.", default="-1"
     ),
-    Option(("--byte-publish-rate", "-b"), "publishThrottlingRateInByte", "Bytes a second; -1: no limit.", default="-1"),
+    Option(
+        ("--byte-publish-rate", "-b"), "publishThrottlingRateInByte", "Bytes per second; -1: no limit.", default="-1"
+    ),
     example="-m 1000 -b 1048576",
 )
 _SUBSCRIBE_RATE = named(
@@ -65,10 +71,10 @@ _SUBSCRIBE_RATE = named(
     Option(
         ("--subscribe-rate", "-sr"),
         "subscribeThrottlingRatePerConsumer",
-        "Subscribes in a period; -1: no limit.",
+        "Subscribe requests per period; -1: no limit.",
         default="-1",
     ),
-    Option(("--subscribe-rate-period", "-st"), "ratePeriodInSecond", "Seconds of a period.", default="30"),
+    Option(("--subscribe-rate-period", "-st"), "ratePeriodInSecond", "Length of the period in seconds.", default="30"),
     example="-sr 10 -st 30",
 )
 

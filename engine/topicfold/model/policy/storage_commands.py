@@ -19,14 +19,18 @@ _QUOTA_TYPE = Option(("--type", "-t"), "", f"Which quota: {' or '.join(QUOTA_TYP
 _QUOTA = replace(
     named(
         "backlog-quota",
-        Option(("--limit", "-l"), "limitSize", "Largest backlog, such as 10M or 16G.", Unit.BYTES, "-1"),
+        Option(("--limit", "-l"), "limitSize", "Maximum size of the backlog, such as 10M or 16G.", Unit.BYTES, "-1"),
         Option(
-            ("--limitTime", "-lt"), "limitTime", "Oldest backlog, such as 90 (seconds), 10m or 2d.", Unit.SECONDS, "-1"
+            ("--limitTime", "-lt"),
+            "limitTime",
+            "Maximum age of the backlog, such as 90 (seconds), 10m or 2d.",
+            Unit.SECONDS,
+            "-1",
         ),
         Option(
             ("--policy", "-p"),
             "policy",
-            "At the limit: producer_request_hold, producer_exception or consumer_backlog_eviction.",
+            "What happens at the limit: producer_request_hold, producer_exception or consumer_backlog_eviction.",
             is_required=True,
         ),
         example="-l 10G -p producer_request_hold",
@@ -40,14 +44,14 @@ _RETENTION = named(
     Option(
         ("--time", "-t"),
         "retentionTimeInMinutes",
-        "How long, such as 3h or 7d; 0: not at all, -1: for ever.",
+        "How long to keep messages, such as 3h or 7d; 0: not at all, -1: for ever.",
         Unit.MINUTES,
         is_required=True,
     ),
     Option(
         ("--size", "-s"),
         "retentionSizeInMB",
-        "How much, such as 100M or 16G; 0: nothing, -1: all.",
+        "How much to keep, such as 100M or 16G; 0: nothing, -1: no limit.",
         Unit.MEBIBYTES,
         is_required=True,
     ),
@@ -55,7 +59,7 @@ _RETENTION = named(
 )
 
 _TTL_TIME = Option(
-    ("--ttl", "-t"), "", "Time, such as 90 (seconds), 10m or 7d; 0: no end.", Unit.SECONDS, is_required=True
+    ("--ttl", "-t"), "", "Time to live, such as 90 (seconds), 10m or 7d; 0: no limit.", Unit.SECONDS, is_required=True
 )
 _TTL = named("message-ttl", _TTL_TIME, example="-t 3d")
 
@@ -67,13 +71,15 @@ _EXPIRATION = named(
 
 _PERSISTENCE = named(
     "persistence",
-    Option(("--bookkeeper-ensemble", "-e"), "bookkeeperEnsemble", "Bookies a topic is spread over.", default="2"),
-    Option(("--bookkeeper-write-quorum", "-w"), "bookkeeperWriteQuorum", "Copies of a message.", default="2"),
-    Option(("--bookkeeper-ack-quorum", "-a"), "bookkeeperAckQuorum", "Copies to wait for.", default="2"),
+    Option(("--bookkeeper-ensemble", "-e"), "bookkeeperEnsemble", "Number of bookies that store a topic.", default="2"),
+    Option(
+        ("--bookkeeper-write-quorum", "-w"), "bookkeeperWriteQuorum", "Number of copies of each message.", default="2"
+    ),
+    Option(("--bookkeeper-ack-quorum", "-a"), "bookkeeperAckQuorum", "Number of copies to wait for.", default="2"),
     Option(
         ("--ml-mark-delete-max-rate", "-r"),
         "managedLedgerMaxMarkDeleteRate",
-        "Cursor updates a second; 0: no limit, -1: the broker's.",
+        "Cursor updates per second; 0: no limit, -1: the broker's default.",
         default="-1",
     ),
     Option(("--ml-storage-class", "-c"), "managedLedgerStorageClassName", "Storage class of the ledgers."),
@@ -82,24 +88,24 @@ _PERSISTENCE = named(
 
 _DEDUPLICATION = named(
     "deduplication",
-    enable("Drop repeated messages."),
-    disable("Keep them."),
+    enable("Drop duplicate messages."),
+    disable("Keep duplicate messages."),
     example="--enable",
 )
 _SNAPSHOT_INTERVAL = named(
     "deduplication-snapshot-interval",
-    required("--interval", "-i", "Seconds between two snapshots."),
+    required("--interval", "-i", "Seconds between snapshots."),
     example="-i 60",
 )
 
 _INACTIVE = named(
     "inactive-topic-policies",
     Option(("--enable-delete-while-inactive", "-e"), "deleteWhileInactive", "Delete inactive topics.", Unit.TRUE),
-    Option(("--disable-delete-while-inactive", "-d"), "deleteWhileInactive", "Keep them.", Unit.FALSE),
+    Option(("--disable-delete-while-inactive", "-d"), "deleteWhileInactive", "Keep inactive topics.", Unit.FALSE),
     Option(
         ("--max-inactive-duration", "-t"),
         "maxInactiveDurationSeconds",
-        "Time of inactivity, such as 90 (seconds), 1h or 7d.",
+        "Time without activity, such as 90 (seconds), 1h or 7d.",
         Unit.SECONDS,
         is_required=True,
     ),
@@ -115,7 +121,7 @@ _INACTIVE = named(
 _COMPACTION = named(
     "compaction-threshold",
     Option(
-        ("--threshold", "-t"), "", "Backlog from which on, such as 16M or 2G; 0: never.", Unit.BYTES, is_required=True
+        ("--threshold", "-t"), "", "Size of the backlog, such as 16M or 2G; 0: never.", Unit.BYTES, is_required=True
     ),
     example="-t 1G",
 )
@@ -141,12 +147,12 @@ def _offload(lag: Unit) -> Command:
         ),
         Option(("--region", "-r"), "managedLedgerOffloadRegion", "Region."),
         Option(("--bucket", "-b"), "managedLedgerOffloadBucket", "Bucket."),
-        Option(("--endpoint", "-e"), "managedLedgerOffloadServiceEndpoint", "Endpoint of the service."),
-        Option(("--aws-id", "-i"), "s3ManagedLedgerOffloadCredentialId", "Id of the credential for S3."),
-        Option(("--aws-secret", "-s"), "s3ManagedLedgerOffloadCredentialSecret", "Secret of the credential for S3."),
-        Option(("--s3-role", "--ro", "-ro"), "s3ManagedLedgerOffloadRole", "Role in S3."),
+        Option(("--endpoint", "-e"), "managedLedgerOffloadServiceEndpoint", "Endpoint of the storage service."),
+        Option(("--aws-id", "-i"), "s3ManagedLedgerOffloadCredentialId", "ID of the S3 credential."),
+        Option(("--aws-secret", "-s"), "s3ManagedLedgerOffloadCredentialSecret", "Secret of the S3 credential."),
+        Option(("--s3-role", "--ro", "-ro"), "s3ManagedLedgerOffloadRole", "IAM role for S3."),
         Option(
-            ("--s3-role-session-name", "-rsn"), "s3ManagedLedgerOffloadRoleSessionName", "Name of the role's session."
+            ("--s3-role-session-name", "-rsn"), "s3ManagedLedgerOffloadRoleSessionName", "Session name of the role."
         ),
         Option(
             ("--maxBlockSizeInBytes", "-m", "--maxBlockSize", "-mbs"),
@@ -163,25 +169,25 @@ def _offload(lag: Unit) -> Command:
         Option(
             ("--offloadThresholdInBytes", "-t", "--offloadAfterThreshold", "-oat"),
             "managedLedgerOffloadThresholdInBytes",
-            "Size from which on a topic is offloaded.",
+            "Size at which a topic is offloaded, such as 10G.",
             Unit.BYTES,
         ),
         Option(
             ("--offloadThresholdInSeconds", "-ts", "--offloadAfterThresholdInSeconds", "-oats"),
             "managedLedgerOffloadThresholdInSeconds",
-            "Age from which on, such as 90 (seconds) or 1d.",
+            "Age at which messages are offloaded, such as 90 (seconds) or 1d.",
             Unit.SECONDS,
         ),
         Option(
             ("--offloadDeletionLagInMillis", "-dl", "--offloadAfterElapsed", "-oae"),
             "managedLedgerOffloadDeletionLagInMillis",
-            f"How long the original stays{', in milliseconds' if lag is Unit.PLAIN else ', such as 1d'}.",
+            f"How long to keep the original{', in milliseconds' if lag is Unit.PLAIN else ', such as 1d'}.",
             lag,
         ),
         Option(
             ("--offloadedReadPriority", "-orp"),
             "managedLedgerOffloadedReadPriority",
-            "Read first from: tiered-storage-first or bookkeeper-first.",
+            "Where to read first: tiered-storage-first or bookkeeper-first.",
             Unit.CONSTANT,
         ),
         example="-d aws-s3 -b cold -r eu-central-1",

@@ -21,9 +21,9 @@ MAX_REMEMBERED = 10_000
 
 _NOBODY = "Need to authenticate to perform the request"
 """Pulsar's words."""
-_AS_BEARER = "Send Authorization: Bearer TOKEN, with a token that this server takes."
-_AS_CERTIFIED = "Connect with a client certificate that this server takes."
-_AS_EITHER = "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server takes."
+_AS_BEARER = "Send Authorization: Bearer TOKEN, with a token that this server accepts."
+_AS_CERTIFIED = "Connect with a client certificate that this server accepts."
+_AS_EITHER = "Send Authorization: Bearer TOKEN, or connect with a client certificate, that this server accepts."
 _NAMING_SOMEBODY = (
     "Get one whose URI or DNS names, or else whose common name, are roles: 1 to 128 printable characters each."
 )
@@ -97,11 +97,11 @@ class Authenticator:
             if peer.certified is not None:
                 raise Unauthenticated("the certificate has expired", hint="Get a new certificate.")
             if peer.is_nameless:
-                raise Unauthenticated("the certificate that was shown names nobody", hint=_NAMING_SOMEBODY)
+                raise Unauthenticated("the client certificate contains no usable name", hint=_NAMING_SOMEBODY)
             raise Unauthenticated(_NOBODY, hint=self._how_to_say_who)
         header = _spelled_as_ours(header)
         if not self._takes_tokens:
-            raise Unauthenticated("this server takes no tokens", hint=self._how_to_say_who)
+            raise Unauthenticated("this server accepts no tokens", hint=self._how_to_say_who)
         token = _token_in(header)
         if self._verifier is None:
             raise Unauthenticated("the token is not known here")
@@ -145,5 +145,5 @@ def _token_in(header: bytes) -> str:
         raise Unauthenticated("the Authorization header is not Bearer and a token")
     token = header[len(SCHEME) :]
     if len(token) > MAX_TOKEN_BYTES or not _TOKEN.fullmatch(token):
-        raise Unauthenticated(f"the token is longer than {MAX_TOKEN_BYTES} bytes, or holds what no token may")
+        raise Unauthenticated(f"the token is longer than {MAX_TOKEN_BYTES} bytes, or contains invalid characters")
     return token.decode()

@@ -148,7 +148,7 @@ class FetchedKeys:
             # A fetch takes as long as it rests before the next: each of those who waited would begin one of its own.
             self._asked_at = self._clock()
         if not found:
-            _log.warning("keys_not_fetched", site=self._site, reason="it holds no key that is taken here")
+            _log.warning("keys_not_fetched", site=self._site, reason="it contains no supported key")
             return
         self._keys = found
         self._had_at = began_at

@@ -71,7 +71,7 @@ def read_key_file(file: Path) -> tuple[VerificationKey, ...]:
     keys = keys_in_set(text) if text.lstrip().startswith("{") else _keys_in_pem(text)
     if not keys:
         raise BadSetting(
-            f"auth_jwt_key_file {file}: holds no public key that is taken here",
+            f"auth_jwt_key_file {file}: contains no supported public key",
             hint=f"RSA of {MIN_RSA_BITS} bits or more, EC on P-256, P-384 or P-521, or Ed25519; as PEM or as JWKS.",
         )
     return keys

@@ -99,25 +99,29 @@ def check_security(settings: Settings) -> None:
             _log.warning("certificate_expired", reason=error.reason, hint=error.hint)
     if not settings.has_authentication:
         if settings.insecure and not is_loopback(settings.host):
-            _log.warning("insecure", reason="whoever reaches this address may read and change everything")
+            _log.warning("insecure", reason="anyone who reaches this address can read and change everything")
         return
     if settings.auth_static_tokens_file is not None:
-        _log.warning("static_tokens", reason="for development only: they never end, and lie in a file")
+        _log.warning("static_tokens", reason="for development only: they never expire, and are stored in a file")
     if settings.takes_jwt:
         _warn_of_tokens(settings)
     if not settings.superusers:
-        _log.warning("no_superuser", reason="nobody may make tenants or grant on them; name one in superusers")
+        _log.warning(
+            "no_superuser", reason="nobody can create tenants or grant rights on them; name a role in superusers"
+        )
     if settings.tls_cert_file is None and not is_loopback(settings.host):
-        _log.warning("tokens_in_the_clear", reason="without TLS whoever listens on the way can use them")
+        _log.warning("tokens_in_the_clear", reason="without TLS, anyone who intercepts them can use them")
 
 
 def _warn_of_tokens(settings: Settings) -> None:
     if not settings.auth_issuer:
-        _log.warning("any_issuer", reason="tokens of every issuer with these keys are taken; name one in auth_issuer")
+        _log.warning(
+            "any_issuer", reason="tokens of any issuer with these keys are accepted; name the issuer in auth_issuer"
+        )
     if not settings.auth_audience:
-        _log.warning("any_audience", reason="tokens meant for other services are taken; name this one in auth_audience")
+        _log.warning("any_audience", reason="tokens for other services are accepted; name this one in auth_audience")
     if settings.auth_accept_without_nbf:
-        _log.warning("tokens_without_nbf", reason="tokens that do not say from when they are valid are taken")
+        _log.warning("tokens_without_nbf", reason="tokens without a start of validity are accepted")
 
 
 def _trustworthy(url: str) -> str:
@@ -133,7 +137,7 @@ def _trustworthy(url: str) -> str:
     if not parts.host or (parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.host))):
         raise BadSetting(
             f"auth_jwks_url {f'{parts.scheme}://{parts.host}'!r} is neither an https URL nor on this machine",
-            hint="Whoever can answer in its place could sign any token.",
+            hint="Otherwise anyone who can answer in its place could sign any token.",
         )
     return url
 

@@ -106,15 +106,13 @@ class TokenVerifier:
         now = self._clock()
         ends, begins = _time_in(claims, "exp"), _time_in(claims, "nbf")
         if ends is None:
-            raise Unauthenticated("the token has no end (claim exp)")
+            raise Unauthenticated("the token does not say when it expires (claim exp)")
         if begins is None and not self._takes_no_beginning:
             raise Unauthenticated("the token does not say from when it is valid (claim nbf)")
         if not now < ends + LEEWAY_SECONDS:
             raise Unauthenticated("the token has expired", hint="Get a new token.")
         if begins is not None and not begins - LEEWAY_SECONDS <= now:
-            raise Unauthenticated(
-                "the token is not valid yet", hint="Wait until it is, or see whether a clock is wrong."
-            )
+            raise Unauthenticated("the token is not valid yet", hint="Wait until it is, or check the clocks.")
         return ends + LEEWAY_SECONDS
 
     def _check_meant_for_us(self, claims: dict[str, Any]) -> None:
@@ -123,7 +121,7 @@ class TokenVerifier:
             reason = "does not say who issued it (claim iss)" if issuer is None else "is from another issuer"
             raise Unauthenticated(f"the token {reason}")
         if self._audience and self._audience not in (audience if isinstance(audience, list) else [audience]):
-            reason = "does not say for whom it is (claim aud)" if audience is None else "is meant for another audience"
+            reason = "does not name its audience (claim aud)" if audience is None else "is meant for another audience"
             raise Unauthenticated(f"the token {reason}")
 
     def _principal(self, claims: dict[str, Any]) -> Principal:
@@ -144,7 +142,7 @@ def _header(token: str) -> tuple[str, str | None]:
         raise Unauthenticated("the token is malformed") from None
     algorithm, key_id = header.get("alg"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise Unauthenticated(f"the token's algorithm is none of {', '.join(sorted(ALGORITHMS))}")
+        raise Unauthenticated(f"the token's algorithm is not one of {', '.join(sorted(ALGORITHMS))}")
     if "crit" in header or not isinstance(key_id, str | None):
         raise Unauthenticated("the token's header asks for what is not known here")
     return algorithm, key_id
