@@ -17,7 +17,9 @@ def nobody(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError(f"{request.url} was asked")
 
 
-@pytest.mark.parametrize("client", [Client(transport=httpx2.MockTransport(nobody)), AsyncClient()], ids=str)
+@pytest.mark.parametrize(
+    "client", [Client(transport=httpx2.MockTransport(nobody)), AsyncClient()], ids=["Client", "AsyncClient"]
+)
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
