@@ -97,4 +97,4 @@ def test_compaction_counts_every_event_of_the_log(own_broker: KafkaProcess) -> N
     with Site(QUICK, own_broker) as site:
         rows = list(compaction.run(site))
     assert all(each.ours.median >= 0 for each in rows)
-    assert len(rows) == 16
+    assert len(rows) == 17

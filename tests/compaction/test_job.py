@@ -97,8 +97,8 @@ def test_how_much_there_is_to_fold_is_told_before_spark_starts(tmp_path: Path, s
     told: list[str] = []
     listener = Listener(
         lambda done, facts: told.append(f"committed {done.events}"),
-        lambda records: told.append(f"begins {records}"),
-        lambda: told.append("folds"),
+        begins=lambda records: told.append(f"begins {records}"),
+        folds=lambda: told.append("folds"),
     )
     for some in (values[:40], values[40:], []):
         append(log, some)

@@ -163,7 +163,7 @@ def test_where_no_commit_is_whole_the_way_out_that_trim_and_job_tell_is_one(on_s
     for refused in (compact, trimmed):
         with pytest.raises((SnapshotDamaged, TrimRefused)) as caught:
             refused(on_sqlite, root)
-        assert "in a new directory if none is whole" in caught.value.hint
+        assert "in a new directory if none is intact" in caught.value.hint
     assert compact(on_sqlite, root.parent / "new").sequence == 1
 
 

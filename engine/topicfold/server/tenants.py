@@ -67,12 +67,12 @@ class Tenants:
         """End a tenant; with `force` its namespaces first.
 
         Raises:
-            InvalidRequest: `force` comes with an If-Match.
+            InvalidRequest: `force` comes with an If-Match or an If-None-Match.
         """
         name = tenant_in(request)
         force = _FORCE.of(query_of(request))
         asked = asked_to_write(request, self.node, "delete", force)
-        if force and asked.if_match:
+        if force and (asked.if_match or asked.if_none_match):
             raise InvalidRequest("If-Match cannot be combined with force: the namespaces would be deleted first")
         return written_answer(await self.node.writing.delete_tenant(name, asked, force=force))
 

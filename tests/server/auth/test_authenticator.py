@@ -85,7 +85,7 @@ async def test_keys_can_be_had_before_anybody_sends_a_token(verifier: Counting) 
     [
         ({"s3cret": principal_with(["ann"])}, False, "Send Authorization: Bearer TOKEN, with a token that this server"),
         ({"s3cret": principal_with(["ann"])}, True, "Send Authorization: Bearer TOKEN, or connect with a client cert"),
-        ({}, True, "Connect with a client certificate that this server takes."),
+        ({}, True, "Connect with a client certificate that this server accepts."),
     ],
 )
 async def test_whoever_does_not_say_who_they_are_is_told_of_the_ways_that_are_open_and_no_other(
@@ -95,7 +95,7 @@ async def test_whoever_does_not_say_who_they_are_is_told_of_the_ways_that_are_op
     with pytest.raises(Unauthenticated) as refused:
         await door.authenticate({HEADERS_KEY: {}})
     assert refused.value.hint.startswith(ways)
-    with pytest.raises(Unauthenticated, match="not known here" if tokens else "takes no tokens"):
+    with pytest.raises(Unauthenticated, match="not known here" if tokens else "accepts no tokens"):
         await door.authenticate(with_token("another"))
 
 
