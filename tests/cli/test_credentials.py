@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Start
 from tests.client.served import serving
 
 
@@ -99,6 +99,30 @@ def test_whoever_may_not_ends_with_5_and_is_told_who_can_help(run: Run) -> None:
     assert done.code == 5
     assert "somebody lacks manage-topics on topic persistent://public/default/orders" in done.err
     assert "manage-topics" in done.err.splitlines()[1]
+
+
+def test_who_is_no_superuser_asks_about_all_namespaces_by_their_names(
+    run: Run, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grant = ["namespaces", "grant-permission", "--role", "somebody", "--actions", "list-topics,watch", "public/default"]
+    assert run(*grant, "--token", "s3cret").code == 0
+    create = ["topics", "create", "orders", "--token", "s3cret"]
+    assert run(*create).code == 0
+    assert run("topics", "set-custom-labels", "orders", "--labels", "team=pay", "--token", "s3cret").code == 0
+    explained = run("explain", "team=pay", "-A", "--token", "other")
+    assert (explained.out.splitlines()[-1], explained.err) == ("all of it    1 of 1", "")
+    watching = start("watch", "-A", "-o", "name", "--token", "other")
+    assert watching.line() == "persistent://public/default/orders"
+    assert "namespaces that are created later are not included" in watching.interrupt()[1]
+    monkeypatch.setattr("topicfold.client.bulk.NAMESPACES_A_QUERY", 0)
+    refused = run("explain", "team=pay", "-A", "--token", "other")
+    assert (refused.code, refused.err.splitlines()) == (
+        2,
+        [
+            "error: there are 1 namespaces, and this command takes at most 0",
+            "hint: Name those that matter with -n instead of -A; only superusers may ask for all at once.",
+        ],
+    )
 
 
 @pytest.mark.parametrize("words", [(), ("-l", "team=pay"), ("--at", "0s")])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Start
 from tests.client.served import serving
 from topicfold.client import Client
 from topicfold.client.answers import Topic
@@ -113,17 +113,18 @@ def test_what_cannot_be_asked_for_is_refused_with_where_it_is_wrong(run: Run, wo
     assert (refused.code, said in refused.err) == (2, True)
 
 
-def test_more_namespaces_than_a_watch_or_an_explanation_takes_are_refused_and_listed_all_the_same(
-    run: Run, client: Client
-) -> None:
+def test_there_may_be_more_namespaces_than_can_be_named_in_one_query(run: Run, client: Client, start: Start) -> None:
     for number in range(100):
         client.create_namespace(f"acme/n{number}")
-    for words in (["explain", "team=pay"], ["watch", "-l", "team=pay"], ["topics", "list", "-w"]):
-        refused = run(*words, "-A")
-        assert (refused.code, refused.out) == (2, "")
-        assert "there are 102 namespaces, and this command takes at most 100" in refused.err
-        assert "Name those that matter with -n instead of -A." in refused.err
+    assert json.loads(run("explain", "team=pay", "-A", "-o", "json").out)["matched"] == 3
     assert len(run("topics", "list", "-A", "-l", "team=pay", "-o", "name").out.split()) == 3
+    for words in (["watch"], ["topics", "list", "-w"]):
+        watching = start(*words, "-A", "-l", "team=pay", "-o", "name")
+        assert len({watching.line() for _ in range(3)}) == 3
+        client.create_namespace(f"acme/later-{len(words)}")
+        client.create_topic(f"acme/later-{len(words)}/bills", labels={"team": "pay"})
+        assert watching.line() == f"persistent://acme/later-{len(words)}/bills"
+        client.delete_topic(f"acme/later-{len(words)}/bills")
 
 
 def test_a_selector_is_explained_with_counts_and_what_was_misspelt(run: Run) -> None:

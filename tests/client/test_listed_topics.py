@@ -14,7 +14,7 @@ from topicfold.client.call import Call
 from topicfold.client.find_calls import Asked, Listing
 from topicfold.client.frames import Frame
 from topicfold.client.listed_topics import ListedTopics
-from topicfold.errors import ListingFailed, NamespaceNotFound
+from topicfold.errors import InvalidRequest, ListingFailed, NamespaceNotFound
 from topicfold.runtime.revision import Revision
 
 DEFAULT = "persistent://public/default"
@@ -51,6 +51,12 @@ def test_what_matches_is_told_as_far_as_the_listing_names_it(client: Client) -> 
     assert isinstance(first, Added)
     assert first.topic.name == f"{DEFAULT}/pay-eu"
     assert second == Bookmark("", is_initial=True)
+
+
+def test_all_namespaces_are_refused_for_each_has_a_listing_of_its_own(client: Client) -> None:
+    with pytest.raises(InvalidRequest, match="properties are asked of all of them") as refused:
+        ListedTopics(client, asked("*"), {"region": "eu"})
+    assert "Name the namespaces" in refused.value.hint
 
 
 @pytest.mark.parametrize("listing", ["all", "tests.server.plugins:Heedless"])

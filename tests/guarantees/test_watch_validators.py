@@ -65,7 +65,7 @@ FUTURE = frame("ERROR", problem={"code": "future"})
 
 def history(*streams: Stream) -> History:
     """Return what somebody received who watches topics with the key `k`."""
-    return History(Asked("k", (), None, ("public/default",)), {"public/default": 0}, list(streams))
+    return History(Asked("k", (), None, ("public/default",)), {"public/default": 0}, 1, list(streams))
 
 
 def stream(*frames: Frame, since: int | None = None, node_at: int = 4, **members: Any) -> Stream:

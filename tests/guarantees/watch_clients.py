@@ -11,6 +11,7 @@ from tests.guarantees.watch_history import MOST_HELD_BYTES, Asked, History, Stre
 from tests.runtime.nodes import Node
 from topicfold.errors import TopicfoldError
 from topicfold.model.events import partition_of
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.pattern import parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
@@ -98,7 +99,9 @@ class WatchClient:
     pipe: Pipe | None = None
 
     def __post_init__(self) -> None:
-        self.history = History(self.asked, {each: partition_of(each, self.partitions) for each in NAMESPACES})
+        self.history = History(
+            self.asked, {each: partition_of(each, self.partitions) for each in NAMESPACES}, self.partitions
+        )
 
     async def stream(self, node: Node, since: Mapping[int, int] | None = None, *, cut_after: int | None = None) -> None:
         """Watch one node, from `since`, until cut off or told to end."""
@@ -152,16 +155,23 @@ class WatchClient:
             None if asked.regex is None else parse_regex(asked.regex),
         )
         viewer = None if asked.roles is None else Viewer(asked.roles, asked.whole)
-        return Subject(query, asked.namespaces, Frames(node.engine.identity, self.as_events), viewer)
+        return Subject(query, parse_namespaces(asked.texts), Frames(node.engine.identity, self.as_events), viewer)
 
 
 def any_query(random: Random) -> Asked:
     """Return something to watch."""
-    namespaces = tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
+    is_everywhere = random.random() < 0.2
+    namespaces = NAMESPACES if is_everywhere else tuple(random.sample(NAMESPACES, random.choice((1, 1, 1, 2, 3))))
     roles, whole = None, frozenset[str]()
-    if random.random() < 0.3:
+    if not is_everywhere and random.random() < 0.3:
         roles = frozenset(random.sample(ROLES, random.choice((1, 2))))
         whole = frozenset(random.sample(namespaces, random.randrange(len(namespaces))))
     return Asked(
-        random.choice(SELECTORS), random.choice(PATTERNS), random.choice(EXPRESSIONS), namespaces, roles, whole
+        random.choice(SELECTORS),
+        random.choice(PATTERNS),
+        random.choice(EXPRESSIONS),
+        namespaces,
+        roles,
+        whole,
+        is_everywhere,
     )

@@ -22,7 +22,10 @@ _LISTS = {"list-topics", "admin", "produce", "consume"}
 
 @dataclass(frozen=True)
 class Asked:
-    """What is watched, and by whom: somebody with `roles`, None who may see everything; all in `whole` namespaces."""
+    """What is watched, and by whom: somebody with `roles`, None who may see everything; all in `whole` namespaces.
+
+    `is_everywhere`: all namespaces are, and `namespaces` are those that have ever a topic.
+    """
 
     selector: str
     patterns: tuple[str, ...]
@@ -30,6 +33,12 @@ class Asked:
     namespaces: tuple[str, ...]
     roles: frozenset[str] | None = None
     whole: frozenset[str] = frozenset()
+    is_everywhere: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """How the namespaces are written in a request."""
+        return ("*",) if self.is_everywhere else self.namespaces
 
     def shows(self, namespace: str, name: str, row: Row | None) -> bool:
         """Return whether a topic is shown that is as `row` says."""
@@ -117,15 +126,18 @@ class Stream:
 
 @dataclass
 class History:
-    """All that one client did, and the partitions of what it watches, by namespace."""
+    """All that one client did, and in which of `count` partitions namespaces lie."""
 
     asked: Asked
     partition_of: Mapping[str, int]
+    count: int
     streams: list[Stream] = field(default_factory=list)
 
     @property
     def partitions(self) -> set[int]:
         """The partitions that its cursors are about."""
+        if self.asked.is_everywhere:
+            return set(range(self.count))
         return {self.partition_of[namespace] for namespace in self.asked.namespaces}
 
 

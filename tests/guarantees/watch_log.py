@@ -37,10 +37,11 @@ class Step(NamedTuple):
 
 
 class End(NamedTuple):
-    """An event that ended a namespace."""
+    """An event that ended a namespace; `had_topics`: some ended with it."""
 
     offset: int
     namespace: str
+    had_topics: bool
 
 
 class _Namespace(NamedTuple):
@@ -101,7 +102,7 @@ class WatchedLog:
         if is_live or not old.is_live:
             return None
         self._topics.pop(event.name, None)
-        return End(offset, event.name)
+        return End(offset, event.name, any(each.is_live for each in topics.values()))
 
     def _topic(self, offset: int, event: Event) -> Step | None:
         namespace = "/".join(event.name.partition("://")[2].split("/")[:2])

@@ -241,7 +241,9 @@ def _ends(history: History, log: WatchedLog, start: Positions, end: Positions) -
         step
         for partition in history.partitions
         for step in _steps(log, partition, start, end)
-        if isinstance(step, End) and step.namespace in history.asked.namespaces
+        if isinstance(step, End)
+        and step.namespace in history.asked.namespaces
+        and (step.had_topics or not history.asked.is_everywhere)
     ]
 
 

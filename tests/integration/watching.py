@@ -31,7 +31,7 @@ class HttpClient:
     cursor: str = ""
 
     def __post_init__(self) -> None:
-        self.history = History(self.asked, {each: partition_of(each, PARTITIONS) for each in NAMESPACES})
+        self.history = History(self.asked, {each: partition_of(each, PARTITIONS) for each in NAMESPACES}, PARTITIONS)
         self._headers = self.random.choice(({}, LINES))
         self._since: Positions | None = None
 
@@ -76,7 +76,7 @@ class HttpClient:
 
     def _query(self) -> dict[str, object]:
         asked = self.asked
-        query: dict[str, object] = {"namespace": asked.namespaces, "match": asked.patterns}
+        query: dict[str, object] = {"namespace": asked.texts, "match": asked.patterns}
         if asked.selector:
             query["labelSelector"] = asked.selector
         if asked.regex is not None:

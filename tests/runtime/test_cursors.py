@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from topicfold.model.namespaces import Named
 from topicfold.runtime.cursors import Cursor, cursor_in, namespaces_mark
 
-BOTH = namespaces_mark(("a/b", "c/d"))
+BOTH = namespaces_mark(Named(("a/b", "c/d")))
 
 
 def test_a_cursor_spells_its_parts_and_is_read_again() -> None:
@@ -20,7 +21,7 @@ def test_a_cursor_spells_its_parts_and_is_read_again() -> None:
         (BOTH, ("a/b", "c/d"), None),
         (BOTH, ("c/d",), None),
         (BOTH, ("c/d", "e/f", "g/h"), "e/f"),
-        (namespaces_mark(("a/b",)), ("a/b", "c/d"), "c/d"),
+        (namespaces_mark(Named(("a/b",))), ("a/b", "c/d"), "c/d"),
         ("", ("a/b",), None),
         ("AAAA", ("a/b",), "a/b"),
         ("A", ("a/b",), "a/b"),
@@ -30,9 +31,9 @@ def test_a_cursor_spells_its_parts_and_is_read_again() -> None:
 def test_it_says_nothing_of_namespaces_that_it_does_not_bear(
     mark: str, namespaces: tuple[str, ...], lacking: str | None
 ) -> None:
-    assert Cursor("AQ", mark).lacking(namespaces) == lacking
+    assert Cursor("AQ", mark).lacking(Named(namespaces)) == lacking
 
 
 def test_the_order_of_namespaces_makes_no_other_cursor() -> None:
-    assert namespaces_mark(("c/d", "a/b")) == BOTH
+    assert namespaces_mark(Named(("c/d", "a/b"))) == BOTH
     assert len(BOTH) == 11

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.builders import an_id, fold, folded, namespace_put, topic_put
 from tests.guarantees.watch_clients import PATTERNS, SELECTORS
 from topicfold.log.port import LogIdentity
+from topicfold.model.namespaces import Named
 from topicfold.model.pattern import SEPARATOR, parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import NO_GRANTS
@@ -28,7 +30,7 @@ def group(selector: str = "", patterns: tuple[str, ...] = (), regex: str | None 
     """Return a group that watches this."""
     compiled = None if regex is None else parse_regex(regex)
     query = TopicQuery(parse_selector(selector), tuple(map(parse_pattern, patterns)), compiled)
-    return Group(Subject(query, ("a/b",), ENCODING), frozenset({0}), {})
+    return Group(Subject(query, Named(("a/b",)), ENCODING), frozenset({0}), {})
 
 
 def row(**labels: str) -> TopicRow:
@@ -41,7 +43,7 @@ def delta(key: str, before: TopicRow | None, after: TopicRow | None) -> TopicDel
     return TopicDelta("a/b", key, 0, before, after, 0)
 
 
-def filed(*groups: Group, labels: LabelIndex | None = None) -> WatchIndex:
+def filed(*groups: Group, labels: Sequence[LabelIndex] = ()) -> WatchIndex:
     """Return an index of these groups."""
     index = WatchIndex(SEPARATOR)
     for each in groups:
@@ -66,7 +68,7 @@ def test_a_group_is_filed_under_the_rarest_of_what_it_demands() -> None:
     state = folded(namespace_put(1))
     fold(state, events)
     mine = group("env=prod,t=3")
-    index = filed(mine, labels=state.topics["public/default"].index)
+    index = filed(mine, labels=[state.topics["public/default"].index])
     assert index.candidates(delta("x", None, row(env="prod"))) == set()
     assert index.candidates(delta("x", None, row(t="3"))) == {mine}
 

@@ -10,6 +10,7 @@ from typing import Any
 from tests.guarantees.watch_clients import Pipe
 from tests.guarantees.watch_history import Frame, Stream
 from tests.runtime.nodes import Node, turns
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
 from topicfold.model.selector_text import parse_selector
@@ -56,7 +57,7 @@ class Watching:
         self.pipe = Counting(self.stream, 10**9, reads, capacity)
         encoding = Frames(node.engine.identity, as_events=True)
         query = TopicQuery(parse_selector(selector), regex=None if regex is None else parse_regex(regex))
-        subject = Subject(query, namespaces or ("public/default",), encoding, viewer)
+        subject = Subject(query, parse_namespaces(namespaces or ("public/default",)), encoding, viewer)
         self.watcher = self.pipe.watcher = Watcher(watches, subject, self.pipe, admits)
         self.task = asyncio.create_task(self.watcher.run(**start))
 

@@ -90,6 +90,14 @@ def test_a_namespaces_end_and_beginning_are_shown_as_its_turns() -> None:
     assert begun == NamespaceTurn(NAMESPACE, is_live=True, offset=2)
 
 
+def test_a_namespaces_end_says_whether_topics_ended_with_it() -> None:
+    *_, ended = effects(put(2, LIFE, operations=CHANGED), namespace_delete(3, LIFE))
+    assert ended == NamespaceTurn(NAMESPACE, is_live=False, offset=2, had_topics=True)
+    gone = topic_delete(3, LIFE, an_id(2), operations=CHANGED)
+    *_, ended = effects(put(2, LIFE, operations=CHANGED), gone, namespace_delete(4, LIFE))
+    assert ended == NamespaceTurn(NAMESPACE, is_live=False, offset=3)
+
+
 def test_a_change_of_a_namespaces_record_is_no_turn() -> None:
     assert effects(namespace_put(2, LIFE)) == [None]
 

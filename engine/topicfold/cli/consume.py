@@ -20,7 +20,7 @@ from topicfold.cli.query_options import (
     Properties,
     Regex,
     Selector,
-    chosen_namespaces,
+    namespaces_to_follow,
 )
 from topicfold.cli.session import Session
 from topicfold.cli.stdout_reader import require_reader
@@ -105,7 +105,8 @@ def consume(
     consumer = LabelConsumer(
         conf,
         selector,
-        namespaces=chosen_namespaces(session, namespaces, all_namespaces),
+        # Listings are asked for by name.
+        namespaces=namespaces_to_follow(session, namespaces, all_namespaces, by_name=bool(properties)),
         match=match or None,
         regex=regex,
         properties=read_labels(properties, "--properties"),

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from topicfold.cli.completion import complete_selector
-from topicfold.cli.query_options import AllNamespaces, Namespaces, chosen_namespaces
+from topicfold.cli.query_options import AllNamespaces, Namespaces, namespaces_in_one_query
 from topicfold.cli.session import Session
 
 SelectorText = Annotated[
@@ -25,7 +25,7 @@ def explain(
       topicfold explain 'team=pay,teir in (gold,silver)'
       topicfold explain '!legacy' -n acme/pay -n acme/ship
     """
-    places = chosen_namespaces(session, namespaces, all_namespaces)
+    places = namespaces_in_one_query(session, namespaces, all_namespaces)
     told = session.client.explain(selector, namespaces=places)
     rows = [(each.requirement, str(each.topics)) for each in told.requirements]
     session.output.show(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from topicfold.cli.completion import complete_namespaces, complete_selector
 from topicfold.cli.session import Session
-from topicfold.errors import InvalidRequest
+from topicfold.errors import Forbidden, InvalidRequest
 from topicfold.model.names import DEFAULT_NAMESPACE
+from topicfold.model.namespaces import ALL
+
+if TYPE_CHECKING:
+    from topicfold.client import Client
 
 Selector = Annotated[
     str | None,
@@ -66,24 +70,59 @@ NOTHING_YET = "no topic matches yet; waiting for one"
 """What is said to whoever waits: a label that is misspelt looks like one that nobody bears yet."""
 
 
-def chosen_namespaces(
-    session: Session, given: list[str] | None, is_all: bool, *, in_one_query: bool = True
-) -> list[str]:
-    """Return the namespaces that are meant; no more than one query takes, unless they are asked about in several.
+def chosen_namespaces(session: Session, given: list[str] | None, is_all: bool) -> list[str]:
+    """Return the names of the namespaces that are meant.
 
     Raises:
-        InvalidRequest: some are named, and all are asked for; or all are too many.
+        InvalidRequest: some are named, and all are asked for.
     """
     if not is_all:
         return list(dict.fromkeys(given or [DEFAULT_NAMESPACE]))
     if given:
         raise InvalidRequest("--all-namespaces and names of namespaces are both given", hint="Leave one of them out.")
-    from topicfold.client.bulk import NAMESPACES_A_QUERY, all_namespaces
+    from topicfold.client.bulk import all_namespaces
 
-    found = all_namespaces(session.client)
-    if in_one_query and len(found) > NAMESPACES_A_QUERY:
+    return all_namespaces(session.client)
+
+
+def namespaces_to_follow(
+    session: Session, given: list[str] | None, is_all: bool, *, by_name: bool = False
+) -> list[str]:
+    """Return the same as `namespaces_in_one_query`, and say it where namespaces to come are not meant by all."""
+    chosen = namespaces_in_one_query(session, given, is_all, by_name=by_name)
+    if is_all and chosen != [ALL]:
+        session.output.note("namespaces that are created later are not included")
+    return chosen
+
+
+def namespaces_in_one_query(
+    session: Session, given: list[str] | None, is_all: bool, *, by_name: bool = False
+) -> list[str]:
+    """Return what one query says of the namespaces that are meant: of all a `*`, which means those to come as well.
+
+    Who may not ask so is given the names of all they may see; so is whoever needs names.
+
+    Raises:
+        InvalidRequest: some are named, and all are asked for; or all are too many to be named.
+    """
+    if not is_all or given:
+        return chosen_namespaces(session, given, is_all)
+    from topicfold.client.bulk import NAMESPACES_A_QUERY
+
+    if not by_name and _may_ask_for_all(session.client):
+        return [ALL]
+    found = chosen_namespaces(session, given, is_all)
+    if len(found) > NAMESPACES_A_QUERY:
         raise InvalidRequest(
             f"there are {len(found)} namespaces, and this command takes at most {NAMESPACES_A_QUERY}",
-            hint="Name those that matter with -n instead of -A.",
+            hint="Name those that matter with -n instead of -A; only superusers may ask for all at once.",
         )
     return found
+
+
+def _may_ask_for_all(client: Client) -> bool:
+    try:
+        client.find_topics(ALL, limit=1)
+    except Forbidden:
+        return False
+    return True

@@ -22,6 +22,7 @@ from topicfold.cli.query_options import (
     Selector,
     SystemTopics,
     chosen_namespaces,
+    namespaces_to_follow,
 )
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
@@ -92,7 +93,8 @@ def list_topics(
       topicfold topics list acme/pay --at 2026-03-01T12:30:00Z
     """
     named_places = [*([namespace] if namespace else []), *(namespaces or ())]
-    places = chosen_namespaces(session, named_places, all_namespaces, in_one_query=is_watched)
+    chosen = namespaces_to_follow if is_watched else chosen_namespaces
+    places = chosen(session, named_places, all_namespaces)
     labels = read_labels([*(custom_labels or ()), *(custome_labels or ())], "--custom-labels")
     properties = read_labels(asked_properties, "--properties")
     if is_watched:

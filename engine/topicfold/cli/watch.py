@@ -16,7 +16,7 @@ from topicfold.cli.query_options import (
     Regex,
     Selector,
     SystemTopics,
-    chosen_namespaces,
+    namespaces_to_follow,
 )
 from topicfold.cli.session import Session
 from topicfold.cli.silence import telling_of_lost_log
@@ -70,7 +70,7 @@ def watch(
         session,
         session.client.watch(
             selector,
-            namespaces=chosen_namespaces(session, namespaces, all_namespaces),
+            namespaces=namespaces_to_follow(session, namespaces, all_namespaces),
             match=match or None,
             regex=regex,
             with_system_topics=include_system_topic,

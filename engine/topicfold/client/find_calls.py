@@ -10,7 +10,7 @@ from topicfold.client.call import Answer, Call, Query
 from topicfold.client.find_answers import Page
 from topicfold.errors import InvalidRequest
 from topicfold.model.labels import MAX_VALUE_BYTES
-from topicfold.model.names import parse_namespace
+from topicfold.model.namespaces import parse_namespaces
 from topicfold.model.selector import Equals
 from topicfold.model.selector_structured import document_in, parse_structured, parts_of
 from topicfold.model.selector_text import parse_selector
@@ -25,8 +25,8 @@ SelectorForm = str | Mapping[str, object]
 class Asked:
     """Which topics are asked for: in these namespaces, by everything else that is not empty.
 
-    `selector` is canonical, `at` the time or position as of which they are asked for, None for now. Make it with
-    `Asked.of`.
+    `namespaces` are their names, or a `*` alone for all there are. `selector` is canonical, `at` the time or position
+    as of which they are asked for, None for now. Make it with `Asked.of`.
     """
 
     namespaces: tuple[str, ...]
@@ -55,11 +55,11 @@ class Asked:
 
         Raises:
             InvalidName: a namespace that is none.
-            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; a label with two
-                values.
+            InvalidRequest: an empty list of namespaces or of patterns, which would mean none or all; names beside a
+                `*`; a label with two values.
             InvalidSelector: says at which column or path.
         """
-        places = tuple(dict.fromkeys(map(parse_namespace, each_of(namespaces))))
+        places = parse_namespaces(each_of(namespaces)).texts
         if not places:
             raise InvalidRequest("no namespace to look in", hint="Name one, or leave them out for the client's own.")
         canonical, matched = (None, {}) if selector is None else _parts(selector)

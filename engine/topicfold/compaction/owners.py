@@ -75,8 +75,9 @@ class OwnerFold(PartitionState):
             self.lives.setdefault(event.name, [Life(BEFORE, GENESIS)]).append(Life(offset, incarnation))
         return change
 
-    def _turn_over(self, namespace: str, is_live: bool) -> None:
-        """Leave topics alone: slices have them."""
+    def _turn_over(self, namespace: str, is_live: bool) -> bool:
+        """Leave topics alone: slices have them, and nobody is told here whether there were any."""
+        return False
 
     def _has_topics(self, namespace: str) -> bool:
         if namespace not in self.namespaces or not self.namespaces[namespace].is_live:

@@ -3,7 +3,8 @@
     <revision>.<namespaces>[.<viewer>]
 
 Positions alone do not say what somebody knows: namespaces share partitions. So a cursor bears four octets of each
-namespace's hash. A revision by itself says only from where to go on, and is taken as such.
+namespace's hash, or a `*` where somebody hears of all. A revision by itself says only from where to go on, and is
+taken as such.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
+
+from topicfold.model.namespaces import ALL, Everywhere, Namespaces
 
 MARK = "."
 """Stands between the parts; in none of them."""
@@ -29,16 +31,18 @@ class Cursor(NamedTuple):
     namespaces: str = ""
     viewer: str = ""
 
-    def lacking(self, namespaces: Sequence[str]) -> str | None:
+    def lacking(self, namespaces: Namespaces) -> str | None:
         """Return the first of `namespaces` that it says nothing of; None where there is none, or it names none."""
-        if not self.namespaces:
+        if self.namespaces in ("", ALL):
             return None
+        if isinstance(namespaces, Everywhere):
+            return "all namespaces"
         try:
             raw = base64.urlsafe_b64decode(self.namespaces + "=" * (-len(self.namespaces) % 4))
         except (binascii.Error, ValueError):
             raw = b""
         known = {raw[start : start + _SIZE] for start in range(0, len(raw), _SIZE)}
-        return next((each for each in namespaces if _hash(each) not in known), None)
+        return next((each for each in namespaces.names if _hash(each) not in known), None)
 
     def __str__(self) -> str:
         parts = (self.revision, self.namespaces, self.viewer) if self.viewer else (self.revision, self.namespaces)
@@ -53,9 +57,11 @@ def cursor_in(text: str) -> Cursor:
 
 
 @lru_cache(_REMEMBERED)
-def namespaces_mark(namespaces: tuple[str, ...]) -> str:
+def namespaces_mark(namespaces: Namespaces) -> str:
     """Return what the cursors of whoever watches `namespaces` bear."""
-    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces)))).decode().rstrip("=")
+    if isinstance(namespaces, Everywhere):
+        return ALL
+    return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces.names)))).decode().rstrip("=")
 
 
 def _hash(namespace: str) -> bytes:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from pyroaring import BitMap
 
 from topicfold.errors import Overloaded
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import Regex
 from topicfold.runtime.asking import Asked
@@ -37,9 +38,6 @@ _STEP = 256
 
 Listable = Callable[[str], BitMap | None]
 """Takes a namespace; returns which of its topics may be found, by their numbers, None for all."""
-
-Tables = Callable[[str], TopicTable | None]
-"""Takes a namespace; returns its topics, None where it is not there."""
 
 
 @dataclass(slots=True)
@@ -75,13 +73,13 @@ class Finding:
 
     async def find(
         self,
-        namespaces: Sequence[str],
+        namespaces: Namespaces,
         query: TopicQuery,
         listable: Listable,
-        tables: Tables | None = None,
+        then: Mapping[str, TopicTable] | None = None,
         asked: Asked | None = None,
     ) -> Found:
-        """Return the topics that match and may be found; as of now, when it returns, or in these `tables` of a past.
+        """Return the topics that match and may be found; as of now, when it returns, or of what there was `then`.
 
         Namespaces that are not there have none. Topics whose end is decided are not found. With `asked` it ends when
         the time is over, or nobody waits for it any more; what was tried till then is kept for who asks the same again.
@@ -93,12 +91,16 @@ class Finding:
         try of each name that it was never tried on, and for a large set once 2 µs a topic of the namespace, in slices
         of `SLICE_SECONDS`.
         """
-        one = _OneFinding(
-            Look(query), listable, tables or self._engine.watches.table, self._engine.watches.outcomes, self._known
-        )
+        watches = self._engine.watches
+        one = _OneFinding(Look(query), listable, watches.outcomes, self._known)
+
+        def tables() -> list[tuple[str, TopicTable]]:
+            return list(watches.live(namespaces) if then is None else then.items())
+
         is_late = lateness(SLICE_SECONDS)
-        for namespace in namespaces if len(namespaces) > 1 else ():
-            while one.look(namespace, is_late) is None:
+        first = tables()
+        for namespace, table in first if len(first) > 1 else ():
+            while one.look(namespace, table, is_late) is None:
                 _go_on(asked)
                 await self._turns.next()
                 is_late = lateness(SLICE_SECONDS)
@@ -106,7 +108,7 @@ class Finding:
                 await self._turns.next()
                 is_late = lateness(SLICE_SECONDS)
         while True:
-            looks = [one.look(namespace, lateness(SLICE_SECONDS)) for namespace in namespaces]
+            looks = [one.look(namespace, table, lateness(SLICE_SECONDS)) for namespace, table in tables()]
             sections = [section for look in looks if look is not None for section in look]
             if None not in looks:
                 return Found(sorted(sections, key=_place), self._order_of)
@@ -123,15 +125,12 @@ class _OneFinding:
 
     seen: Look
     listable: Listable
-    tables: Tables
     outcomes: Outcomes
     known: MutableMapping[TopicTable, _Known]
 
-    def look(self, namespace: str, is_late: IsLate) -> Sequence[Section] | None:
+    def look(self, namespace: str, table: TopicTable, is_late: IsLate) -> Sequence[Section] | None:
         """Return what is found in a namespace now, None where something is left to be made when it is late."""
-        table, regex = self.tables(namespace), self.seen.query.regex
-        if table is None:
-            return ()
+        regex = self.seen.query.regex
         known = self.known.get(table)
         if known is None:
             known = self.known[table] = _Known(NameOrder(table.keys))

@@ -12,10 +12,11 @@ from typing import NamedTuple, Protocol
 
 from topicfold.errors import InvalidRequest, Resync, TopicfoldError
 from topicfold.model.names import local_of_key
+from topicfold.model.namespaces import Named, Namespaces
 from topicfold.model.query import TopicQuery
 from topicfold.model.records import Grants
 from topicfold.runtime.watch_ports import Encoding, Viewer
-from topicfold.state.change import TopicDelta, TopicRow
+from topicfold.state.change import NamespaceTurn, TopicDelta, TopicRow
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
@@ -56,7 +57,7 @@ class Subject:
     """
 
     query: TopicQuery
-    namespaces: tuple[str, ...]
+    namespaces: Namespaces
     encoding: Encoding
     viewer: Viewer | None = None
     tells_former_lives: bool = True
@@ -79,6 +80,14 @@ class Subject:
         if shows:
             return MODIFIED if was else ADDED
         return DELETED
+
+    def is_ended_by(self, turn: NamespaceTurn) -> bool:
+        """Return whether whoever watches this must start anew because a namespace has ended.
+
+        Who named it must, for what comes under that name later is another namespace. Who watches all of them must
+        only where topics ended with it.
+        """
+        return not turn.is_live and (turn.had_topics or isinstance(self.namespaces, Named))
 
     def _shows(self, namespace: str, row: TopicRow | None, labels: Mapping[str, str]) -> bool:
         return row is not None and self.query.selector.matches(labels) and self.may_see(namespace, row.grants)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from topicfold.model.events import partition_of
+from topicfold.model.namespaces import Everywhere, Named, Namespaces
 from topicfold.runtime.watch_group import Group, Member, Subject
 from topicfold.runtime.watch_index import WatchIndex
 from topicfold.state.label_index import LabelIndex
@@ -13,27 +13,31 @@ from topicfold.state.label_index import LabelIndex
 class Groups:
     """Groups come with their first member and go with the last.
 
-    `labels` gives the label index of a live namespace, by which queries are filed under what is rare.
+    `labels` gives the label indexes of live namespaces, by which queries are filed under what is rare.
     """
 
-    def __init__(self, partitions: int, separator: str, labels: Callable[[str], LabelIndex | None]) -> None:
+    def __init__(self, partitions: int, separator: str, labels: Callable[[Namespaces], Iterable[LabelIndex]]) -> None:
         self._partitions = partitions
         self._separator = separator
         self._labels = labels
         self._groups: dict[Subject, Group] = {}
-        self._indexes: dict[str, WatchIndex] = {}
+        self._named: dict[str, WatchIndex] = {}
+        self._everywhere = WatchIndex(separator)
 
     def find(self, subject: Subject) -> Group | None:
         """Return the group of `subject`, None where nobody watches that."""
         return self._groups.get(subject)
 
-    def index(self, namespace: str) -> WatchIndex | None:
-        """Return the groups that watch a namespace, None for none."""
-        return self._indexes.get(namespace)
+    def indexes(self, namespace: str) -> Sequence[WatchIndex]:
+        """Return the indexes with the groups that watch a namespace, none where nobody does."""
+        named = self._named.get(namespace)
+        if named is None:
+            return (self._everywhere,) if self._everywhere else ()
+        return (named, self._everywhere) if self._everywhere else (named,)
 
     def partitions(self, subject: Subject) -> frozenset[int]:
         """Return the partitions in which the subject's namespaces lie."""
-        return frozenset(partition_of(each, self._partitions) for each in subject.namespaces)
+        return subject.namespaces.partitions(self._partitions)
 
     def join(self, watcher: Member, number: int, positions: Mapping[int, int]) -> Group:
         """Make `watcher` a member of its subject's group; frames up to `number` are known to it, and `positions`."""
@@ -41,11 +45,7 @@ class Groups:
         group = self._groups.get(subject)
         if group is None:
             group = self._groups[subject] = Group(subject, self.partitions(subject), positions)
-            for namespace in subject.namespaces:
-                index = self._indexes.get(namespace)
-                if index is None:
-                    index = self._indexes[namespace] = WatchIndex(self._separator)
-                index.add(group, subject.query, self._labels(namespace))
+            self._file(group)
         group.members[watcher] = number
         return group
 
@@ -54,11 +54,26 @@ class Groups:
         if group.members.pop(watcher, None) is None or group.members:
             return
         del self._groups[group.subject]
-        for namespace in group.subject.namespaces:
-            index = self._indexes[namespace]
-            index.discard(group, group.subject.query)
+        query = group.subject.query
+        if isinstance(group.subject.namespaces, Everywhere):
+            self._everywhere.discard(group, query)
+            return
+        for namespace in group.subject.namespaces.names:
+            index = self._named[namespace]
+            index.discard(group, query)
             if not index:
-                del self._indexes[namespace]
+                del self._named[namespace]
+
+    def _file(self, group: Group) -> None:
+        namespaces, query = group.subject.namespaces, group.subject.query
+        if isinstance(namespaces, Everywhere):
+            self._everywhere.add(group, query, self._labels(namespaces))
+            return
+        for namespace in namespaces.names:
+            index = self._named.get(namespace)
+            if index is None:
+                index = self._named[namespace] = WatchIndex(self._separator)
+            index.add(group, query, self._labels(Named((namespace,))))
 
     def __iter__(self) -> Iterator[Group]:
         return iter(list(self._groups.values()))

@@ -1,4 +1,4 @@
-"""The watch index: which groups of watchers a changed topic may concern, in one namespace.
+"""The watch index: which groups of watchers a changed topic may concern, of those that watch the same namespaces.
 
 A query is filed in one place where every topic that it means must pass: under a label that its selector demands, the
 rarest, or a key of it; else under its patterns; only what demands neither is tried on each change.
@@ -6,7 +6,8 @@ rarest, or a key of it; else under its patterns; only what demands neither is tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import assert_never
 
 from topicfold.model.names import local_of_key
@@ -17,12 +18,15 @@ from topicfold.state.change import TopicDelta, TopicRow
 from topicfold.state.label_index import LabelIndex
 from topicfold.state.pattern_index import PatternIndex
 
+MAX_ASKED = 256
+"""Label indexes that are asked how rare a label is: a fraction of a millisecond."""
+
 Place = tuple[str, str | None]
 """A label, or with None a key of any value."""
 
 
 class WatchIndex:
-    """The groups that watch one namespace."""
+    """The groups that watch one namespace, or all of them."""
 
     def __init__(self, separator: str) -> None:
         self._places: dict[Place, set[Group]] = {}
@@ -30,9 +34,9 @@ class WatchIndex:
         self._always: set[Group] = set()
         self._filed: dict[Group, tuple[Place, ...]] = {}
 
-    def add(self, group: Group, query: TopicQuery, labels: LabelIndex | None) -> None:
-        """File a group; `labels` says how rare a label is, None that nobody bears any."""
-        places = _rarest(query, labels)
+    def add(self, group: Group, query: TopicQuery, labels: Iterable[LabelIndex]) -> None:
+        """File a group; `labels` say how rare a label is. Of many namespaces the first `MAX_ASKED` are asked."""
+        places = _rarest(query, list(islice(labels, MAX_ASKED)))
         self._filed[group] = places
         for place in places:
             self._places.setdefault(place, set()).add(group)
@@ -85,7 +89,7 @@ class WatchIndex:
                 found |= groups
 
 
-def _rarest(query: TopicQuery, labels: LabelIndex | None) -> tuple[Place, ...]:
+def _rarest(query: TopicQuery, labels: Sequence[LabelIndex]) -> tuple[Place, ...]:
     """Return the places of the requirement that the fewest topics fulfil; none where none demands a key."""
     choices = [_places(each) for each in query.selector.positives]
     return min(choices, key=lambda places: sum(_bearing(place, labels) for place in places), default=())
@@ -103,9 +107,7 @@ def _places(requirement: Positive) -> tuple[Place, ...]:
             assert_never(requirement)
 
 
-def _bearing(place: Place, labels: LabelIndex | None) -> int:
+def _bearing(place: Place, labels: Sequence[LabelIndex]) -> int:
     key, value = place
-    if labels is None:
-        return 0
-    postings = labels.having_key(key) if value is None else labels.having(key, value)
-    return len(postings) if postings else 0
+    found = (each.having_key(key) if value is None else each.having(key, value) for each in labels)
+    return sum(map(len, filter(None, found)))

@@ -85,7 +85,7 @@ class Pump:
         """Take note of what a record changed, in the order of the log. Cost: O(1)."""
         self._number += 1
         self._positions[partition] = effect.offset + 1
-        if self._groups.index(effect.namespace) is not None:
+        if self._groups.indexes(effect.namespace):
             self._queue.append(_Noted(self._number, effect, audit, self._positions.copy()))
             self._wake()
 
@@ -162,23 +162,22 @@ class Pump:
     async def _match(self, noted: _Noted, work: Slice) -> None:
         """Make the frames of one change, for every group that it concerns."""
         effect = noted.effect
-        index = self._groups.index(effect.namespace)
-        if index is None:
-            return
+        indexes = self._groups.indexes(effect.namespace)
         if isinstance(effect, NamespaceTurn):
-            if not effect.is_live:
-                await self._reset(index.all(), noted.number, effect)
+            ended = [group for index in indexes for group in index.all() if group.subject.is_ended_by(effect)]
+            await self._reset(ended, noted.number, effect)
             return
         delta = effect.delta()
         labels = borne(delta)
         made: dict[object, bytes] = {}
-        for count, group in enumerate(index.candidates(delta), 1):
+        concerned = [group for index in indexes for group in index.candidates(delta)]
+        for count, group in enumerate(concerned, 1):
             with self._guarding(group):
                 self._match_group(group, noted, delta, labels, made)
             if group.subject.query.regex or not count % _BETWEEN_LOOKS:
                 await work.rest()
 
-    async def _reset(self, groups: Iterator[Group], number: int, turn: NamespaceTurn) -> None:
+    async def _reset(self, groups: Iterable[Group], number: int, turn: NamespaceTurn) -> None:
         """Have those start anew who were told of a namespace that has ended, some in each turn of the loop."""
         told: list[tuple[Group, Member]] = []
         for group in groups:

@@ -86,10 +86,8 @@ class Rest:
 
     def _ended(self, subject: Subject, after: Positions) -> str | None:
         """Return a namespace of the subject that has ended after these positions, None where none has."""
-        has_ended = self._window.has_ended
-        return next(
-            (each for each in subject.namespaces for at, start in after.items() if has_ended(at, each, start)), None
-        )
+        names, has_ended = subject.namespaces.names, self._window.has_ended
+        return next((each for each in names for at, start in after.items() if has_ended(at, each, start)), None)
 
     def _made(self, subject: Subject, after: Positions) -> tuple[Part, bool]:
         """Return the part, and whether it is the same whatever comes."""
@@ -115,7 +113,7 @@ class Rest:
                         size += len(frames[-1])
                     if size >= MAX_PART_BYTES or (subject.query.regex and monotonic() > until):
                         return Part(tuple(frames), positions, said, None), True
-                elif not effect.is_live:
+                elif subject.is_ended_by(effect):
                     return Part(tuple(frames), positions, said, Reset.of_end(effect.namespace)), True
             positions[partition] = last
             if end <= folded:

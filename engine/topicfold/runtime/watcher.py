@@ -11,7 +11,7 @@ Source: etcd's synced and unsynced watchers; PIP-451; KEP-3157 (start state and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from topicfold.errors import TopicfoldError
@@ -252,8 +252,7 @@ class Watcher:
             return
         self._positions = self._now()
         is_known = known_hash is not None and known_hash == self._watches.names_hash(self.subject, look)
-        namespaces = () if is_known else self.subject.namespaces
-        cuts = [cut for namespace in namespaces if (cut := self._cut(namespace, look))]
+        cuts = [] if is_known else list(self._cuts(look))
         del look
         try:
             for cut in cuts:
@@ -267,11 +266,12 @@ class Watcher:
                 cut.close()
         self._write_bookmark(initial=True)
 
-    def _cut(self, namespace: str, look: Look) -> NamespaceCut | None:
-        table = self._watches.table(namespace)
-        if table is None:
-            return None
-        return self._watches.cuts.open(namespace, table, self._watches.matching(self.subject, table, look))
+    def _cuts(self, look: Look) -> Iterator[NamespaceCut]:
+        """Yield a cut of what matches in each namespace where anything does."""
+        watches, subject = self._watches, self.subject
+        for namespace, table in watches.live(subject.namespaces):
+            if matching := watches.matching(subject, table, look):
+                yield watches.cuts.open(namespace, table, matching)
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject

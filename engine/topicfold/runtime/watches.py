@@ -19,6 +19,7 @@ from topicfold.errors import TopicfoldError
 from topicfold.log.port import LogIdentity
 from topicfold.model.events import AggregateKind, partition_of
 from topicfold.model.names import topic_of_key
+from topicfold.model.namespaces import Everywhere, Namespaces
 from topicfold.model.pattern import SEPARATOR
 from topicfold.model.records import NO_GRANTS
 from topicfold.model.topic_hash import MAX_HASHED, topic_list_hash
@@ -99,6 +100,17 @@ class Watches:
         """Return the topics of a namespace, None where it is not live."""
         return self.states[partition_of(namespace, self.identity.partitions)].topics.get(namespace)
 
+    def live(self, namespaces: Namespaces) -> Iterator[tuple[str, TopicTable]]:
+        """Yield those of `namespaces` that are live now, with their topics. The fold must not go on in between."""
+        if isinstance(namespaces, Everywhere):
+            for state in self.states.values():
+                yield from state.topics.items()
+            return
+        for namespace in namespaces.names:
+            table = self.table(namespace)
+            if table is not None:
+                yield namespace, table
+
     def now(self, partitions: frozenset[int]) -> dict[int, int]:
         """Return where these partitions are folded up to."""
         return {partition: self.states[partition].position for partition in partitions}
@@ -121,7 +133,7 @@ class Watches:
         Names are not tried.
         """
         is_late = lateness(SLICE_SECONDS)
-        return all(look.prepare(table, is_late) for table in self._tables(subject))
+        return all(look.prepare(table, is_late) for _, table in self.live(subject.namespaces))
 
     def try_names(self, subject: Subject, look: Look) -> bool:
         """Try the expression of `subject` on some of the names that it may match; return whether none is left.
@@ -129,7 +141,7 @@ class Watches:
         No more is gone through than there is time for, until each table was once.
         """
         is_late = lateness(SLICE_SECONDS)
-        for table in self._tables(subject) if subject.query.regex is not None else ():
+        for _, table in self.live(subject.namespaces) if subject.query.regex is not None else ():
             is_new = not look.has_found(table)
             if not self._cover(table, look, is_late) or (is_new and is_late()):
                 return False
@@ -155,13 +167,10 @@ class Watches:
     def hash_now(self, subject: Subject, look: Look) -> str | None:
         """Return the same without looking whether it was made already."""
         is_late = lateness(SLICE_SECONDS)
-        if not all(self._cover(table, look, is_late) for table in self._tables(subject)):
+        if not all(self._cover(table, look, is_late) for _, table in self.live(subject.namespaces)):
             return None
         names: list[str] = []
-        for namespace in subject.namespaces:
-            table = self.table(namespace)
-            if table is None:
-                continue
+        for namespace, table in self.live(subject.namespaces):
             numbers = self.matching(subject, table, look)
             if not subject.may_see(namespace, NO_GRANTS):
                 numbers &= BitMap(table.grants)
@@ -230,9 +239,5 @@ class Watches:
         regex = look.query.regex
         return regex is None or look.cover(table, self.outcomes.of(table, regex), is_late)
 
-    def _tables(self, subject: Subject) -> Iterator[TopicTable]:
-        return filter(None, map(self.table, subject.namespaces))
-
-    def _labels(self, namespace: str) -> LabelIndex | None:
-        table = self.table(namespace)
-        return None if table is None else table.index
+    def _labels(self, namespaces: Namespaces) -> Iterator[LabelIndex]:
+        return (table.index for _, table in self.live(namespaces))

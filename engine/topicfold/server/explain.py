@@ -128,10 +128,10 @@ class Explainer:
         node = self.node
         wanted = wanted_in(request, query_of(request, NAMES), node)
         selector = wanted.query.selector
-        partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
+        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         asked = asked_to_find(request, node)
         settled = await node.reading.settle(partitions, asked)
-        for namespace in wanted.namespaces:
+        for namespace in wanted.namespaces.names:
             node.reading.require_namespace(namespace)
         listable = partial(node.listable, request)
         await node.finding.find(wanted.namespaces, wanted.query, listable, asked=asked)
@@ -180,11 +180,9 @@ class Explainer:
     def _borne(self, wanted: Wanted, listable: Listable, before: Mapping[str, Borne]) -> dict[str, Borne]:
         """Return the labels of the namespaces that are there, those of `before` where they are of the same topics."""
         borne: dict[str, Borne] = {}
-        for namespace in wanted.namespaces:
-            table = self.node.engine.watches.table(namespace)
-            if table is not None:
-                made = _borne(table, wanted.query, listable(namespace))
-                borne[namespace] = before[namespace] if before.get(namespace) == made else made
+        for namespace, table in self.node.engine.watches.live(wanted.namespaces):
+            made = _borne(table, wanted.query, listable(namespace))
+            borne[namespace] = before[namespace] if before.get(namespace) == made else made
         return borne
 
 

@@ -95,9 +95,9 @@ class Finder:
             return await self._answered(request, FoundAnswer(wanted, *then, items, place), limit, Cuts())
         if place is not None:
             asked = asked._replace(minimum=place.revision.merged(asked.minimum))
-        partitions = {node.engine.partition(namespace) for namespace in wanted.namespaces}
+        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         settled = await node.reading.settle(partitions, asked)
-        for namespace in wanted.namespaces:
+        for namespace in wanted.namespaces.names:
             node.reading.require_namespace(namespace)
         found = await node.finding.find(wanted.namespaces, wanted.query, partial(node.listable, request), asked=asked)
         cut = Cut(node.engine.revision(partitions).merged(asked.minimum), settled.age_seconds)

@@ -7,6 +7,8 @@ and maybe of another tenant of that name: it is for superusers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest, NamespaceNotFound, Resync
@@ -35,17 +37,19 @@ async def found_then(
     """Return the topics that matched at the time or position `at`, or at that of the page that this one follows.
 
     Raises:
-        InvalidRequest: `at` is neither.
+        InvalidRequest: `at` is neither; or all namespaces are asked for.
         Forbidden: who asks may not list all topics of a namespace.
         NamespaceNotFound: none of the namespaces was there then.
         Resync: it cannot be told any more; says since when the past is known.
         PositionTimeout, NotReady, LogUnavailable, Overloaded: it cannot be told yet, or now.
     """
-    engine = node.engine
-    partitions = {namespace: engine.partition(namespace) for namespace in wanted.namespaces}
+    engine, names = node.engine, wanted.namespaces.names
+    if not names:
+        raise InvalidRequest("at is for namespaces by name, not for all of them", hint="Name up to 100 namespaces.")
+    partitions = {namespace: engine.partition(namespace) for namespace in names}
     await node.reading.settle(set(partitions.values()), asked)
     authorizer = node.authorizer
-    for namespace in wanted.namespaces:
+    for namespace in names:
         if authorizer is not None and authorizer.listable(request, namespace) is not None:
             raise Forbidden(
                 f"the past of {namespace} is for those who may list all of its topics",
@@ -66,13 +70,13 @@ async def found_then(
     except Resync as error:
         raise Resync(f"the state at {at[:80]} is not known: {error.reason}", hint=error.hint) from error
     seen = {
-        namespace: past[at_place].table
+        namespace: table
         for namespace, at_place in places.items()
-        if _may_see(node, request, namespace, past[at_place])
+        if _may_see(node, request, namespace, past[at_place]) and (table := past[at_place].table) is not None
     }
-    if not any(table is not None for table in seen.values()):
-        raise await _absent(node, wanted, at)
-    found = await node.finding.find(wanted.namespaces, wanted.query, lambda namespace: None, seen.get, asked)
+    if not seen:
+        raise await _absent(node, names, at)
+    found = await node.finding.find(wanted.namespaces, wanted.query, lambda namespace: None, seen, asked)
     return found, Cut(Revision(revision.incarnation, positions), 0.0)
 
 
@@ -84,12 +88,11 @@ def _may_see(node: Node, request: Request, namespace: str, then: PastNamespace) 
     return node.may_do_everything(request)
 
 
-async def _absent(node: Node, wanted: Wanted, at: str) -> NamespaceNotFound:
-    names = ", ".join(wanted.namespaces[:5])
-    since = await node.engine.past.known_since(node.engine.partition(wanted.namespaces[0]))
+async def _absent(node: Node, names: Sequence[str], at: str) -> NamespaceNotFound:
+    since = await node.engine.past.known_since(node.engine.partition(names[0]))
     return NamespaceNotFound(
-        f"Namespace not found at {at[:80]}: {names}",
-        name=wanted.namespaces[0],
+        f"Namespace not found at {at[:80]}: {', '.join(names[:5])}",
+        name=names[0],
         hint=f"Its known history begins at {since}." if since else "",
     )
 

@@ -19,6 +19,7 @@ from topicfold.model.names import (
     parse_namespace,
     partition_base,
 )
+from topicfold.model.namespaces import ALL, Named, Namespaces, parse_namespaces
 from topicfold.server.parameters import Choice
 from topicfold.server.queries import query_of
 
@@ -72,19 +73,22 @@ def topic_in(request: Request) -> TopicName:
     return named
 
 
-def namespaces_in(request: Request) -> list[str]:
-    """Return the namespaces that a request names, each once: the one in its path, or those in its query.
+def namespaces_in(request: Request) -> Namespaces:
+    """Return the namespaces that a request is about: the one in its path, or those in its query.
 
     Raises:
         InvalidName: one breaks the rules.
-        InvalidRequest: more than `MAX_NAMESPACES`.
+        InvalidRequest: more than `MAX_NAMESPACES`, or all of them and names beside that.
     """
     if "namespace" in request.path_params:
-        return [namespace_in(request)]
+        return Named((namespace_in(request),))
     named = dict.fromkeys(query_of(request).get("namespace", (DEFAULT_NAMESPACE,)))
     if len(named) > MAX_NAMESPACES:
-        raise InvalidRequest(f"{len(named)} namespaces, at most {MAX_NAMESPACES} are allowed")
-    return [parse_namespace(text) for text in named]
+        raise InvalidRequest(
+            f"{len(named)} namespaces, at most {MAX_NAMESPACES} are allowed",
+            hint=f"namespace={ALL} means all of them.",
+        )
+    return parse_namespaces(named)
 
 
 def whole_topic_in(request: Request) -> TopicName:

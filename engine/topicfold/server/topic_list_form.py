@@ -9,11 +9,12 @@ Source: PIP-451; Pulsar's `TopicList.filterTopics` and `subscriptionPatternMaxLe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topicfold.errors import InvalidRegex, InvalidRequest
 from topicfold.model.labels import parse_pairs
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.regex import Regex, parse_regex
 from topicfold.server.queries import Query, one
 
@@ -40,7 +41,7 @@ class TopicListForm:
     is_used: bool
 
 
-def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length: int) -> TopicListForm:
+def topic_list_form(query: Query, namespaces: Namespaces, max_pattern_length: int) -> TopicListForm:
     """Return what a request asks for in PIP-451's way; nothing where it does not.
 
     Raises:
@@ -61,9 +62,10 @@ def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length:
     pattern = one(query, PATTERN)
     if pattern is None:
         return TopicListForm({}, None, "", known_hash, is_used=known_hash is not None)
-    if len(namespaces) > 1:
+    if len(namespaces.names) != 1:
         raise InvalidRequest(
-            f"{PATTERN} is for one namespace, not for {len(namespaces)}", hint="Ask for each namespace by itself."
+            f"{PATTERN} is for one namespace, not for {len(namespaces.names) or 'all'}",
+            hint="Ask for each namespace by itself, or with regex.",
         )
     if len(pattern) > max_pattern_length:
         raise InvalidRegex(
@@ -71,5 +73,5 @@ def topic_list_form(query: Query, namespaces: Sequence[str], max_pattern_length:
             hint="The limit is the setting subscription_pattern_max_length; `regex` can have 256.",
             regex=pattern,
         )
-    regex = parse_regex(_DOMAIN.sub(r"\1", pattern), prefix=f"{namespaces[0]}/")
+    regex = parse_regex(_DOMAIN.sub(r"\1", pattern), prefix=f"{namespaces.names[0]}/")
     return TopicListForm({}, regex, pattern, known_hash, is_used=True)

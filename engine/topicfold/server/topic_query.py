@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from topicfold.errors import InvalidRequest
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.pattern import parse_pattern
 from topicfold.model.query import TopicQuery
 from topicfold.model.regex import parse_regex
@@ -27,7 +28,8 @@ from topicfold.wire.confirmation import query_text
 MAX_PATTERNS = 64
 
 PARAMETERS: Declared = {
-    "namespace*": "A namespace to search; can be repeated. Default: `public/default`.",
+    "namespace*": "A namespace to search; can be repeated. `*` searches all namespaces there are, including those "
+    "created later; with authentication, only superusers may. Default: `public/default`.",
     "labelSelector": "A label selector as in Kubernetes: `team=pay,tier in (gold,silver),!legacy`, or a JSON object of "
     "`matchLabels` and `matchExpressions`.",
     "label*": "`key=value`, taken literally; can be repeated.",
@@ -47,7 +49,7 @@ class Wanted:
     is that of the names it has.
     """
 
-    namespaces: tuple[str, ...]
+    namespaces: Namespaces
     query: TopicQuery
     text: str
     is_selector_empty: bool = False
@@ -56,14 +58,14 @@ class Wanted:
 
 
 def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
-    """Return the topics that a request asks for; without any condition all of its namespaces.
+    """Return the topics that a request asks for; without any condition all topics of its namespaces.
 
     Raises:
         InvalidSelector, InvalidPattern, InvalidRegex: one is malformed, which refuses all of it.
         InvalidName, InvalidRequest: a namespace or a label that is none, or too many of them.
         InvalidRequest: two regular expressions, or what is asked for in PIP-451's way is malformed.
     """
-    namespaces = tuple(namespaces_in(request))
+    namespaces = namespaces_in(request)
     selector_text = one(query, "labelSelector")
     form = topic_list_form(query, namespaces, node.settings.subscription_pattern_max_length)
     labels = equalities(query, "label")
@@ -87,7 +89,7 @@ def wanted_in(request: Request, query: Query, node: Node) -> Wanted:
         namespaces,
         TopicQuery(selector, patterns, form.regex if regex is None else parse_regex(regex), with_system_topics),
         query_text(
-            namespaces,
+            namespaces.texts,
             str(spelt),
             labels,
             tuple(texts),

@@ -26,6 +26,7 @@ from topicfold.errors import (
     TopicfoldError,
     WatchesDisabled,
 )
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import WATCH_NAMESPACE
 from topicfold.runtime.revision import Revision
 from topicfold.runtime.watch_group import Subject
@@ -80,7 +81,7 @@ class Watching:
         wanted = wanted_in(request, query, node)
         _refuse_empty(wanted)
         encoding = Frames(node.engine.identity, as_events=not _wants_lines(request))
-        partitions = frozenset(map(node.engine.partition, wanted.namespaces))
+        partitions = wanted.namespaces.partitions(node.engine.identity.partitions)
         self._refuse_too_many(actor_of(request.scope))
         await node.reading.settle(partitions, asked_to_read(request, node))
         viewer = self.viewer_of(request, wanted.namespaces)
@@ -88,14 +89,14 @@ class Watching:
         start = start_of(request, query, subject, node.engine.identity, wanted.known_hash)
         if start.since is None:
             if start.reset is None:
-                await self._refuse_unknown(wanted.namespaces, partitions)
+                await self._refuse_unknown(wanted.namespaces.names, partitions)
         elif not encoding.as_events:
             await self.reach(start.since, start.seconds)
             if node.engine.watches.is_too_old(start.since.positions):
                 raise Resync("the position is too far back", hint="Watch without `since`, and start over.")
         return Stream(self, request, subject, start, wanted.text)
 
-    def viewer_of(self, request: Request, namespaces: Sequence[str]) -> Viewer | None:
+    def viewer_of(self, request: Request, namespaces: Namespaces) -> Viewer | None:
         """Return what who asks may see of the topics of `namespaces` now; None where that is everything."""
         authorizer = self.node.authorizer
         return None if authorizer is None else authorizer.viewer(request, namespaces)

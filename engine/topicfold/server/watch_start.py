@@ -26,7 +26,7 @@ SECONDS = Count("timeoutSeconds", "Seconds after which the stream ends; resume f
 _LAST_EVENT = b"last-event-id"
 _CUT_OFF = Reset("cut_off", "what followed a reset was cut off")
 _CURSOR_HINT = "Give the `cursor` of a frame as it was received; leave it out to watch from now."
-_COVER_HINT = "Leave it out to begin with the topics that match now, or watch that namespace on its own without it."
+_COVER_HINT = "Leave it out to begin with the topics that match now, or watch what it does not cover without it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,12 @@ def _since(text: str, name: str, subject: Subject, identity: LogIdentity) -> Rev
         raise InvalidRequest(f"{name}: {error.reason}", hint=_CURSOR_HINT) from None
     if cursor.namespaces and cursor.viewer != ("" if subject.viewer is None else subject.viewer.mark):
         raise Resync("the right to see these namespaces has changed")
-    partitions = {each: partition_of(each, identity.partitions) for each in subject.namespaces}
-    lacking = cursor.lacking(subject.namespaces)
-    if lacking is None:
-        lacking = next((each for each, partition in partitions.items() if partition not in since.positions), None)
+    namespaces = subject.namespaces
+    partitions = namespaces.partitions(identity.partitions)
+    lacking = cursor.lacking(namespaces)
+    if lacking is None and not partitions <= since.positions.keys():
+        places = {each: partition_of(each, identity.partitions) for each in namespaces.names}
+        lacking = next((each for each, at in places.items() if at not in since.positions), "all namespaces")
     if lacking is not None:
         raise InvalidRequest(f"{name}: it is of other namespaces, and does not cover {lacking}", hint=_COVER_HINT)
-    return Revision(since.incarnation, {each: since.positions[each] for each in partitions.values()})
+    return Revision(since.incarnation, {each: since.positions[each] for each in partitions})

@@ -85,11 +85,12 @@ class TopicChange(NamedTuple):
 
 
 class NamespaceTurn(NamedTuple):
-    """A namespace's life began, or ended and all of its topics with it."""
+    """A namespace's life began, or ended and all of its topics with it: `had_topics` says whether there were any."""
 
     namespace: str
     is_live: bool
     offset: int
+    had_topics: bool = False
 
 
 Effect = TopicChange | NamespaceTurn

@@ -234,18 +234,18 @@ class PartitionState:
         self._digest_sum = add_hashes(self._digest_sum, hash_of(kind, event.name, new), old_hash)
         if not is_namespace or new.incarnation == old.incarnation:
             return Change(Outcome.ACCEPTED, event, settled)
-        self._turn_over(event.name, new.is_live)
-        return Change(Outcome.ACCEPTED, event, settled, NamespaceTurn(event.name, new.is_live, offset))
+        had_topics = self._turn_over(event.name, new.is_live)
+        return Change(Outcome.ACCEPTED, event, settled, NamespaceTurn(event.name, new.is_live, offset, had_topics))
 
     def _file(self, namespace: str) -> None:
         self.names_of.setdefault(namespace.partition("/")[0], {})[namespace] = None
 
-    def _turn_over(self, namespace: str, is_live: bool) -> None:
-        """Begin or end a namespace's life: its topics and their tombstones go with it."""
+    def _turn_over(self, namespace: str, is_live: bool) -> bool:
+        """Begin or end a namespace's life: its topics and their tombstones go with it. Return whether topics did."""
+        ended = self.topics.pop(namespace, ())
         if is_live:
             self.topics[namespace] = TopicTable(self._decode, self.separator)
-        else:
-            del self.topics[namespace]
+        return len(ended) > 0
 
     def _settle(
         self, event: Event, etag: Etag, verdict: int | None = None

@@ -9,13 +9,14 @@ Source: Pulsar's `AuthorizationService`; etcd #14571, where authorization inside
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from pyroaring import BitMap
 from starlette.requests import Request
 
 from topicfold.errors import Forbidden, InvalidRequest
 from topicfold.model.names import TopicName, partition_base
+from topicfold.model.namespaces import Namespaces
 from topicfold.model.permissions import ADMINISTER_NAMESPACE, MANAGE_TOPIC, Access, Need, Permission, Right, Scope
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.reading import Reading
@@ -59,7 +60,8 @@ class Authorizer:
             return needs is not Access.SUPERUSER
         if needs.scope is Scope.TOPIC:
             return self._rights.on_topic(principal.roles, needs.permission, topic_in(request))
-        return all(self._check(principal.roles, needs, place) for place in _places(request, needs.scope))
+        places = _places(request, needs.scope)
+        return bool(places) and all(self._check(principal.roles, needs, place) for place in places)
 
     async def authorize(self, operation: Operation, request: Request) -> None:
         """Return if who asks may do `operation` on what the request names.
@@ -85,6 +87,11 @@ class Authorizer:
                 return
             raise Forbidden(f"{principal.name} is not a superuser", hint="Only superusers may do this.")
         places = _places(request, needs.scope)
+        if not places:
+            raise Forbidden(
+                f"{principal.name} is not a superuser, and only superusers may search all namespaces at once",
+                hint="Name the namespaces that you may see.",
+            )
         for place in places:
             if not await self._has(principal.roles, needs, place):
                 hint = self.remedy(request, needs, places)
@@ -113,14 +120,18 @@ class Authorizer:
         principal = _asking(request)
         return None if self._is_superuser(principal) else self._rights.listable(principal.roles, namespace)
 
-    def viewer(self, request: Request, namespaces: Collection[str]) -> Viewer | None:
-        """Return what who asks may see of the topics of `namespaces` now; None where that is everything."""
+    def viewer(self, request: Request, namespaces: Namespaces) -> Viewer | None:
+        """Return what who asks may see of the topics of `namespaces` now; None where that is everything.
+
+        Of all namespaces at once who is no superuser sees the topics that say so themselves.
+        """
         principal = _asking(request)
         if self._is_superuser(principal):
             return None
         roles, rights = principal.roles, self._rights
-        whole = frozenset(each for each in namespaces if rights.on_namespace(roles, Permission.LIST_TOPICS, each))
-        return None if len(whole) == len(namespaces) else Viewer(roles, whole)
+        names = namespaces.names
+        whole = frozenset(each for each in names if rights.on_namespace(roles, Permission.LIST_TOPICS, each))
+        return None if names and len(whole) == len(names) else Viewer(roles, whole)
 
     def has(self, request: Request, right: Right, place: Place) -> bool:
         """Return whether who asks has `right` on `place`, by what is folded now."""
@@ -210,9 +221,10 @@ def _needs_of(operation: Operation, request: Request) -> Need:
 
 
 def _places(request: Request, scope: Scope) -> Sequence[Place]:
+    """Return what a request names, nothing where it is about all namespaces."""
     if scope is Scope.TOPIC:
         return [topic_in(request)]
-    return namespaces_in(request) if scope is Scope.NAMESPACE else [tenant_in(request)]
+    return namespaces_in(request).names if scope is Scope.NAMESPACE else [tenant_in(request)]
 
 
 def _owners(scope: Scope, place: Place) -> Sequence[str]:

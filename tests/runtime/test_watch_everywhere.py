@@ -1,0 +1,155 @@
+"""Watching all namespaces: those that there are, and those that come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.runtime.nodes import Node, running, turns
+from tests.runtime.watching import Watching, quiet
+from topicfold.log.memory import MemoryStore
+from topicfold.model.events import partition_of
+from topicfold.model.names import parse_topic
+from topicfold.model.records import NamespaceRecord, TopicRecord, frozen
+
+PARTITIONS = 4
+FIRST, LATER = "public/default", "public/later"
+
+
+@pytest.fixture
+async def node() -> AsyncIterator[Node]:
+    """Yield a node whose namespaces lie in several partitions."""
+    assert partition_of(FIRST, PARTITIONS) != partition_of(LATER, PARTITIONS)
+    async with running(MemoryStore(partitions=PARTITIONS)) as started:
+        yield started
+
+
+async def make(node: Node, namespace: str, local: str, **labels: str) -> None:
+    """Make a topic, and its namespace where that is not there."""
+    if node.engine.watches.table(namespace) is None:
+        await node.writing.create_namespace(namespace, NamespaceRecord(), node.asked())
+    record = TopicRecord(labels=frozen(labels))
+    await node.writing.create_topic(parse_topic(f"{namespace}/{local}"), record, node.asked())
+
+
+def names(watching: Watching, kind: str = "ADDED") -> list[str]:
+    """Return the topics of frames of this kind, in order."""
+    return [frame.members["topic"]["name"] for frame in watching.frames if frame.kind == kind]
+
+
+async def test_it_begins_with_the_topics_of_all_namespaces_and_one_bookmark(node: Node) -> None:
+    for namespace in (FIRST, LATER):
+        await make(node, namespace, "a", team="pay")
+        await make(node, namespace, "b", team="risk")
+    watching = Watching(node, "team=pay", "*")
+    await watching.up_to_date()
+    assert sorted(names(watching)) == [f"persistent://{FIRST}/a", f"persistent://{LATER}/a"]
+    assert watching.kinds() == ["ADDED", "ADDED", "BOOKMARK"]
+    assert watching.frames[-1].positions == node.engine.watches.now(frozenset(range(PARTITIONS)))
+
+
+async def test_topics_of_a_namespace_that_is_made_later_come_as_any_other(node: Node) -> None:
+    start = node.engine.watches.now(frozenset(range(PARTITIONS)))
+    live, by_pattern = Watching(node, "team=pay", "*"), Watching(node, "", "*")
+    await asyncio.gather(live.up_to_date(), by_pattern.up_to_date())
+    await make(node, LATER, "a", team="pay")
+    await make(node, LATER, "b")
+    await quiet(node)
+    resumed = Watching(node, "team=pay", "*", since=start)
+    await resumed.up_to_date()
+    assert names(live) == names(resumed) == [f"persistent://{LATER}/a"]
+    assert names(by_pattern) == [f"persistent://{LATER}/a", f"persistent://{LATER}/b"]
+
+
+async def test_who_watches_one_namespace_hears_nothing_of_another_and_each_hears_once(node: Node) -> None:
+    one, everywhere = Watching(node, "", FIRST), Watching(node, "", "*")
+    await asyncio.gather(one.up_to_date(), everywhere.up_to_date())
+    await make(node, FIRST, "a")
+    await make(node, LATER, "a")
+    await quiet(node)
+    assert names(one) == [f"persistent://{FIRST}/a"]
+    assert names(everywhere) == [f"persistent://{FIRST}/a", f"persistent://{LATER}/a"]
+
+
+async def test_the_end_of_an_empty_namespace_concerns_nobody_who_watches_all(node: Node) -> None:
+    await make(node, LATER, "a")
+    start = node.engine.watches.now(frozenset(range(PARTITIONS)))
+    everywhere, named = Watching(node, "", "*"), Watching(node, "", LATER)
+    await asyncio.gather(everywhere.up_to_date(), named.up_to_date())
+    await node.writing.delete_topic(parse_topic(f"{LATER}/a"), node.asked())
+    await node.writing.delete_namespace(LATER, node.asked())
+    await quiet(node)
+    resumed = Watching(node, "", "*", since=start)
+    await asyncio.gather(resumed.up_to_date(), named.up_to_date())
+    assert everywhere.kinds() == ["ADDED", "BOOKMARK", "DELETED"]
+    assert resumed.kinds() == ["DELETED", "BOOKMARK"]
+    assert "RESET" in named.kinds()
+
+
+async def test_a_namespace_that_ends_with_its_topics_is_a_reset_to_what_is_left(node: Node) -> None:
+    await make(node, FIRST, "a")
+    await make(node, LATER, "a")
+    start = node.engine.watches.now(frozenset(range(PARTITIONS)))
+    live = Watching(node, "", "*")
+    await live.up_to_date()
+    await node.writing.delete_namespace(LATER, node.asked(), force=True)
+    await quiet(node)
+    resumed = Watching(node, "", "*", since=start)
+    await asyncio.gather(live.up_to_date(), resumed.up_to_date())
+    for each in (live, resumed):
+        reset = each.kinds().index("RESET")
+        assert each.frames[reset].members["reason"] == f"namespace {LATER} has ended"
+        assert each.kinds()[reset:] == ["RESET", "ADDED", "BOOKMARK"]
+        assert names(each)[-1] == f"persistent://{FIRST}/a"
+
+
+async def test_who_leaves_takes_its_group_along(node: Node) -> None:
+    watching = Watching(node, "team=pay", "*")
+    await watching.up_to_date()
+    groups = node.engine.watches.groups
+    assert [len(index) for index in groups.indexes("not/there")] == [1]
+    await watching.ended()
+    assert list(groups) == []
+    assert groups.indexes("not/there") == ()
+
+
+async def test_a_query_is_filed_under_what_is_rare_in_all_namespaces_together(node: Node) -> None:
+    for number in range(3):
+        await make(node, FIRST, f"f{number}", env="prod", team="pay")
+        await make(node, LATER, f"l{number}", env="prod")
+    watching = Watching(node, "env=prod,team=pay", "*")
+    await watching.up_to_date()
+    [index] = node.engine.watches.groups.indexes("not/there")
+    assert list(index._places) == [("team", "pay")]
+
+
+async def test_the_hash_in_its_bookmarks_is_of_all_names(node: Node) -> None:
+    await make(node, FIRST, "a")
+    watching = Watching(node, "", "*")
+    await watching.up_to_date()
+    before = watching.frames[-1].members["hash"]
+    await make(node, LATER, "a")
+    await quiet(node)
+    again = Watching(node, "", "*", known_hash=before)
+    await again.up_to_date()
+    assert again.kinds() == ["ADDED", "ADDED", "BOOKMARK"]
+    same = Watching(node, "", "*", known_hash=again.frames[-1].members["hash"])
+    await same.up_to_date()
+    assert same.kinds() == ["BOOKMARK"]
+
+
+async def test_a_start_state_is_one_cut_of_all_namespaces(node: Node) -> None:
+    for namespace in (FIRST, LATER):
+        for number in range(100):
+            await make(node, namespace, f"t{number}", k="v")
+    watching = Watching(node, "k=v", "*")
+    while not watching.frames:
+        await turns(1)
+    for namespace in (FIRST, LATER):
+        await node.writing.delete_topic(parse_topic(f"{namespace}/t99"), node.asked())
+    await watching.up_to_date()
+    await quiet(node)
+    assert len(names(watching)) == len(set(names(watching))) == 200
+    assert len(names(watching, "DELETED")) == 2
