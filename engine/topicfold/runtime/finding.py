@@ -127,16 +127,29 @@ class _OneFinding:
     listable: Listable
     outcomes: Outcomes
     known: MutableMapping[TopicTable, _Known]
+    made: dict[TopicTable, tuple[int, Sequence[Section]]] = field(default_factory=dict)
+    """What was found in tables of which all may be listed, and the sum of their topics' hashes by then."""
 
     def look(self, namespace: str, table: TopicTable, is_late: IsLate) -> Sequence[Section] | None:
         """Return what is found in a namespace now, None where something is left to be made when it is late."""
+        among, made = self.listable(namespace), self.made.get(table)
+        if among is None and made is not None and made[0] == table.digest_sum:
+            return made[1]
+        sections = self._look(namespace, table, among, is_late)
+        if among is None and sections is not None:
+            self.made[table] = table.digest_sum, sections
+        return sections
+
+    def _look(
+        self, namespace: str, table: TopicTable, among: BitMap | None, is_late: IsLate
+    ) -> Sequence[Section] | None:
         regex = self.seen.query.regex
         known = self.known.get(table)
         if known is None:
             known = self.known[table] = _Known(NameOrder(table.keys))
         if not prepare(table, self.seen.query, is_late):
             return None
-        numbers, among = self.seen.found(table), self.listable(namespace)
+        numbers = self.seen.found(table)
         if among is not None:
             numbers = numbers & among
         if regex is not None:

@@ -12,7 +12,6 @@ from pyroaring import BitMap
 
 from topicfold.model.query import TopicQuery
 from topicfold.runtime.slices import IsLate
-from topicfold.runtime.tried_names import Outcome
 from topicfold.state.finding import find, prepare
 from topicfold.state.topic_table import TopicTable
 
@@ -25,13 +24,12 @@ class Look:
     _prepared: set[TopicTable] = field(default_factory=set)
     _sets: dict[TopicTable, tuple[int, BitMap]] = field(default_factory=dict)
 
-    def prepare(self, table: TopicTable, is_late: IsLate) -> bool:
-        """Make what `found` would have to make at once; return whether nothing is left of it, and it is not late.
+    def has_prepared(self, table: TopicTable) -> bool:
+        """Return whether nothing is left to be made of a table."""
+        return table in self._prepared
 
-        What was made once is not looked at again.
-        """
-        if table in self._prepared:
-            return True
+    def prepare(self, table: TopicTable, is_late: IsLate) -> bool:
+        """Make what `found` would have to make at once; return whether nothing is left of it, and it is not late."""
         if not prepare(table, self.query, is_late):
             return False
         self._prepared.add(table)
@@ -50,8 +48,3 @@ class Look:
     def has_found(self, table: TopicTable) -> bool:
         """Return whether a table was gone through."""
         return table in self._sets
-
-    def cover(self, table: TopicTable, outcome: Outcome, is_late: IsLate) -> bool:
-        """Try the expression on names of `found` until it is late, and some at least; return whether none is left."""
-        regex = self.query.regex
-        return regex is None or outcome.cover(regex, self.found(table), table.keys, is_late)

@@ -267,11 +267,11 @@ class Watcher:
         self._write_bookmark(initial=True)
 
     def _cuts(self, look: Look) -> Iterator[NamespaceCut]:
-        """Yield a cut of what matches in each namespace where anything does."""
+        """Yield a cut of what matches in each namespace where anything may."""
         watches, subject = self._watches, self.subject
         for namespace, table in watches.live(subject.namespaces):
-            if matching := watches.matching(subject, table, look):
-                yield watches.cuts.open(namespace, table, matching)
+            if look.found(table):
+                yield watches.cuts.open(namespace, table, watches.matching(subject, table, look))
 
     async def _write_cut(self, cut: NamespaceCut) -> None:
         subject = self.subject

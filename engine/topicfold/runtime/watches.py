@@ -132,20 +132,23 @@ class Watches:
 
         Names are not tried.
         """
+        others = [table for _, table in self.live(subject.namespaces) if not look.has_prepared(table)]
         is_late = lateness(SLICE_SECONDS)
-        return all(look.prepare(table, is_late) for _, table in self.live(subject.namespaces))
+        return all(look.prepare(table, is_late) for table in others)
 
     def try_names(self, subject: Subject, look: Look) -> bool:
-        """Try the expression of `subject` on some of the names that it may match; return whether none is left.
+        """Go through some of the tables of `subject`, and try its expression on names; return whether none is left.
 
         No more is gone through than there is time for, until each table was once.
         """
+        tables = [table for _, table in self.live(subject.namespaces)]
+        others = [table for table in tables if not look.has_found(table)]
         is_late = lateness(SLICE_SECONDS)
-        for _, table in self.live(subject.namespaces) if subject.query.regex is not None else ():
-            is_new = not look.has_found(table)
-            if not self._cover(table, look, is_late) or (is_new and is_late()):
+        for table in others:
+            self._cover(table, look, is_late)
+            if is_late():
                 return False
-        return True
+        return subject.query.regex is None or all(self._cover(table, look, is_late) for table in tables)
 
     def matching(self, subject: Subject, table: TopicTable, look: Look) -> BitMap:
         """Return the topics of a table that match, of those whose names were tried: a set of its own."""
@@ -171,6 +174,8 @@ class Watches:
             return None
         names: list[str] = []
         for namespace, table in self.live(subject.namespaces):
+            if not look.found(table):
+                continue
             numbers = self.matching(subject, table, look)
             if not subject.may_see(namespace, NO_GRANTS):
                 numbers &= BitMap(table.grants)
@@ -236,8 +241,8 @@ class Watches:
                 watcher.recheck()
 
     def _cover(self, table: TopicTable, look: Look, is_late: IsLate) -> bool:
-        regex = look.query.regex
-        return regex is None or look.cover(table, self.outcomes.of(table, regex), is_late)
+        found, regex = look.found(table), look.query.regex
+        return regex is None or self.outcomes.of(table, regex).cover(regex, found, table.keys, is_late)
 
     def _labels(self, namespaces: Namespaces) -> Iterator[LabelIndex]:
         return (table.index for _, table in self.live(namespaces))

@@ -20,9 +20,12 @@ async def acme(closed: RestNode) -> RestNode:
 @pytest.mark.parametrize("path", ["topics?", "topics?limit=1&", "explain?labelSelector=team&"])
 @pytest.mark.parametrize("role", ["boss", "app"])
 async def test_who_is_no_superuser_is_refused_whatever_else_they_may(acme: RestNode, path: str, role: str) -> None:
-    answer = await acme.send("GET", f"/api/v1/{path}namespace=*", authorization=bearer(role))
-    problem = answer.json()
-    assert (answer.status_code, problem["code"]) == (403, "forbidden")
+    # The second time it is remembered who that is.
+    for _ in range(2):
+        answer = await acme.send("GET", f"/api/v1/{path}namespace=*", authorization=bearer(role))
+        problem = answer.json()
+        assert answer.status_code == 403
+    assert problem["code"] == "forbidden"
     assert problem["detail"] == f"{role} is not a superuser, and only superusers may search all namespaces at once"
     assert problem["hint"] == "Name the namespaces that you may see."
 
