@@ -74,7 +74,8 @@ def test_system_topics_count_for_no_limit_where_they_are_not_shown(client: Clien
 
 
 @pytest.mark.parametrize(
-    "words", [["-A"], ["acme/pay", "-n", "public/default"], ["-n", "public/default", "-n", "acme/pay"]]
+    "words",
+    [["-A"], ["*"], ["-n", "*"], ["acme/pay", "-n", "public/default"], ["-n", "public/default", "-n", "acme/pay"]],
 )
 def test_several_namespaces_are_listed_at_once(run: Run, words: list[str]) -> None:
     listed = json.loads(run("topics", "list", *words, "-l", "team=pay", "-o", "json").out)

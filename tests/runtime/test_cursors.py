@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicfold.model.namespaces import Named
+from topicfold.model.namespaces import Everywhere, Named
 from topicfold.runtime.cursors import Cursor, cursor_in, namespaces_mark
 
 BOTH = namespaces_mark(Named(("a/b", "c/d")))
@@ -37,3 +37,11 @@ def test_it_says_nothing_of_namespaces_that_it_does_not_bear(
 def test_the_order_of_namespaces_makes_no_other_cursor() -> None:
     assert namespaces_mark(Named(("c/d", "a/b"))) == BOTH
     assert len(BOTH) == 11
+
+
+def test_one_of_all_namespaces_speaks_of_each_and_needs_no_quotes_in_a_shell() -> None:
+    of_all = str(Cursor("AQ", namespaces_mark(Everywhere())))
+    assert not set("*?[]$&;|<>() '\"") & set(of_all)
+    assert cursor_in(of_all).lacking(Named(("a/b",))) is None
+    assert cursor_in(of_all).lacking(Everywhere()) is None
+    assert Cursor("AQ", BOTH).lacking(Everywhere()) == "all namespaces"

@@ -27,7 +27,8 @@ from topicfold.cli.query_options import (
 from topicfold.cli.same_server import on_the_same_server
 from topicfold.cli.session import Session
 from topicfold.errors import InvalidRequest
-from topicfold.model.names import DEFAULT_NAMESPACE, parse_namespace
+from topicfold.model.names import DEFAULT_NAMESPACE
+from topicfold.model.namespaces import parse_namespaces
 
 if TYPE_CHECKING:
     from topicfold.client import Client
@@ -188,7 +189,7 @@ def _found(
     from topicfold.client.bulk import topics_in
     from topicfold.client.listed_topics import listing_by, with_partitioned
 
-    client, namespaces = session.client, [*map(parse_namespace, namespaces)]
+    client, namespaces = session.client, parse_namespaces(namespaces).texts
     client.list_tenants()
     listed: set[str] = set()
     is_heeded = True

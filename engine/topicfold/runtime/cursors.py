@@ -3,8 +3,8 @@
     <revision>.<namespaces>[.<viewer>]
 
 Positions alone do not say what somebody knows: namespaces share partitions. So a cursor bears four octets of each
-namespace's hash, or a `*` where somebody hears of all. A revision by itself says only from where to go on, and is
-taken as such.
+namespace's hash; or a `~`, which no shell expands, where somebody hears of all. A revision by itself says only from
+where to go on, and is taken as such.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import hashlib
 from functools import lru_cache
 from typing import NamedTuple
 
-from topicfold.model.namespaces import ALL, Everywhere, Namespaces
+from topicfold.model.namespaces import Everywhere, Namespaces
 
 MARK = "."
 """Stands between the parts; in none of them."""
 
+_ALL = "~"
 _SIZE = 4
 _REMEMBERED = 4_096
 
@@ -33,7 +34,7 @@ class Cursor(NamedTuple):
 
     def lacking(self, namespaces: Namespaces) -> str | None:
         """Return the first of `namespaces` that it says nothing of; None where there is none, or it names none."""
-        if self.namespaces in ("", ALL):
+        if self.namespaces in ("", _ALL):
             return None
         if isinstance(namespaces, Everywhere):
             return "all namespaces"
@@ -60,7 +61,7 @@ def cursor_in(text: str) -> Cursor:
 def namespaces_mark(namespaces: Namespaces) -> str:
     """Return what the cursors of whoever watches `namespaces` bear."""
     if isinstance(namespaces, Everywhere):
-        return ALL
+        return _ALL
     return base64.urlsafe_b64encode(b"".join(sorted(map(_hash, namespaces.names)))).decode().rstrip("=")
 
 
