@@ -16,7 +16,10 @@ def test_a_server_that_does_not_answer_is_waited_for_as_long_as_is_wanted(bare_r
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         ran = bare_run("tenants", "list", "--url", url, "--timeout-seconds", "0.05")
-    assert (ran.code, ran.err.splitlines()[0]) == (6, f"error: no answer from {url}: timed out after 0.05 s")
+    error, hint = ran.err.splitlines()
+    assert (ran.code, error) == (6, f"error: no answer from {url}: timed out after 0.05 s")
+    assert hint.startswith("hint: something there takes requests and does not answer; ")
+    assert "--timeout-seconds" in hint
 
 
 def test_a_server_that_hangs_up_is_asked_three_times(bare_run: Run) -> None:

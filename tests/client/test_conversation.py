@@ -19,7 +19,7 @@ from topicfold.client.conversation import (
     retry_after_seconds,
 )
 from topicfold.client.errors import AnswerLost, ServerUnreachable, UnexpectedAnswer
-from topicfold.client.silence import HUNG_UP, NoAnswer, Server
+from topicfold.client.silence import HUNG_UP, PROXY_HINT, NoAnswer, Server
 from topicfold.errors import (
     FixRequest,
     NewerSchema,
@@ -219,6 +219,14 @@ def test_of_who_answered_before_or_was_named_by_who_did_no_tls_is_guessed(
         "no answer from http://h2?: it closed the connection(; the change may .*)?", silent.value.reason
     )
     assert "https" not in silent.value.hint
+
+
+def test_of_a_server_that_takes_a_request_and_is_silent_it_is_not_said_to_start_one() -> None:
+    silent = NoAnswer("timed out after 30 s", was_sent=True, timed_out=True)
+    unheard = NoAnswer("timed out after 5 s", was_sent=False, timed_out=True)
+    assert "takes requests and does not answer" in Server("http://h").unreachable(silent).hint
+    assert Server("http://h").unreachable(unheard).hint == ServerUnreachable.default_hint
+    assert Server("http://h", proxy="http://p").unreachable(silent).hint == PROXY_HINT
 
 
 def test_a_read_cut_off_is_only_unreachable() -> None:

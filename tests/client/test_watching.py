@@ -238,6 +238,33 @@ def test_streams_that_end_before_they_begin_are_an_error_too() -> None:
         Play([], [], []).run()
 
 
+SILENCE = NoAnswer("timed out after 45 s", was_sent=True, timed_out=True)
+
+
+@pytest.mark.parametrize(
+    "streams",
+    [[SILENCE], [[SILENCE]], [[added("a"), SILENCE]], [[added("a"), CUT], [b"\n", SILENCE]]],
+    ids=["no answer", "no frame", "half a start state", "half of another"],
+)
+def test_a_start_state_that_is_held_back_is_waited_for_once_and_said_to_be(streams: Sequence[Stream]) -> None:
+    with pytest.raises(ServerUnreachable, match="timed out after 45 s") as unreachable:
+        Play(*streams, [*START]).run()
+    assert "A proxy that buffers holds a watch's answer back" in unreachable.value.hint
+
+
+def test_a_host_that_cannot_be_connected_to_in_time_is_tried_again_and_no_proxy_is_blamed() -> None:
+    unheard = NoAnswer("timed out after 5 s", was_sent=False, timed_out=True)
+    with pytest.raises(ServerUnreachable) as unreachable:
+        Play(*[unheard] * 3).run()
+    assert "proxy" not in unreachable.value.hint
+    assert names(Play(unheard, unheard, [*START]).run()) == ["a", "b", "complete"]
+
+
+def test_once_the_start_state_is_complete_silence_ends_no_watch() -> None:
+    play = Play([*START, SILENCE], SILENCE, problem(410, "gone"), [added("a"), SILENCE], [*START])
+    assert names(play.run()) == ["a", "b", "complete", "reset", "a", "reset", "a", "b", "complete"]
+
+
 @pytest.mark.parametrize("wait", [Interrupted(), [Interrupted()]], ids=["for an answer", "for a frame"])
 def test_waits_that_are_given_up_do_not_count_as_a_server_that_is_away(
     wait: Stream, caplog: pytest.LogCaptureFixture
@@ -283,6 +310,8 @@ def test_empty_lines_tell_nothing_but_that_the_server_is_there() -> None:
 
 
 AWAY, BACK = "no answer from http://h: refused; trying again", "http://h answers again"
+AWAY_IN_START = "no answer from http://h: connection reset; trying again"
+AWAY_IN_SILENCE = "no answer from http://h: timed out after 45 s; trying again"
 
 
 @pytest.mark.parametrize(
@@ -307,10 +336,29 @@ def test_of_a_server_that_stays_away_it_is_told_once_and_once_that_it_is_back(
 def test_of_a_server_that_was_waited_for_in_vain_it_is_told_at_once_and_not_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    silence = NoAnswer("timed out after 45 s", was_sent=True, timed_out=True)
-    Play([*START, silence], silence, [*CHANGES]).run()
-    told = "no answer from http://h: timed out after 45 s; trying again", "http://h answers again"
-    assert [record.message for record in caplog.records] == [*told]
+    Play([*START, SILENCE], SILENCE, [*CHANGES]).run()
+    assert [record.message for record in caplog.records] == [AWAY_IN_SILENCE, BACK]
+
+
+@pytest.mark.parametrize(
+    ("ends", "warned"),
+    [([[*START]], [AWAY_IN_START, BACK]), ([[b"\n", START[0], CUT]] * 9, [AWAY_IN_START])],
+    ids=["and then is complete", "again and again"],
+)
+def test_who_is_cut_off_in_every_start_state_is_told_of_an_answer_once_one_is_complete(
+    ends: Sequence[Stream], warned: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Play(*[[START[0], CUT]] * 5, *ends).run()
+    assert [record.message for record in caplog.records] == warned
+
+
+def test_of_streams_that_are_silent_once_open_no_answer_is_told_before_one_speaks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    Play([*START, SILENCE], [SILENCE], [SILENCE]).run()
+    assert [record.message for record in caplog.records] == [AWAY_IN_SILENCE]
+    Play([*START, SILENCE], [SILENCE], [b"\n"]).run()
+    assert [record.message for record in caplog.records[1:]] == [AWAY_IN_SILENCE, BACK]
 
 
 def test_a_server_that_opens_streams_only_to_refuse_them_is_asked_as_one_that_refuses_at_once() -> None:

@@ -97,7 +97,7 @@ class LabelConsumer(PassedOn):
             BadSetting: librdkafka refuses `conf`, or it names no broker; or gevent has replaced Python's threads.
             InvalidRequest: no condition is given, or one that every topic meets; or an argument has the wrong type.
             QueryUnconfirmed: the server does not confirm the query, or that its topic listing uses `properties`.
-            TopicfoldError: the server refuses the query, or is away.
+            TopicfoldError: the server refuses the query, is away, or sends nothing for 45 s.
         """
         try:
             from topicfold.client.kafka_consumer import KafkaLook

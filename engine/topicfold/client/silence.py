@@ -9,6 +9,12 @@ from topicfold.client.errors import AnswerLost, ServerUnreachable
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
 
+SILENT_HINT = (
+    "Something there takes requests and does not answer. If it is a Topicfold server, its log may say why, and a "
+    "larger timeout_seconds gives it more time."
+)
+"""What to do where a request was taken, and its answer waited for in vain."""
+
 PROXY_HINT = "The environment names the proxy. To ask the server itself, put its host into NO_PROXY."
 
 # OpenSSL's words.
@@ -31,6 +37,11 @@ class NoAnswer:
     url: str = ""
     timed_out: bool = False
 
+    @property
+    def is_silence(self) -> bool:
+        """Whether there is somebody who took the request and was waited for in vain."""
+        return self.timed_out and self.was_sent
+
 
 @dataclass(slots=True)
 class Server:
@@ -45,9 +56,13 @@ class Server:
         """The server, and the proxy, which may be the one that refused or was silent."""
         return f"{self.url} through the proxy {self.proxy}" if self.proxy else self.url
 
-    def unreachable(self, silence: NoAnswer) -> ServerUnreachable:
-        """Return the error that there is no answer to what changes nothing."""
-        return ServerUnreachable(self._said(silence), hint=self._hint(silence), url=silence.url or self.url)
+    def unreachable(self, silence: NoAnswer, if_silent: str = SILENT_HINT) -> ServerUnreachable:
+        """Return the error that there is no answer to what changes nothing.
+
+        `if_silent` is what to do where there is somebody who took the request and was waited for in vain.
+        """
+        hint = self._hint(silence) or (if_silent if silence.is_silence else None)
+        return ServerUnreachable(self._said(silence), hint=hint, url=silence.url or self.url)
 
     def lost(self, silence: NoAnswer, idempotency_key: str) -> AnswerLost:
         """Return the error that there is no answer to a change."""
@@ -73,7 +88,7 @@ class Server:
         return f"no answer from {silence.url or self.place}: {silence.reason}{as_tls}"
 
     def _hint(self, silence: NoAnswer) -> str | None:
-        """Return what to do where TLS is amiss."""
+        """Return what to do where TLS is amiss, or a proxy may be."""
         url, reason = silence.url or self.url, silence.reason
         if url_of_tls := self._url_of_tls(silence):
             return f"That server may speak TLS; try {url_of_tls}, or check that it is a Topicfold server"

@@ -30,6 +30,10 @@ READ_SECONDS = 45.0
 """A server sends something every 15 seconds at least; who hears nothing for three times that is cut off."""
 
 _MAX_LINE_BYTES = 1 << 20
+_HELD_BACK = (
+    "A proxy that buffers holds a watch's answer back: have it not buffer /api/v1/watch. Without a proxy, it is the "
+    "server that hangs, and its log may say why."
+)
 _ENDS_AT_ONCE = NoAnswer("it ends the stream before it begins", was_sent=True)
 _ENDS_IN_START = NoAnswer("it ends the stream before the initial topics are complete", was_sent=True)
 _CUT_SHORT = "the initial topics were cut off and are sent again"
@@ -71,12 +75,13 @@ class Interrupted:
 class _End:
     """How a stream ended: with an error, or politely; not before `wait_seconds` shall one ask again.
 
-    `timed_out`: the server was waited for in vain, which took long.
+    `timed_out`: the server was waited for in vain, which took long; `is_silence`: it had taken the request.
     """
 
     error: TopicfoldError | None = None
     wait_seconds: float = 0.0
     timed_out: bool = False
+    is_silence: bool = False
 
 
 Event = Answer | NoAnswer | Interrupted | bytes | None
@@ -86,9 +91,10 @@ Steps = Generator[Open | Read | Pause | Frame, Event, Never]
 class Watching:
     """One watch, over as many streams as it takes.
 
-    Until a server has told something it gives up as calls do; from then on it tries for ever, and ends only with an
-    error that trying again cannot heal. The log has a warning where no server answers for a while, and one when one
-    does again, so that whoever is shown the first is shown the second.
+    Until a server has told something it gives up as calls do, and until the initial topics are complete where one is
+    silent; from then on it tries for ever, and ends only with an error that trying again cannot heal. The log has a
+    warning where no server answers for a while, and one when one does again, so that whoever is shown the first is
+    shown the second: at once, or where streams broke off, when one gets beyond the initial topics.
     """
 
     def __init__(self, query: WatchQuery, server: Server, rule: RetryRule) -> None:
@@ -101,7 +107,9 @@ class Watching:
         self._told_start = False
         self._reset_reason = ""
         self._heard = False
+        self._is_open = False
         self._is_missed = False
+        self._is_missed_when_open = False
 
     @property
     def cursor(self) -> str:
@@ -114,13 +122,14 @@ class Watching:
         Raises:
             TopicfoldError: the server's refusal; why there is no stream at all; something else answers.
         """
-        failures, has_begun = 0, False
+        failures, has_begun, has_started = 0, False, False
         while True:
             self._heard = False
             end = yield from self._stream()
             has_begun = has_begun or self._heard
             # A start state that is cut is told from its beginning again: what was heard of it brought nothing.
-            failures = 0 if self._heard and not self._is_starting else failures
+            if self._heard and not self._is_starting:
+                failures, has_started = 0, True
             if self._told_start:
                 self._begin_anew(_CUT_SHORT)
             if isinstance(end, Interrupted):
@@ -129,7 +138,11 @@ class Watching:
             failures += 1
             if isinstance(end.error, Resync) and self.cursor:
                 self._begin_anew(_GONE)
-            elif not _may_pass(end.error) or (not has_begun and failures >= self._rule.max_attempts):
+            elif (
+                not _may_pass(end.error)
+                or (not has_begun and failures >= self._rule.max_attempts)
+                or (not has_started and end.is_silence)
+            ):
                 raise end.error or self._server.unreachable(_ENDS_AT_ONCE)
             if failures == _FAILURES_TOLD or end.timed_out:
                 self._tell_of(end.error or self._server.unreachable(_ENDS_IN_START if self._heard else _ENDS_AT_ONCE))
@@ -138,16 +151,20 @@ class Watching:
 
     def _stream(self) -> Generator[Open | Read | Frame, Event, _End | Interrupted]:
         """Yield the steps of one stream, and what it tells; return how it ended."""
+        self._is_open = False
         opened = yield Open(self._parameters())
         self._server.has_answered = self._server.has_answered or isinstance(opened, Answer)
         match opened:
             case NoAnswer() as silence:
-                return _End(self._server.unreachable(silence), timed_out=silence.timed_out)
+                return self._ended_without(silence)
             case Interrupted() as interrupted:
                 return interrupted
             case Answer(status=200) as answer:
                 self._check(answer)
-                self._tell_that_one_is_back()
+                self._is_open = True
+                if not self._is_missed_when_open:
+                    # The first frame may take seconds to come.
+                    self._tell_that_one_is_back()
             case Answer() as answer:
                 return _End(refusal_of(answer, self._server, WATCH_PATH), retry_after_seconds(answer))
             case _:
@@ -160,8 +177,10 @@ class Watching:
                         if isinstance(frame, Failed):
                             return self._ended_by(error_of(frame.problem, _status_in(frame.problem)))
                         yield from self._told(frame)
+                    if self._heard and not self._is_starting:
+                        self._tell_that_one_is_back()
                 case NoAnswer() as silence:
-                    return _End(self._server.unreachable(silence), timed_out=silence.timed_out)
+                    return self._ended_without(silence)
                 case Interrupted() as interrupted:
                     return interrupted
                 case _:
@@ -187,15 +206,15 @@ class Watching:
         require_confirmed(self._query.asked.text, answer, self._server.url)
 
     def _tell_of(self, error: TopicfoldError) -> None:
-        """Say why there is no stream, once until a server answers."""
+        """Say why there is no stream, or none that gets anywhere, once until there is one."""
         if not self._is_missed:
-            self._is_missed = True
+            self._is_missed, self._is_missed_when_open = True, self._is_open
             _log.warning("%s; trying again", error.reason)
 
     def _tell_that_one_is_back(self) -> None:
-        """Say that a server answers, where it was said that none does: its first frame may take seconds to come."""
+        """Say that a server answers, where it was said that none does."""
         if self._is_missed:
-            self._is_missed = False
+            self._is_missed = self._is_missed_when_open = False
             _log.warning("%s answers again", self._server.url)
 
     def _frames(self, lines: Lines, chunk: bytes) -> Iterator[Frame | Failed]:
@@ -237,6 +256,11 @@ class Watching:
         elif self._needed(frame.cursor) != self._cursor:
             self._cursor = frame.cursor
             yield replace(frame, is_initial=False) if isinstance(frame, Bookmark) else frame
+
+    def _ended_without(self, silence: NoAnswer) -> _End:
+        """Return how a stream ends of which there is no more, or nothing at all."""
+        error = self._server.unreachable(silence, _HELD_BACK)
+        return _End(error, timed_out=silence.timed_out, is_silence=silence.is_silence)
 
     def _ended_by(self, error: TopicfoldError) -> _End:
         """Return how an error ends a stream that was open.
