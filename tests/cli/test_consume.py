@@ -205,6 +205,12 @@ def test_what_would_print_everything_is_refused(run: Run) -> None:
     assert (refused.code, "--match '**' means every topic" in refused.err) == (2, True)
 
 
+def test_properties_alone_are_refused_with_what_to_give_beside_them(run: Run) -> None:
+    refused = run("consume", "--bootstrap", "127.0.0.1:1", "--properties", "owner=ann")
+    hint = "hint: give -l, --match or --regex, with --properties too; --match '**' means every topic"
+    assert (refused.code, refused.err.splitlines()[1]) == (2, hint)
+
+
 def test_without_kafkas_library_the_command_that_installs_it_is_named(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

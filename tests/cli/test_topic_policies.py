@@ -29,6 +29,13 @@ def commands(group: str, *, is_global: bool = False) -> list[object]:
     ]
 
 
+def test_a_help_does_not_say_again_what_the_policy_is_called(bare_run: Run) -> None:
+    shown = " ".join(bare_run("topicPolicies", "set-max-subscriptions-per-topic", "--help").out.split())
+    assert "Set the maximum number of subscriptions of a topic; 0: no limit. Example" in shown
+    shown = " ".join(bare_run("topicPolicies", "set-max-message-size", "--help").out.split())
+    assert "Set the maximum message size of a topic. Size of the largest accepted message, in bytes. Example" in shown
+
+
 @pytest.fixture(scope="module")
 def module_url() -> Iterator[str]:
     with serving() as (url,), Client(url) as client:

@@ -134,8 +134,8 @@ SPOKEN_HERE: Mapping[str, str] = {
         "try again in a few seconds, or list less: leave -p out, or name fewer namespaces"
     ),
     "Try again in a few seconds, or ask for pages with limit.": "try again in a few seconds, or give --limit",
-    'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.': (
-        "give -l, --match or --regex; --match '**' means every topic"
+    'Give a selector, labels, a pattern or a regular expression, with properties too; match="**" means every topic.': (
+        "give -l, --match or --regex, with --properties too; --match '**' means every topic"
     ),
 }
 """Hints that speak of requests or of Python, and what means the same here."""

@@ -107,9 +107,15 @@ def _setting(place: Place, policy: Policy, command: Command) -> Made:
 
     options = [parameter(option, policy.kind) for option in command.options]
     parameters = [*place.which(policy, reads=False), *options, *_entry(command)]
-    help_text = f"Set the {policy.title} of a {place.noun}. {policy.doc}"
+    help_text = _set_help(policy, place.noun)
     example = f"{place.group} {command.set} {place.sample} {command.example}".rstrip()
     return Made(with_parameters(set_it, parameters, help_text, example), CHANGE_OPTIONS)
+
+
+def _set_help(policy: Policy, noun: str) -> str:
+    """Return what is set and what that means; where this begins with the title again, only what follows it."""
+    is_again = policy.doc.lower().startswith(policy.title)
+    return f"Set the {policy.title} of a {noun}" + (policy.doc[len(policy.title) :] if is_again else f". {policy.doc}")
 
 
 def _removing(place: Place, policy: Policy, command: Command) -> Made:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from topicfold.client.find_calls import Asked, SelectorForm, Texts, demands_nothing
 from topicfold.errors import InvalidRequest
 
-_ON_PURPOSE = 'Give a selector, labels, a pattern or a regular expression; match="**" means every topic.'
+_ON_PURPOSE = (
+    'Give a selector, labels, a pattern or a regular expression, with properties too; match="**" means every topic.'
+)
 
 
 @dataclass(frozen=True, slots=True)
