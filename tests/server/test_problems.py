@@ -36,6 +36,13 @@ async def test_an_unknown_route_is_404(rest: RestNode, path: str) -> None:
     assert path in answer.json()["reason"]
 
 
+async def test_a_slash_at_the_end_of_a_path_is_to_be_left_out(rest: RestNode) -> None:
+    unknown, ended = [await rest.send("GET", path) for path in ("/docs", "/admin/v2/tenants/")]
+    listed = "GET /openapi.json lists all routes."
+    assert unknown.json()["hint"] == listed
+    assert (ended.status_code, ended.json()["hint"]) == (404, f"Leave out the slash at the end. {listed}")
+
+
 async def test_a_problem_carries_the_id_of_its_request(rest: RestNode) -> None:
     answer = await rest.send("GET", LABELS, x_request_id="mine")
     assert answer.json()["requestId"] == answer.headers["x-request-id"] == "mine"

@@ -23,7 +23,7 @@ def problem_answer(error: TopicfoldError | HTTPException, scope: Scope, request_
     """Return the answer that `error` is."""
     extra: dict[str, str] = dict(scope.get(REFUSED_AT_KEY, {}))
     if isinstance(error, HTTPException):
-        document = _protocol_problem(error, request_id)
+        document = _protocol_problem(error, scope["path"], request_id)
         extra.update(error.headers or {})
     else:
         document = problem_of(error, request_id, under_admin=scope["path"].startswith("/admin/"))
@@ -35,7 +35,7 @@ def problem_answer(error: TopicfoldError | HTTPException, scope: Scope, request_
     return Response(body, document["status"], extra, headers.PROBLEM_TYPE)
 
 
-def _protocol_problem(error: HTTPException, request_id: str) -> dict[str, Any]:
+def _protocol_problem(error: HTTPException, path: str, request_id: str) -> dict[str, Any]:
     """Return the problem of an error that HTTP itself has a name for and we have no class."""
     status = HTTPStatus(error.status_code)
     is_no_route = status is HTTPStatus.NOT_FOUND
@@ -47,6 +47,11 @@ def _protocol_problem(error: HTTPException, request_id: str) -> dict[str, Any]:
         "detail": error.detail,
         "code": code,
         "reason": error.detail,
-        "hint": "GET /openapi.json lists all routes." if is_no_route else "",
+        "hint": _route_hint(path) if is_no_route else "",
         "requestId": request_id,
     }
+
+
+def _route_hint(path: str) -> str:
+    """Return what to do where `path` is no route: no route has a slash at its end."""
+    return f"{'Leave out the slash at the end. ' if path.endswith('/') else ''}GET /openapi.json lists all routes."
