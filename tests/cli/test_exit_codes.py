@@ -322,10 +322,16 @@ def test_output_that_cannot_be_written_is_told_without_a_traceback() -> None:
     assert (ended.returncode, ended.stderr) == (1, "error: the output cannot be written: No space left on device\n")
 
 
-def test_an_exit_code_comes_through_where_what_was_wrong_cannot_be_written() -> None:
+@pytest.mark.parametrize("is_unbuffered", [True, False])
+def test_an_exit_code_comes_through_where_what_was_wrong_cannot_be_written(is_unbuffered: bool) -> None:
+    command = [sys.executable, *(["-u"] if is_unbuffered else []), "-m", "topicfold", "topics", "list", "--no-such"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    read, write = os.pipe()
+    os.close(read)
     with open("/dev/full", "w") as full:
-        ended = subprocess.run([sys.executable, "-m", "topicfold", "topics", "list", "--no-such"], stderr=full)
-    assert ended.returncode == 2
+        for unwritable in (full, write):
+            assert subprocess.run(command, stderr=unwritable, env=env).returncode == 2
+    os.close(write)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
@@ -336,7 +342,6 @@ def test_a_disk_that_is_full_is_told_as_the_outputs_unless_it_is_a_files(
     monkeypatch: pytest.MonkeyPatch, run: Run, number: int, filename: str | None, says: str
 ) -> None:
     fail_with(monkeypatch, OSError(number, "full", filename))
-    monkeypatch.setattr(entry, "_write_to_nobody", lambda: None)
     ended = run("topics", "list")
     assert ended.code == 1
     assert says in ended.err

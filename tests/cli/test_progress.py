@@ -66,3 +66,11 @@ def test_a_bar_tells_for_how_long_it_has_been_there(monkeypatch: pytest.MonkeyPa
     shown = terminal.getvalue()
     assert "5/13" in shown
     assert "0:00:00" in shown
+
+
+def test_a_job_goes_on_where_nobody_can_be_told_of_its_progress(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open("/dev/full", "w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert run("policies", "apply", "-f", str(file), "--progress").code == 0

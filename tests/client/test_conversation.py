@@ -224,7 +224,7 @@ def test_of_who_answered_before_or_was_named_by_who_did_no_tls_is_guessed(
 def test_of_a_server_that_takes_a_request_and_is_silent_it_is_not_said_to_start_one() -> None:
     silent = NoAnswer("timed out after 30 s", was_sent=True, timed_out=True)
     unheard = NoAnswer("timed out after 5 s", was_sent=False, timed_out=True)
-    assert "takes requests and does not answer" in Server("http://h").unreachable(silent).hint
+    assert "It takes requests, but is silent." in Server("http://h").unreachable(silent).hint
     assert Server("http://h").unreachable(unheard).hint == ServerUnreachable.default_hint
     assert Server("http://h", proxy="http://p").unreachable(silent).hint == PROXY_HINT
 

@@ -12,6 +12,7 @@ import typer
 
 from topicfold.cli.arguments import KafkaBootstrap, KafkaSettings, KafkaTopic, LogFile, read_settings
 from topicfold.cli.exit_codes import ExitCode
+from topicfold.cli.output import say
 from topicfold.cli.progress import Update, bar
 from topicfold.cli.server_settings import given_settings, needed_packages, server_settings
 from topicfold.cli.session import Session
@@ -131,7 +132,7 @@ def compact(
                     differ(error.reason)
             else:
                 if is_shown and plan.below and plan.records:
-                    sys.stderr.write(f"trimmed records={plan.records} below={plan.below.sequence}\n")
+                    say(f"trimmed records={plan.records} below={plan.below.sequence}")
 
         def loses(path: Path) -> None:
             session.output.warning(
@@ -189,8 +190,7 @@ class _Telling:
         self._done += done.events
         self._update(completed=self._done, total=self._done + _behind(done, facts))
         if self._tells_lines:
-            sys.stderr.write(line_of(done, facts) + "\n")
-            sys.stderr.flush()
+            say(line_of(done, facts))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -71,7 +71,19 @@ _NO_COMMAND = re.compile(r"No such command '(?P<name>[\w-]+)'")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing."""
+    """Run one command and return its exit code. Prints whatever goes wrong, and raises nothing.
+
+    That code is also the process's: what is left in a stream that cannot be written is given up, for else the
+    interpreter complains and ends with 120.
+    """
+    try:
+        return _code_of(arguments)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _give_up_unwritten(stream)
+
+
+def _code_of(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_closed_streams()
     _let_sigterm_end_process_1()
@@ -85,17 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        return _unread()
+        return ExitCode.UNREAD
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             return _unexpected(error, is_debugged="--debug" in given)
         _plain_output().failure(f"the output cannot be written: {error.strerror}", "")
-        _write_to_nobody()
         return ExitCode.FAILED
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
             # Typer ends what it runs itself then.
-            return _unread()
+            return ExitCode.UNREAD
         return end.code if isinstance(end.code, int) else ExitCode.FAILED
     except Exception as error:  # noqa: BLE001 - the outermost boundary
         return _unexpected(error, is_debugged="--debug" in given)
@@ -230,14 +241,11 @@ def _let_sigterm_end_process_1() -> None:
         signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
 
 
-def _unread() -> int:
-    _write_to_nobody()
-    return ExitCode.UNREAD
-
-
-def _write_to_nobody() -> None:
-    """Keep the interpreter from complaining, when it closes stdout, that this cannot be written to any more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _give_up_unwritten(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _plain_output() -> Output:

@@ -101,10 +101,8 @@ SPOKEN_HERE: Mapping[str, str] = {
     "If it requires client certificates, check that it trusts the CA of yours: client_cert_file": (
         "if it requires client certificates, check that it trusts the CA of yours: --client-cert-file FILE"
     ),
-    "Something there takes requests and does not answer. If it is a Topicfold server, its log may say why, and a "
-    "larger timeout_seconds gives it more time.": (
-        "something there takes requests and does not answer; if it is a Topicfold server, its log may say why, and "
-        "a larger --timeout-seconds gives it more time"
+    "It takes requests, but is silent. If it is a Topicfold server, see its log, or raise timeout_seconds.": (
+        "it takes requests, but is silent; if it is a Topicfold server, see its log, or raise --timeout-seconds"
     ),
     "GET /readyz?verbose tells more.": "try again in a moment",
     "Try again in a few seconds. GET /readyz?verbose tells whether this node reaches the Kafka cluster.": (

@@ -90,27 +90,27 @@ class Output:
     def note(self, text: str) -> None:
         """Tell people something on stderr, unless they want quiet."""
         if not self.is_quiet:
-            _say(printable(text))
+            say(printable(text))
 
     def detail(self, text: str) -> None:
         """Say on stderr, in a line, what a question is about."""
-        _say(printable(text))
+        say(printable(text))
 
     def warning(self, text: str, hint: str = "") -> None:
         """Say on stderr what is amiss with data that is shown all the same, or with the settings, and what to do."""
-        _say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(text)}")
+        say(_styled("warning:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(text)}")
         self._hint(hint)
 
     def failure(self, reason: str, hint: str) -> None:
         """Say on stderr what was wrong, each thing in a line, and in the last what to do next."""
         is_colored = is_colored_on(sys.stderr, self._color)
         for line in shortened(reason).split("\n"):
-            _say(_styled("error:", _RED, is_colored) + f" {printable(line)}")
+            say(_styled("error:", _RED, is_colored) + f" {printable(line)}")
         self._hint(hint)
 
     def _hint(self, hint: str) -> None:
         if hint:
-            _say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(hint)}")
+            say(_styled("hint:", _DIM, is_colored_on(sys.stderr, self._color)) + f" {printable(hint)}")
 
     def _table(self, header: Row, found: Iterable[Row], spare: Collection[str]) -> str:
         rows: Sequence[Row] = [[printable(cell) for cell in row] for row in found]
@@ -129,7 +129,7 @@ class Output:
         sys.stdout.write(text)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """Write a line on stderr; where that cannot be written, there is nobody to tell."""
     with suppress(OSError):
         sys.stderr.write(f"{line}\n")

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from topicfold.cli.output import say
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
@@ -72,7 +74,7 @@ def _lines(job: str, total: int) -> Iterator[Callable[[], None]]:
     told = time.monotonic()
 
     def tell() -> None:
-        sys.stderr.write(f'progress job="{job}" done={done} total={total}\n')
+        say(f'progress job="{job}" done={done} total={total}')
 
     def step() -> None:
         nonlocal done, told

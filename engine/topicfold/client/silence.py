@@ -9,10 +9,7 @@ from topicfold.client.errors import AnswerLost, ServerUnreachable
 HUNG_UP = "it closed the connection"
 """The reason where a connection was closed instead of an answer."""
 
-SILENT_HINT = (
-    "Something there takes requests and does not answer. If it is a Topicfold server, its log may say why, and a "
-    "larger timeout_seconds gives it more time."
-)
+SILENT_HINT = "It takes requests, but is silent. If it is a Topicfold server, see its log, or raise timeout_seconds."
 """What to do where a request was taken, and its answer waited for in vain."""
 
 PROXY_HINT = "The environment names the proxy. To ask the server itself, put its host into NO_PROXY."
