@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from tests.cli.conftest import Run
@@ -103,6 +105,26 @@ def test_what_cannot_be_meant_is_told_with_what_may_be_and_the_help_of_the_comma
 ) -> None:
     ran = bare_run(*words.split())
     assert (ran.code, ran.err.splitlines()) == (2, [f"error: {error}", f"hint: topicfold {hint} --help"])
+
+
+@pytest.mark.parametrize(
+    ("command", "value", "option"),
+    [
+        ("watch", "team=pay", "selector"),
+        ("watch", "!team", "selector"),
+        ("consume --bootstrap 127.0.0.1:1", "team in (pay,ship)", "selector"),
+        ("topics list a/b", "acme.io/team=pay", "selector"),
+        ("topics list a/b", "c/d", "namespace"),
+        ("report labels", "public/default", "namespace"),
+        ("explain team=pay", "public/default", "namespace"),
+    ],
+)
+def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_belongs_to(
+    bare_run: Run, command: str, value: str, option: str
+) -> None:
+    ran = bare_run(*command.split(), value)
+    assert ran.code == 2
+    assert ran.err.splitlines()[0].endswith(f"it stands alone; write --{option} {shlex.quote(value)}")
 
 
 @pytest.mark.parametrize("words", ["topics create -x", "history -x", "namespaces list -acme"])

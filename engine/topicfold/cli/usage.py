@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -13,6 +14,12 @@ _LIKENESS = 0.75
 _LEAST_HELD = 5
 """Characters of what is taken for a part of an option: shorter ones are in many."""
 _CALLED_ELSEWHERE: Mapping[str, str] = {"--json": "-o json", "--yaml": "-o yaml", "--format": "--output"}
+
+_LOOKS: Mapping[str, re.Pattern[str]] = {
+    "selector": re.compile(r"!?[^=]+=.+|!.+|.+ (not)?in ?\(.*"),
+    "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
+}
+"""How values look of options that are easily forgotten, by parameter."""
 
 
 def say_more(error: typer.TyperException, ctx: typer.Context) -> None:
@@ -33,18 +40,22 @@ def said_of_names(error: typer.TyperException) -> str:
 
 
 def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:
-    """Return unless a value stands alone that belongs to an option which is required.
+    """Return unless a value stands alone that belongs to an option which is required, or whose values look like it.
 
     `given` are the names of what else is there.
 
     Raises:
         BadParameter: it does; says how it is written.
     """
-    for param in ctx.command.params:
-        if astray and param.required and param.param_type_name == "option" and param.name not in given:
-            option, values = max(param.opts, key=len), astray if getattr(param, "multiple", False) else astray[:1]
+    absent = [each for each in ctx.command.params if each.param_type_name == "option" and each.name not in given]
+    for param in absent:
+        looks = _LOOKS.get(param.name or "")
+        alone = astray if param.required else [value for value in astray if looks and looks.fullmatch(str(value))]
+        if alone:
+            option, values = max(param.opts, key=len), alone if getattr(param, "multiple", False) else alone[:1]
             written = " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
-            raise typer.BadParameter(f"it is missing; write {written}", ctx, param)  # type: ignore[arg-type]  # Typer's
+            what = "it is missing" if param.required else "it stands alone"
+            raise typer.BadParameter(f"{what}; write {written}", ctx, param)  # type: ignore[arg-type]  # Typer's
 
 
 def _near(option: str, options: Sequence[str]) -> list[str]:
