@@ -64,6 +64,27 @@ def test_so_is_one_that_a_client_or_a_consumer_is_made_with(given: Any, said: st
         LabelConsumer({"bootstrap.servers": "h:9"}, regex=5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "client", [Client(transport=httpx2.MockTransport(nobody)), AsyncClient()], ids=["Client", "AsyncClient"]
+)
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda client: client.set_labels("orders", {}, if_mach="v1"), "'if_mach'. Did you mean 'if_match'?"),
+        (lambda client: client.delete_topic("orders", ifmatch="v1"), "'ifmatch'. Did you mean 'if_match'?"),
+        (lambda client: client.set_policy("orders", "x", 5, glob=True), "'glob'. Did you mean 'is_global'?"),
+        (lambda client: client.topics("team=pay", limit=5), "'limit'"),
+        (lambda client: type(client)(timeout=5), "'timeout'. Did you mean 'timeout_seconds'?"),
+    ],
+)
+def test_an_argument_that_there_is_not_is_refused_and_not_passed_over(
+    client: Any, ask: Callable[[Any], Any], said: str
+) -> None:
+    with pytest.raises(TypeError) as refused:
+        ask(client)
+    assert str(refused.value).endswith(f"() got an unexpected keyword argument {said}")
+
+
 def test_what_json_cannot_say_is_refused_too() -> None:
     with Client(transport=httpx2.MockTransport(nobody)) as client, pytest.raises(InvalidRequest, match="as JSON"):
         client.patch_topic("orders", {"labels": {"a": b"b"}})

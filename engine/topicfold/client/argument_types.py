@@ -6,6 +6,7 @@ Whoever uses no type checker is told here, and not by what goes wrong deep insid
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache, wraps
 from numbers import Real
 from types import MappingProxyType, NoneType, UnionType
@@ -43,10 +44,10 @@ S = TypeVar("S")
 def taking_what_it_states(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make `method` one that is called only with what has the types that it states, each text a plain `str`.
 
-    Arguments that it does not have are left for Python to refuse.
-
     Raises:
         InvalidRequest: names the first argument that is of another, and not what it holds: it may be a secret.
+        TypeError: it has no such argument. Python refuses none where a method takes what a TypedDict lists, and a
+            condition on a change that is misspelled would be none.
     """
     code = method.__code__
     names = code.co_varnames[1 : code.co_argcount]
@@ -55,6 +56,9 @@ def taking_what_it_states(method: Callable[Concatenate[S, P], T]) -> Callable[Co
     def checked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         args, kwargs = plain(args), plain(kwargs)
         hints = _hints(method)
+        for name in kwargs.keys() - hints.keys():
+            near = "".join(f". Did you mean {each!r}?" for each in get_close_matches(name, hints, 1))
+            raise TypeError(f"{method.__qualname__}() got an unexpected keyword argument {name!r}{near}")
         for name, given in (*zip(names, args, strict=False), *kwargs.items()):
             if fault := _fault(given, hints.get(name, Any)):
                 raise InvalidRequest(f"{name}: {fault}")
@@ -67,6 +71,7 @@ def taking_what_it_states(method: Callable[Concatenate[S, P], T]) -> Callable[Co
 def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the types of parameters; of options that a TypedDict lists, each by its own name."""
     hints = get_type_hints(function)
+    hints.pop("return", None)
     for name, hint in list(hints.items()):
         if get_origin(hint) is Unpack:
             hints |= get_type_hints(get_args(hint)[0])
