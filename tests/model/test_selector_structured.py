@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topicfold.errors import InvalidSelector
-from topicfold.model.selector_structured import document_in, parse_structured
+from topicfold.model.selector_structured import document_in, parse_document, parse_structured
 from topicfold.model.selector_text import parse_selector
 
 
@@ -108,3 +108,9 @@ def test_a_text_of_the_grammar_is_no_document() -> None:
 def test_a_document_may_be_as_deep_as_it_likes() -> None:
     with pytest.raises(InvalidSelector, match="nested too deep"):
         document_in('{"a":' * 20_000)
+
+
+def test_labels_that_stand_where_a_selector_should_are_told_where_they_go() -> None:
+    with pytest.raises(InvalidSelector) as refused:
+        parse_document({"team": "pay"})
+    assert refused.value.hint == 'Labels go inside, as in {"matchLabels": {"team": "pay"}}.'

@@ -65,7 +65,10 @@ def parts_of(document: object) -> tuple[object, object]:
         InvalidSelector: it is no object, or has other members.
     """
     if not isinstance(document, Mapping) or not document.keys() <= _DOCUMENT:
-        raise InvalidSelector("label selector: an object of matchLabels and matchExpressions should stand here")
+        raise InvalidSelector(
+            "label selector: an object of matchLabels and matchExpressions should stand here",
+            hint='Labels go inside, as in {"matchLabels": {"team": "pay"}}.',
+        )
     return document.get("matchLabels"), document.get("matchExpressions")
 
 
