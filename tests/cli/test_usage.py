@@ -127,6 +127,15 @@ def test_a_selector_or_a_namespace_that_stands_alone_is_told_the_option_that_it_
     assert ran.err.splitlines()[0].endswith(f"it stands alone; write --{option} {shlex.quote(value)}")
 
 
+@pytest.mark.parametrize("option", ["-l", "--selector"])
+def test_who_gives_explain_the_option_of_other_commands_is_told_to_write_the_selector_without_it(
+    bare_run: Run, option: str
+) -> None:
+    ran = bare_run("explain", option, "team=pay")
+    hint = f"hint: topicfold explain --help; write the selector without {option}"
+    assert (ran.code, ran.err.splitlines()[1]) == (2, hint)
+
+
 @pytest.mark.parametrize("words", ["topics create -x", "history -x", "namespaces list -acme"])
 def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: Run, words: str) -> None:
     ran = bare_run(*words.split())

@@ -27,7 +27,7 @@ from topicfold.cli.command import CHANGE_OPTIONS, SHARED_OPTIONS, command, new_a
 from topicfold.cli.config import ColorMode, OutputFormat
 from topicfold.cli.exit_codes import ExitCode
 from topicfold.cli.output import Output, escape_what_stdout_cannot_take
-from topicfold.cli.usage import said_of_names
+from topicfold.cli.usage import said_of_argument, said_of_names
 from topicfold.shortage import shortage_in
 
 PROGRAM = "topicfold"
@@ -174,7 +174,8 @@ def _usage(error: typer.TyperException) -> int:
         helps = "; or ".join(f"{PROGRAM} {each} --help" for each in elsewhere[:_MOST_NAMED])
         _plain_output().failure(f"{unknown[0]}.", helps)
     else:
-        _plain_output().failure(message, f"{path} --help{_commands_that_take(error)}{said_of_names(error)}")
+        more = said_of_argument(error) or f"{_commands_that_take(error)}{said_of_names(error)}"
+        _plain_output().failure(message, f"{path} --help{more}")
     return error.exit_code
 
 

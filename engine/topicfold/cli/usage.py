@@ -15,6 +15,7 @@ _LEAST_HELD = 5
 """Characters of what is taken for a part of an option: shorter ones are in many."""
 _CALLED_ELSEWHERE: Mapping[str, str] = {"--json": "-o json", "--yaml": "-o yaml", "--format": "--output"}
 
+_SELECTOR_OPTIONS = ("-l", "--selector")
 _LOOKS: Mapping[str, re.Pattern[str]] = {
     "selector": re.compile(r"!?[^=]+=.+|!.+|.+ (not)?in ?\(.*"),
     "namespaces": re.compile(r"[^/=\s]+/[^/=\s]+"),
@@ -37,6 +38,18 @@ def said_of_names(error: typer.TyperException) -> str:
         return ""
     takes_names = any(each.param_type_name == "argument" for each in context.command.params)
     return "; put -- before a name that begins with -" if takes_names else ""
+
+
+def said_of_argument(error: typer.TyperException) -> str:
+    """Return the end of a hint: that the command takes alone what is behind this option in others, "" if it does not.
+
+    So `explain` takes the selector, which is behind -l everywhere else.
+    """
+    option, context = getattr(error, "option_name", ""), getattr(error, "ctx", None)
+    if not hasattr(error, "possibilities") or option not in _SELECTOR_OPTIONS or context is None:
+        return ""
+    takes_selector = any(each.name == "selector" for each in context.command.params)
+    return f"; write the selector without {option}" if takes_selector else ""
 
 
 def require_no_value_astray(ctx: typer.Context, given: Collection[str], astray: Sequence[Any]) -> None:
