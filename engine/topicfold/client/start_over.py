@@ -30,6 +30,8 @@ class StartOver:
         self._paused: set[Partition] = set()
         self._paused_by_caller: set[Partition] = set()
         self._committing: threading.Thread | None = None
+        self._awaited: set[Partition] = set()
+        """What is being committed and has been starting ever since."""
         self._committed: set[Partition] = set()
 
     def pause(self, partitions: Collection[Partition]) -> None:
@@ -49,16 +51,18 @@ class StartOver:
         """Go on with what is `starting`; return what of it is read from its start now. What fails is tried again."""
         self._resume(self._paused.intersection(assigned).difference(starting))
         waiting = set(starting)
+        self._awaited &= waiting
         if self._committing is not None and not self._committing.is_alive():
             self._committing.join()
             self._committing = None
         started = []
         if self._committing is None:
-            started = [each for each in sorted(waiting & self._committed) if self._seek_start(each)]
+            started = [each for each in sorted(self._awaited & self._committed) if self._seek_start(each)]
             self._committed.clear()
             waiting.difference_update(started)
         self._pause(waiting - self._paused)
         if waiting and self._committing is None:
+            self._awaited = set(waiting)
             self._committing = threading.Thread(
                 target=self._commit, args=(sorted(waiting),), name="topicfold-start-over", daemon=True
             )
