@@ -86,6 +86,20 @@ def test_it_does_not_rise_while_the_snapshot_lacks_nothing(
     assert age() == 30.0
 
 
+def test_it_rises_after_a_clock_that_was_ahead_is_put_right(
+    tmp_path: Path, age: Callable[[], float | None], state: PartitionState, clock: Clock
+) -> None:
+    put_commit(tmp_path, COMMIT)
+    state.position = 3
+    clock.now_ms += 3_600_000
+    assert age() == 0.0
+    clock.now_ms -= 3_600_000
+    state.position = 4
+    assert age() == 0.0
+    clock.now_ms += 30_000
+    assert age() == 30.0
+
+
 def test_it_rises_while_the_directory_cannot_be_read(tmp_path: Path, state: PartitionState, clock: Clock) -> None:
     put_commit(tmp_path, COMMIT)
     made = SnapshotAge(tmp_path, {0: state}, ready, clock)

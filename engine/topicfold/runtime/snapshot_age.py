@@ -58,6 +58,8 @@ class SnapshotAge:
     def look(self, root: Path) -> None:
         """Note up to when the newest commit that can be read has everything. Blocks on files.
 
+        Never later than now: by a clock that was ahead the age would be none for as long as it was.
+
         Raises:
             SnapshotUnreadable, WrongSnapshot: there is none that can be.
         """
@@ -66,7 +68,8 @@ class SnapshotAge:
         newest = next(readable_commits(root), None)
         if newest is not None:
             lacks_nothing = all(to >= position for to, position in zip(newest.to, positions, strict=True))
-            self._whole_at_ms = max(self._whole_at_ms, now if knows_log and lacks_nothing else newest.time_ms)
+            whole_at_ms = max(self._whole_at_ms, now if knows_log and lacks_nothing else newest.time_ms)
+            self._whole_at_ms = min(now, whole_at_ms)
 
     def _knows_log(self) -> bool:
         return all(map(self._is_ready, self._states))
