@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -48,6 +49,10 @@ def replaced(path: Path) -> None:
     successor.replace(path)
 
 
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
 def without_its_newest_commits(path: Path) -> None:
     path.with_name("log.db-wal").unlink()
 
@@ -72,7 +77,7 @@ def test_nobody_is_told_to_restore_a_file_before_they_have_looked_whether_the_di
     assert damaged.hint.startswith("Restart this node first")
 
 
-lost = pytest.mark.parametrize("lose", [deleted, replaced, without_its_newest_commits, without_their_index])
+lost = pytest.mark.parametrize("lose", [deleted, replaced, emptied, without_its_newest_commits, without_their_index])
 
 
 @lost
@@ -83,7 +88,8 @@ async def test_a_lost_file_is_one_fault_of_all_partitions(
     lose(path)
     error, partition = await following.faulted()
     assert isinstance(error, WrongLog)
-    told = "Let this node run until you have saved" if lose in (deleted, replaced) else "Stop this node by SIGTERM"
+    is_the_log = lose in (deleted, replaced, emptied)
+    told = "Let this node run until you have saved" if is_the_log else "Stop this node by SIGTERM"
     assert error.hint.startswith(told)
     assert partition is None
     await log.close()
@@ -114,7 +120,7 @@ async def test_an_append_to_a_lost_file_fails(log: SqliteLog, path: Path, lose: 
     log.append(0, b"x", failures.put_nowait)
     error = await asyncio.wait_for(failures.get(), PATIENCE_SECONDS)
     assert isinstance(error, LogUnavailable)
-    assert "deleted or replaced" in error.reason
+    assert error.reason.endswith("while in use")
 
 
 @pytest.mark.parametrize("lose", [without_its_newest_commits, without_their_index])
@@ -172,7 +178,7 @@ async def test_a_lost_file_is_refused_to_readers_and_reported(
     assert not await log.check_settings()
     lose(path)
     for _ in range(2):
-        with pytest.raises(LogUnavailable, match="deleted or replaced"):
+        with pytest.raises(LogUnavailable, match=r"while in use$"):
             await log.end_offsets()
     with pytest.raises(LogUnavailable):
         log.append(0, b"x", never)

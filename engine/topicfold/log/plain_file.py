@@ -11,13 +11,8 @@ NEWEST = "-wal"
 """The end of the name of what SQLite keeps beside a file, with the newest commits in it, while anybody has it open."""
 
 
-def file_identity(path: Path) -> tuple[int, int]:
-    """Return what tells the file at `path` from any that takes its place.
-
-    Raises:
-        OSError: there is none, or it cannot be asked.
-    """
-    found = os.stat(path)
+def file_identity(found: os.stat_result) -> tuple[int, int]:
+    """Return what tells a file from any that takes its place."""
     return found.st_dev, found.st_ino
 
 

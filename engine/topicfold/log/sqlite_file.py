@@ -36,6 +36,10 @@ _LOST = (
     "docs/recovery.md says how. Then stop all nodes, put the right file there, without the -wal and -shm of another, "
     "and start them."
 )
+_EMPTIED = (
+    "Let this node run until you have saved what it knows, if there is no copy of the log: docs/recovery.md says how. "
+    "Then stop all nodes, put the copy there, without the -wal and -shm of this file, and start them."
+)
 _RESTART = "Stop this node by SIGTERM and start it again: as it stops, all that it answered goes into the log's file."
 _SEEMS_DAMAGED = (
     "Restart this node first: a disk that failed to read for a moment looks the same, and then nothing is lost. "
@@ -84,7 +88,8 @@ class SqliteFile:
 
     A commit is on the disk when `append` returns (`synchronous=FULL`); any number of processes may have the file
     open. SQLite's errors become ours by `translated`. A file deleted or replaced after opening is refused, those that
-    SQLite keeps beside it, too: SQLite itself would go on with the old one, which nobody finds again.
+    SQLite keeps beside it, too: SQLite itself would go on with the old one, which nobody finds again. So is one that
+    was emptied, with the newest commits of which SQLite goes on: they are no log.
     """
 
     def __init__(self, path: Path, partitions: int) -> None:
@@ -113,10 +118,10 @@ class SqliteFile:
         except BaseException:
             self._connection.close()
             raise
-        self._path = path
-        self.identity = file_identity(target)
+        self._path, self._target = path, target
+        self.identity = file_identity(target.stat())
         beside = (target.with_name(target.name + suffix) for suffix in _BESIDE)
-        self._identities = {each: file_identity(each) for each in (target, *beside) if each.exists()}
+        self._identities = {each: file_identity(each.stat()) for each in (target, *beside) if each.exists()}
         self.partitions = len(self.bounds())
         self.checkpoint()
 
@@ -129,7 +134,7 @@ class SqliteFile:
         Raises:
             LogFull: there is no room; none is in the log.
             LogUnavailable: the file is locked, its disk failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
             ends = [bound.end for bound in self._select_bounds()]
@@ -154,7 +159,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
             start, end = self._select_bounds()[partition]
@@ -170,7 +175,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         with self._transaction():
             self._connection.execute(_TRY, (_TRIED_BYTES,))
@@ -182,7 +187,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
         entries, size = [], 0
@@ -201,7 +206,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
         try:
@@ -214,7 +219,7 @@ class SqliteFile:
 
         Raises:
             LogUnavailable: the file is locked, its disk full or failing.
-            WrongLog: the file is damaged, deleted or replaced.
+            WrongLog: the file is damaged, emptied, deleted or replaced.
         """
         self._require_in_place()
         try:
@@ -254,17 +259,19 @@ class SqliteFile:
         self._require_in_place()
 
     def _require_in_place(self) -> None:
-        """Return if the paths still name the files that were opened. Cost: 12 µs."""
+        """Return if the paths still name the files that were opened, and the log's is not empty. Cost: 12 µs."""
         for path, identity in self._identities.items():
             try:
-                found = file_identity(path)
+                found = os.stat(path)
             except (FileNotFoundError, NotADirectoryError):
                 found = None
             except OSError as error:
                 raise LogUnavailable(f"{path}: {error.strerror}") from error
-            if found != identity:
+            if found is None or file_identity(found) != identity:
                 hint = _RESTART if path.name.endswith(_BESIDE) else _LOST
                 raise WrongLog(f"{path} was deleted or replaced while in use", hint=hint)
+            if path == self._target and not found.st_size:
+                raise WrongLog(f"{path} was emptied while in use", hint=_EMPTIED)
 
     def _select_bounds(self) -> list[Bounds]:
         return [
