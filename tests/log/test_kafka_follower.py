@@ -90,6 +90,24 @@ class BrokenConsumer(Consumer):
         raise MemoryError("no room")
 
 
+class HeldConsumer(Consumer):
+    """Does not return from a poll before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.is_polled = threading.Event()
+        self.is_let_go = threading.Event()
+        self.is_closed = False
+
+    def poll(self, _: float) -> Message | None:
+        self.is_polled.set()
+        self.is_let_go.wait(10)
+        return None
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
 class World:
     """A follower of partition 0, and what came of it."""
 
@@ -332,3 +350,17 @@ async def test_a_broker_that_does_not_answer_keeps_the_rest_waiting_for_a_second
     assert (asked, now) == ([1], [1.0])
     assert delivered == [Entry(0, 0, b"a")]
     assert follower._positions == {0: 1} | dict.fromkeys(range(1, 9), 0)
+
+
+async def test_a_client_that_does_not_return_keeps_nobody_from_stopping(
+    follow: Follow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_follower, "_STOP_SECONDS", 0.05)
+    consumer = HeldConsumer()
+    follower = follow(consumer, []).follower
+    assert await asyncio.to_thread(consumer.is_polled.wait, PATIENCE_SECONDS)
+    with capture_logs() as logs:
+        await asyncio.to_thread(follower.stop)
+    assert [each["event"] for each in logs] == ["log_thread_left"]
+    assert not consumer.is_closed
+    consumer.is_let_go.set()
