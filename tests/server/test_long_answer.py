@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from starlette.types import Message
+from structlog.testing import capture_logs
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from topicfold.errors import LogUnavailable
@@ -21,6 +22,7 @@ class Wire:
     def __init__(self, reads: int = 1000, *, is_gone: bool = False) -> None:
         self.sent: list[bytes] = []
         self.is_aborted = False
+        self.knows_of_abort = False
         self.ended = 0
         self._reads = reads
         self._is_gone = is_gone
@@ -33,7 +35,9 @@ class Wire:
         await LongAnswer(parts, {}, self._on_end, seconds)(scope, self._receive, self._send)
 
     def abort(self) -> None:
+        """As a transport has it: the protocol is told in the loop's next turn."""
         self.is_aborted = True
+        asyncio.get_running_loop().call_soon(setattr, self, "knows_of_abort", True)
 
     def _on_end(self) -> None:
         self.ended += 1
@@ -89,6 +93,38 @@ async def test_an_error_on_the_way_cuts_it_off() -> None:
     await wire.answer(parts(b"a", then=LogUnavailable("away")))
     assert wire.sent == [b"start", b"a"]
     assert (wire.is_aborted, wire.ended) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("reads", "then", "reason"),
+    [(2, None, "not read in 0.05 s"), (1000, LogUnavailable("away"), "away")],
+    ids=["not read", "failed"],
+)
+async def test_the_log_says_which_answer_was_cut_and_why(reads: int, then: Exception | None, reason: str) -> None:
+    with capture_logs() as lines:
+        await Wire(reads).answer(parts(b"a", b"b", then=then), 0.05)
+    assert [(line["event"], line["path"], line["reason"]) for line in lines] == [("answer_cut", "/", reason)]
+
+
+async def test_others_have_their_turn_while_it_is_made() -> None:
+    wire = Wire()
+
+    async def other() -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+            wire.sent.append(b"other")
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(wire.answer(parts(b"a", b"b", b"c")))
+        tasks.create_task(other())
+    assert b"other" in wire.sent[: wire.sent.index(b"b")]
+
+
+async def test_the_connection_knows_that_it_is_cut_before_the_answer_is_over() -> None:
+    """Else the server's own log says that the application ended without an answer."""
+    wire = Wire()
+    await wire.answer(parts(b"a", then=LogUnavailable("away")))
+    assert wire.knows_of_abort
 
 
 async def test_nothing_more_is_made_for_a_client_that_is_gone() -> None:

@@ -41,10 +41,10 @@ class LongAnswer(Response):
             await open_body(send, self._said)
             async with asyncio.timeout(self._seconds):
                 async for part in self._parts:
+                    # Others have their turn meanwhile.
                     if await request.is_disconnected():
                         return
                     await send({"type": "http.response.body", "body": part, "more_body": True})
-                    await asyncio.sleep(0)
             await close_body(send)
         except (TimeoutError, TopicfoldError) as error:
             _log.warning("answer_cut", path=scope["path"], reason=str(error) or f"not read in {self._seconds:g} s")
