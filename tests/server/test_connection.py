@@ -299,11 +299,14 @@ async def test_a_request_for_a_tunnel_is_400(port: int) -> None:
     assert await status_of(port, b"CONNECT else.where:80 HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400
 
 
+@pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"])
 @pytest.mark.parametrize("stray", [b"\0", b"}", b"no request\r\n\r\n"])
-async def test_what_is_no_request_does_not_take_the_answer_of_the_one_before(port: int, stray: bytes) -> None:
+async def test_what_is_no_request_does_not_take_the_answer_of_the_one_before(
+    port: int, stray: bytes, last: bytes
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n".encode()
-    writer.write((head + _SET) * 2 + stray)
+    writer.write(head + _SET + head.replace(b"\r\n\r\n", b"\r\n%b\r\n" % last) + _SET + stray)
     answers = (await reader.read()).split(b"\r\n\r\n")
     assert [each.split(b"\r\n")[0] for each in answers] == [b"HTTP/1.1 204 No Content"] * 2 + [b""]
     writer.close()

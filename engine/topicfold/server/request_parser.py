@@ -55,8 +55,6 @@ class RequestParser:
     def _begin(self) -> None:
         """Read on with a new parser of the library: where the head says "Connection: close", one reads nothing more."""
         parser = httptools.HttpRequestParser(self._protocol)
-        # As uvicorn has it: a client may send more behind its last request.
-        parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._feed_data = parser.feed_data
         self.get_http_version = parser.get_http_version
         self.get_method = parser.get_method
