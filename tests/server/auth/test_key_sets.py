@@ -221,6 +221,25 @@ async def test_a_token_of_a_key_from_a_file_needs_no_url(named: bool) -> None:
     assert site.fetches == 0
 
 
+@pytest.mark.parametrize(
+    ("signer", "is_taken"),
+    [(Issuer(OLD.private_key, OLD.algorithm), True), (Issuer(NEW.private_key, "ES256", "old"), False)],
+    ids=["names no key", "forged"],
+)
+async def test_no_token_that_known_keys_decide_about_has_others_fetched(signer: Issuer, is_taken: bool) -> None:
+    site = Site(OLD)
+    for _ in range(2):
+        assert await site.takes(signer) is is_taken
+        site.now += SELDOM_SECONDS
+    assert site.fetches == 1
+
+
+async def test_a_token_forged_in_the_name_of_a_key_in_the_file_is_not_said_to_name_an_unknown_one() -> None:
+    verifier = TokenVerifier([FixedKeys(keys_in_set(key_set(OLD))), Site(STRANGE).keys], lambda: 0.0)
+    with pytest.raises(Unauthenticated, match="not signed by a key that is known here"):
+        await verifier.verify(Issuer(NEW.private_key, "ES256", "old").token(exp=FAR))
+
+
 @pytest.mark.parametrize("signer", [NEW, Issuer(NEW.private_key, "ES256", "old")], ids=["new-id", "id-in-file"])
 async def test_a_token_of_no_key_in_the_file_may_be_of_one_at_the_url(signer: Issuer) -> None:
     site = Site(signer)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
@@ -81,6 +82,13 @@ def test_a_thumbprint_is_that_of_the_standard() -> None:
 def test_an_entry_that_verifies_nothing_of_ours_is_passed_over(change: dict[str, Any]) -> None:
     text = json.dumps({"keys": [issuer().jwk | change, issuer("ES256").jwk]})
     assert [key.algorithms for key in keys_in_set(text)] == [("ES256",)]
+
+
+@pytest.mark.parametrize("kind", ["RS256", "ES256", "EdDSA"])
+def test_a_private_key_in_a_set_is_passed_over(kind: str) -> None:
+    entry = jwt.get_algorithm_by_name(kind).to_jwk(issuer(kind).private_key, as_dict=True)
+    assert "d" in entry
+    assert keys_in_set(json.dumps({"keys": [entry]})) == ()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"keys": {}}', '{"keys": [1, null]}', "[" * 100_000, "\x00"])

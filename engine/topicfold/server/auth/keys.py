@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never
@@ -108,7 +109,7 @@ def thumbprint(key: PublicKey) -> str:
 
 
 def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
-    if entry.get("use", "sig") != "sig" or "d" in entry:
+    if entry.get("use", "sig") != "sig":
         return None
     try:
         parsed = jwt.PyJWK(dict(entry)).key
@@ -121,10 +122,8 @@ def _key_of(entry: Mapping[str, Any]) -> VerificationKey | None:
 def _keys_in_pem(text: str) -> tuple[VerificationKey, ...]:
     found = []
     for block in _PEM.finditer(text):
-        try:
+        with suppress(ValueError):
             found.append(_verifying(load_pem_public_key(block[0].encode())))
-        except ValueError:
-            continue
     return tuple(key for key in found if key is not None)
 
 
