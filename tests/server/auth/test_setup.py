@@ -8,6 +8,12 @@ from typing import Any
 
 import pytest
 import structlog
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from pydantic import ValidationError
 
 from tests.server.auth.authority import Authority
@@ -31,10 +37,10 @@ def tokens_file(tmp_path: Path) -> Path:
 
 
 def warnings_of(settings: Settings) -> set[str]:
-    """Return the events that a node with these settings warns of at its start."""
+    """Return the events that a node with these settings warns of at its start; each says why."""
     with structlog.testing.capture_logs() as lines:
         check_security(settings)
-    return {line["event"] for line in lines if line["log_level"] == "warning"}
+    return {line["event"] for line in lines if line["log_level"] == "warning" and line["reason"]}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +54,9 @@ def test_half_of_what_is_needed_is_refused(half: dict[str, Any]) -> None:
         Settings(**half)
 
 
-@pytest.mark.parametrize("url", ["http://issuer.example/keys", "ftp://issuer.example", "file:///etc/keys", "keys", ""])
+@pytest.mark.parametrize(
+    "url", ["http://issuer.example/keys", "ftp://localhost/keys", "https:///keys", "file:///etc/keys", "keys", ""]
+)
 def test_keys_from_a_url_that_anybody_could_answer_for_are_refused(url: str) -> None:
     with pytest.raises(BadSetting, match="https"):
         authenticator_of(Settings(auth_jwks_url=url))
@@ -88,6 +96,15 @@ def test_a_file_of_static_tokens_may_begin_with_a_byte_order_mark(tmp_path: Path
     assert read_static_tokens(file).keys() == {"s3cret"}
 
 
+def test_of_static_tokens_the_line_that_is_none_is_named_and_blanks_around_others_say_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("# ours\n  s3cret   admin \n\nanother\n")
+    with pytest.raises(BadSetting, match="line 4 is not a token and a role"):
+        read_static_tokens(file)
+    file.write_text("# ours\n  s3cret   admin \n")
+    assert {token: each.name for token, each in read_static_tokens(file).items()} == {"s3cret": "admin"}
+
+
 async def test_static_tokens_are_taken_and_nothing_like_them(store: MemoryStore, tokens_file: Path) -> None:
     async with rest_node(store, auth_static_tokens_file=tokens_file, superusers=("admin",)) as rest:
         for token, status in {"s3cret": 200, "s3cre": 401, "s3crett": 401, "other": 200, "#": 401}.items():
@@ -101,8 +118,33 @@ def test_tls_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for files in ((tmp_path / "nothing", key), (certificate, tmp_path / "nothing"), (other, key), (key, None)):
         with pytest.raises(BadSetting, match=r"tls_(cert|key)_file"):
             tls_of(Settings(tls_cert_file=files[0], tls_key_file=files[1]))
-    with pytest.raises(BadSetting, match="tls_client_ca_file"):
-        tls_of(Settings(tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=key))
+    with pytest.raises(BadSetting, match=r"tls_cert_file .*: holds no certificate in PEM, but a private key"):
+        tls_of(Settings(tls_cert_file=key, tls_key_file=certificate))
+    garbled = tmp_path / "garbled"
+    garbled.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    for file, reason in ((key, "holds no certificate in PEM, but a private key"), (garbled, r"\[.*\]")):
+        with pytest.raises(BadSetting, match=f"^tls_client_ca_file {file}: {reason}"):
+            tls_of(Settings(tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=file))
+
+
+def test_a_private_key_with_a_password_is_refused_and_nobody_asked_for_it(tmp_path: Path) -> None:
+    certificate, key = Authority(tmp_path).sign("localhost")
+    locked = load_pem_private_key(key.read_bytes(), None).private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"s3cret")
+    )
+    key.write_bytes(locked)
+    with pytest.raises(BadSetting, match="the key has a password"):
+        tls_of(Settings(tls_cert_file=certificate, tls_key_file=key))
+
+
+def test_what_cannot_work_is_refused_before_anything_is_begun(tmp_path: Path) -> None:
+    certificate, key = Authority(tmp_path).sign("localhost")
+    for settings in (
+        Settings(auth_static_tokens_file=tmp_path / "nothing"),
+        Settings(tls_cert_file=certificate, tls_key_file=key, tls_client_ca_file=key),
+    ):
+        with pytest.raises(BadSetting):
+            check_security(settings)
 
 
 def test_only_a_node_that_knows_who_asks_or_is_told_to_be_insecure_leaves_loopback(tokens_file: Path) -> None:
@@ -114,9 +156,9 @@ def test_only_a_node_that_knows_who_asks_or_is_told_to_be_insecure_leaves_loopba
         listen(allowed).close()
 
 
-def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_file: Path) -> None:
+def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_file: Path, tmp_path: Path) -> None:
     assert warnings_of(Settings()) == set()
-    assert warnings_of(Settings(insecure=True)) == set()
+    assert warnings_of(Settings(insecure=True)) == warnings_of(Settings(host=ANYWHERE)) == set()
     assert warnings_of(Settings(insecure=True, host=ANYWHERE)) == {"insecure"}
     assert warnings_of(Settings(auth_static_tokens_file=tokens_file)) == {"static_tokens", "no_superuser"}
     told: dict[str, Any] = {"auth_jwt_key_file": key_file, "superusers": ("root",)}
@@ -125,6 +167,8 @@ def test_what_is_fit_for_development_only_is_said_loudly(tokens_file: Path, key_
     assert warnings_of(Settings(**told)) == set()
     assert warnings_of(Settings(**told, auth_accept_without_nbf=True)) == {"tokens_without_nbf"}
     assert warnings_of(Settings(**told, host=ANYWHERE)) == {"tokens_in_the_clear"}
+    certificate, key = Authority(tmp_path).sign("localhost")
+    assert warnings_of(Settings(**told, host=ANYWHERE, tls_cert_file=certificate, tls_key_file=key)) == set()
 
 
 def test_a_certificate_that_has_expired_is_said_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
