@@ -399,6 +399,17 @@ async def test_what_a_refusal_tells_an_admin_to_type_is_about_no_more_than_what_
     assert (await acme.send(method, path, authorization=bearer("app"))).status_code != 403
 
 
+def test_what_an_admin_is_told_to_type_names_no_role_of_whoever_is_called_otherwise() -> None:
+    named, unnamed = (Principal(name, frozenset({"ops team"})) for name in ("ops team", "ann"))
+    hints = [remedy_on("tenant", "acme", each, Permission.ADMIN, ("list-topics",)) for each in (named, unnamed)]
+    assert hints == [
+        "An admin of the tenant can grant admin: topicfold tenants grant-permission --role 'ops team' "
+        "--actions list-topics,admin acme",
+        "An admin of the tenant can grant admin (it replaces what was granted there): "
+        "topicfold tenants grant-permission --role ROLE --actions admin acme",
+    ]
+
+
 def test_a_name_that_begins_like_an_option_is_none_in_what_an_admin_is_told_to_type() -> None:
     hint = remedy_on("tenant", "-acme", Principal("ann", frozenset({"ann"})), Permission.ADMIN, ())
     assert hint.endswith("topicfold tenants grant-permission --role ann --actions admin -- -acme")
