@@ -8,7 +8,7 @@ import time
 import pytest
 
 from topicfold.client import Client
-from topicfold.client.bulk import each_at_once, label_counts
+from topicfold.client.bulk import count_topics, each_at_once, label_counts
 
 
 def test_each_thing_is_called_once_and_told_when_its_call_ends() -> None:
@@ -57,13 +57,21 @@ def test_who_is_interrupted_does_not_wait_for_servers_that_do_not_answer() -> No
     assert len(called) < 20
 
 
-def test_labels_of_more_namespaces_than_a_query_takes_are_counted_however_long_their_names(client: Client) -> None:
-    tenant = ":" * 64
+@pytest.mark.parametrize("length", [3, 64])
+def test_topics_of_more_namespaces_than_a_query_takes_are_counted_however_long_their_names(
+    client: Client, length: int
+) -> None:
+    tenant = ":" * length
     client.create_tenant(tenant)
-    namespaces = [f"{tenant}/{number::>64}" for number in range(101)]
+    namespaces = [f"{tenant}/{number::>{length}}" for number in range(101)]
     list(each_at_once("test", client.create_namespace, namespaces))
     for each in (namespaces[0], namespaces[-1]):
         client.create_topic(f"{each}/t", labels={"team": "pay"})
     counts = label_counts(client, namespaces)
     assert counts.topics == {namespaces[0]: 1, namespaces[-1]: 1}
     assert counts.bearing == {(each, "team", "pay"): 1 for each in (namespaces[0], namespaces[-1])}
+    assert count_topics(client, namespaces) == 2
+
+
+def test_no_namespaces_have_no_topics(client: Client) -> None:
+    assert (label_counts(client, []).topics, count_topics(client, [])) == ({}, 0)
