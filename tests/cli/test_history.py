@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,8 @@ def test_a_limit_beyond_what_is_asked_for_at_once_is_kept(
 ) -> None:
     monkeypatch.setattr("topicfold.cli.history._PAGE", 2)
     client.set_labels("orders", {"tier": "tin"})
-    assert len(run("history", "orders", "--limit", "3", "-o", "name").out.splitlines()) == 3
+    shown = run("history", "orders", "--limit", "3", "-o", "name").out.splitlines()
+    assert shown == [entry.etag for entry in client.history("orders", limit=3).entries]
 
 
 def test_a_deleted_topic_has_a_history_and_older_versions(run: Run, orders: list[str], client: Client) -> None:
@@ -127,6 +129,27 @@ def test_a_rollback_is_done_without_a_question_if_told_so(run: Run, orders: list
     assert (done.code, done.err) == (0, f"rolled back {ORDERS}\n")
     assert client.get_labels("orders") == {"tier": "lead"}
     assert client.history("orders").entries[0].made_by[0].reason == "wrong tier"
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "shown"),
+    [("changed", None, "changed (what it was cannot be read)"), ("changed", (), "changed"), ("created", (), "created")],
+)
+def test_a_change_of_which_nothing_can_be_told_is_shown_all_the_same(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, kind: str, changes: Any, shown: str
+) -> None:
+    page = client.history("orders", limit=1)
+    entry = replace(page.entries[0], kind=kind, changes=changes, time=None, made_by=())
+    monkeypatch.setattr(Client, "history", lambda *_, **__: replace(page, entries=(entry,), before=""))
+    assert run("history", "orders").out.splitlines()[1].split(maxsplit=2) == [orders[2], "–", shown]
+
+
+def test_the_version_that_a_rollback_asks_about_may_be_named_as_an_etag_is_sent(
+    run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    etag = client.history("orders").entries[1].etag
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    assert "This undoes 1 change of orders since" in run("rollback", "orders", "--to", f'"{etag}"').err
 
 
 @pytest.mark.parametrize(("typed", "tier", "code"), [("y\n", "gold", 0), ("\n", "iron", 2), ("no\n", "iron", 2)])
@@ -234,9 +257,10 @@ def test_an_unknown_version_says_which_come_nearest(run: Run, orders: list[str],
 def test_what_the_server_would_refuse_is_refused_without_a_question(
     run: Run, orders: list[str], client: Client, monkeypatch: pytest.MonkeyPatch, to: str, code: int
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    there = Terminal("y\n")
+    monkeypatch.setattr(sys, "stdin", there)
     refused = run("rollback", "orders", "--to", to)
-    assert (refused.code, "Go on?" in refused.err) == (code, False)
+    assert (refused.code, there.read()) == (code, "y\n")
     assert client.get_labels("orders")["tier"] == "iron"
 
 

@@ -11,15 +11,20 @@ PLACE = "public/default"
 
 
 def test_properties_are_set_shown_and_removed(run: Run, client: Client) -> None:
-    assert run("namespaces", "set-properties", PLACE, "-p", "owner=ann,cost=42").code == 0
-    assert run("namespaces", "set-property", PLACE, "-k", "note", "-v", "a/b=c, d").code == 0
+    assert run("namespaces", "set-properties", PLACE, "-p", "owner=ann,cost=42").err == f"set owner,cost on {PLACE}\n"
+    assert run("namespaces", "set-property", PLACE, "-k", "note", "-v", "a/b=c, d").err == f"set note on {PLACE}\n"
     shown = json.loads(run("namespaces", "get-properties", PLACE, "-o", "json").out)
     assert shown == {"owner": "ann", "cost": "42", "note": "a/b=c, d"}
     assert run("namespaces", "get-property", PLACE, "-k", "note", "-o", "name").out == "a/b=c, d\n"
-    assert run("namespaces", "remove-property", PLACE, "-k", "cost").code == 0
+    assert run("namespaces", "get-properties", PLACE)[1:] == (
+        "PROPERTY  VALUE\ncost      42\nnote      a/b=c, d\nowner     ann\n",
+        "",
+    )
+    assert run("namespaces", "remove-property", PLACE, "-k", "cost").err == f"removed cost from {PLACE}\n"
     assert client.namespace_properties(PLACE) == {"owner": "ann", "note": "a/b=c, d"}
-    assert run("namespaces", "clear-properties", PLACE).code == 0
+    assert run("namespaces", "clear-properties", PLACE).err == f"removed all properties from {PLACE}\n"
     assert client.namespace_properties(PLACE) == {}
+    assert run("namespaces", "get-properties", PLACE).err == "it has no properties\n"
 
 
 def test_a_property_that_is_not_there_is_not_found_and_says_where_to_look(run: Run) -> None:

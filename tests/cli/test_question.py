@@ -56,9 +56,21 @@ def test_nobody_is_asked_without_a_terminal_or_with_yes(
     done = run("namespaces", "delete", "acme/pay", "--force", *said)
     assert (done.code, done.err) == (0, "deleted acme/pay\n")
     assert client.list_namespaces("acme") == ("acme/web",)
+    done = run("tenants", "delete", "acme", "--force", *said)
+    assert (done.code, done.err) == (0, "deleted acme\n")
     if stdin is None:
         # What the command has opened in its place, as long as the process lasts.
         sys.stdin.close()
+
+
+@pytest.mark.parametrize("words", [("namespaces", "delete", "acme/pay"), ("tenants", "delete", "acme")])
+@pytest.mark.usefixtures("acme")
+def test_nobody_is_asked_about_what_is_refused_because_it_is_not_forced(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    there = Terminal("y\n")
+    monkeypatch.setattr(sys, "stdin", there)
+    assert (run(*words).code, there.read()) == (4, "y\n")
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -143,4 +143,4 @@ def test_a_name_that_is_taken_for_an_option_is_told_how_it_is_written(bare_run: 
 
 
 def test_what_takes_no_name_does_not_speak_of_any(bare_run: Run) -> None:
-    assert "goes behind" not in bare_run("watch", "-x").err
+    assert "a name that begins with" not in bare_run("watch", "-x").err
