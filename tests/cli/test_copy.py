@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run
+from topicfold.log.copying import CopiedSpan
 from topicfold.log.identity import establish_identity, recognise_identity
+from topicfold.log.port import LogIdentity
 from topicfold.log.sqlite import SqliteLog
+from topicfold.model.names import EVENTS_TOPIC
+from topicfold.starting import KafkaPlace
 
 
 async def _make_log(path: Path) -> None:
@@ -61,6 +66,34 @@ def test_a_log_that_is_not_there_is_made_neither_here_nor_there(bare_run: Run, t
     refused = bare_run("copy", "--log", str(tmp_path / "log.db"), "--to-log", str(tmp_path / "copy.db"))
     assert (refused.code, "there is no log" in refused.err) == (2, True)
     assert [*tmp_path.glob("*.db")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "topic", "settings"),
+    [
+        ((), EVENTS_TOPIC, {}),
+        (
+            ("--to-kafka-topic", "other", "--to-kafka-setting", "security.protocol=SSL"),
+            "other",
+            {"security.protocol": "SSL"},
+        ),
+    ],
+)
+def test_a_copy_on_kafka_goes_into_the_topic_that_is_named_else_into_the_usual_one(
+    bare_run: Run, path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], topic: str, settings: Any
+) -> None:
+    asked: list[Any] = []
+
+    def copied(place: Any, *_: object) -> Any:
+        asked.append(place)
+        spans = [CopiedSpan(0, 0, 1, 0), CopiedSpan(1, 0, 3, 2)]
+        return LogIdentity(b"o" * 16, 2, "any"), spans
+
+    monkeypatch.setattr("topicfold.copying.copy_to", copied)
+    done = bare_run("copy", "--log", str(path), "--to-kafka", "broker:9092", "-o", "name", *words)
+    assert asked == [KafkaPlace("broker:9092", topic, settings)]
+    assert (done.code, done.out) == (0, "1\n")
+    assert done.err == f"topic {topic} at broker:9092 is log {(b'o' * 16).hex()}, up to there\n"
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,15 @@ def test_run_again_it_tells_new_from_present_gone_and_different(run: Run, cluste
 
 
 def test_the_detail_of_a_difference_is_the_command_that_mends_it(run: Run, client: Client, cluster: Cluster) -> None:
-    for name, partitions in (("more", 2), ("fewer", 4), ("plain", 0), ("lost", 5)):
+    for name, partitions in (("more", 2), ("fewer", 4), ("plain", 0), ("lost", 5), ("same", 3)):
         client.create_topic(name, partitions=partitions)
-    cluster.topics = [KafkaTopic(name, 3) for name in ("more", "fewer", "plain")]
+    cluster.topics = [KafkaTopic(name, 3) for name in ("more", "fewer", "plain", "same")]
     told = {line.split()[2]: line for line in run(*IMPORT).out.splitlines()[1:]}
+    assert told.keys() == {"more", "fewer", "plain", "lost"}
+    assert ["2 partitions recorded, 3 in" in told["more"], "not partitioned as recorded, 3 in" in told["plain"]] == [
+        True,
+        True,
+    ]
     grow = "topicfold topics update-partitioned-topic persistent://public/default/more --partitions 3"
     assert grow in told["more"]
     assert "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic fewer --partitions 4" in told["fewer"]
@@ -123,6 +128,19 @@ def test_a_server_that_stops_writing_ends_the_import_with_6(
     ended = run(*IMPORT)
     assert ended.code == 6
     assert "0 of 2 are known to be done; run it again, it continues from there" in ended.err
+
+
+def test_who_interrupts_an_import_is_told_that_it_can_be_continued(
+    run: Run, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("topicfold.client.kafka_import.make_records", interrupt)
+        ended = run(*IMPORT)
+    assert (ended.code, "interrupted; run it again, it continues from there\n" in ended.err) == (130, True)
+    assert "imported 2 new;" in run(*IMPORT).err
 
 
 def test_settings_for_kafka_are_passed_on_under_both_names(run: Run, cluster: Cluster) -> None:

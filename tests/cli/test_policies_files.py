@@ -39,7 +39,8 @@ def exported(run: Run, client: Client, tmp_path: Path) -> Path:
     )
     client.create_topic("old", labels={"team": "pay"})
     file = tmp_path / "policies.yaml"
-    assert run("policies", "export", "public/default", "-f", str(file)).code == 0
+    written = run("policies", "export", "public/default", "-f", str(file), "--no-progress")
+    assert (written.code, written.err) == (0, f"wrote 2 topics to {file}\n")
     return file
 
 
@@ -251,6 +252,21 @@ def test_what_differs_is_applied_in_one_update_and_then_nothing_is_left_to_do(
     assert client.get_topic("orders") == topic
 
 
+def test_what_is_applied_without_a_reason_says_in_the_history_by_what_it_was_done(
+    run: Run, client: Client, changed: Path
+) -> None:
+    run("policies", "apply", "-f", str(changed))
+    assert client.history("orders").entries[0].made_by[0].reason == "topicfold policies apply"
+
+
+def test_files_that_name_no_topic_are_refused_and_told_how_one_looks(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "none.yaml"
+    file.write_text("topics: []")
+    refused = run("policies", "apply", "-f", str(file))
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: no topic is named in these files")
+    assert refused.err.endswith("topicfold policies apply --help shows how such files look.\n")
+
+
 def test_topics_that_are_made_are_not_called_changed(run: Run, client: Client, changed: Path) -> None:
     changed.write_text(changed.read_text() + "- {name: new}\n- {name: newer, labels: {team: pay}}\n")
     words = ("policies", "apply", "-f", str(changed))
@@ -303,7 +319,8 @@ def test_what_the_server_refuses_is_said_and_the_others_are_done(run: Run, clien
     changed.write_text(changed.read_text().replace("InMB: 20", "InMB: 0").replace("{team: pay}", "{team: ship}"))
     done = run("policies", "apply", "-f", str(changed))
     assert done.code == 7
-    assert f"{ORDERS}: " in done.err
+    assert f"error: {ORDERS}: " in done.err
+    assert "public/default/old: " not in done.err
     assert f"hint: once this is fixed: topicfold policies apply -f {changed}\n" in done.err
     assert "changed 1 topic, 1 failed" in done.err
     assert ("labels.team" in done.out, "retentionSizeInMB" in done.out) == (True, False)
@@ -347,6 +364,11 @@ def test_pruning_needs_a_selector_and_the_other_way_round(run: Run, exported: Pa
     for words in (("--prune",), ("-l", "team=pay"), *(("--prune", "-l", selector) for selector in empty)):
         refused = run("policies", "apply", "-f", str(exported), *words)
         assert (refused.code, "selector" in refused.err) == (2, True)
+    refusals = [run("policies", "apply", "-f", str(exported), *words).err for words in (("--prune",), ("-l", "a=b"))]
+    assert [each.splitlines()[0] for each in refusals] == [
+        "error: --prune needs a selector",
+        "error: a selector is for --prune",
+    ]
 
 
 @pytest.mark.parametrize("words", [(), ("--confirm-count", "2")])
@@ -372,6 +394,31 @@ def test_pruning_asks_for_the_number_and_what_is_said_next_begins_a_line(
     _, _, after = asked.err.partition("Type how many topics that are: ")
     assert asked.code == code
     assert after.startswith(said + ("changed 1 topic, pruned 1 topic in" if code == 0 else "error: not confirmed: "))
+
+
+@pytest.mark.parametrize(("sample", "these"), [(2, "These"), (1, "These 1 and others")])
+def test_pruning_shows_what_loses_its_labels_before_it_asks(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int, these: str
+) -> None:
+    for name in ("a", "b"):
+        client.create_topic(name, labels={"team": "pay"})
+    file = tmp_path / "some.yaml"
+    file.write_text("topics: [{name: orders}]")
+    monkeypatch.setattr("topicfold.cli.policies_files.SAMPLE", sample)
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    asked = run("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay", "--no-progress").err.splitlines()
+    assert asked[:sample] == [f"  persistent://public/default/{name}" for name in "ab"[:sample]]
+    assert asked[sample].startswith(f"{these} lose their labels and policies. ")
+
+
+def test_pruning_names_some_of_many_namespaces_and_says_how_many_more(run: Run, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "some.yaml"
+    for number in range(4):
+        client.create_namespace(f"public/n{number}")
+    for count, where in ((3, "n0, public/n1, public/n2; "), (4, "n0, public/n1, public/n2 and 1 more; ")):
+        file.write_text(f"topics: [{', '.join(f'{{name: public/n{number}/orders}}' for number in range(count))}]")
+        words = ("policies", "apply", "-f", str(file), "--prune", "-l", "team=pay", "--dry-run")
+        assert f", prune 0 topics in public/{where}" in run(*words).err
 
 
 def test_pruning_takes_labels_off_topics_that_no_file_names(run: Run, client: Client, tmp_path: Path) -> None:
