@@ -172,6 +172,10 @@ async def test_a_heartbeat_topic_has_no_policies_set_by_anybody(node: Node) -> N
     await node.writing.create_topic(heartbeat, TopicRecord(), node.asked())
     with pytest.raises(WrongKind, match="heartbeat"):
         await TopicPoliciesService(node.engine).update(heartbeat, lambda old: {"maxMessageSize": 7})
+    await node.writing.delete_topic(heartbeat, node.asked())
+    everywhere = TopicRecord(global_=MappingProxyType({"maxMessageSize": 7}))
+    with pytest.raises(WrongKind, match="heartbeat"):
+        await node.writing.create_topic(heartbeat, everywhere, node.asked())
 
 
 async def test_clusters_of_a_namespace_may_stay_as_they_are_and_may_not_be_set_again(orders: Node) -> None:

@@ -133,6 +133,18 @@ async def test_a_body_framed_in_two_ways_is_400(port: int, framing: str) -> None
     assert (await raw(port, request.encode()))[0] in (400, 415)
 
 
+@pytest.mark.parametrize(
+    "framing",
+    [{"content_length": "0x10"}, {"content_length": "-1"}, {"content_length": "20", "transfer_encoding": "chunked"}],
+)
+async def test_nor_is_such_a_body_read_where_the_parser_lets_it_through(
+    rest: RestNode, framing: dict[str, str]
+) -> None:
+    body = b'{"labels":{"a":"1"}}'
+    assert await rest.problem("POST", LABELS, body, **framing) == (400, "invalid_request")
+    assert await rest.problem("POST", LABELS, body, content_length="9" * 5_000) == (413, "too_large")
+
+
 @pytest.mark.parametrize("failure", [NotReady("stopping"), ZeroDivisionError("a fault of ours")])
 async def test_an_answer_that_has_begun_is_not_followed_by_another_whatever_fails(
     rest: RestNode, monkeypatch: pytest.MonkeyPatch, failure: Exception

@@ -356,23 +356,19 @@ async def test_nobody_is_let_in_by_what_a_node_has_found_to_be_wrong_in_its_memo
 
 
 @pytest.mark.parametrize(
-    ("place", "noun", "name"),
+    ("place", "asked", "command"),
     [
-        ("persistent/acme/pay/orders", "topics", "persistent://acme/pay/orders"),
-        ("namespaces/acme/pay", "namespaces", "acme/pay"),
+        ("persistent/acme/pay/orders", "/maxProducers", f"topics {APP} update-policies,read-policies {OF_TOPIC}orders"),
+        ("namespaces/acme/pay", "/retention", f"namespaces {APP} update-policies,read-policies acme/pay"),
+        ("tenants/acme", "", f"tenants {APP} update-policies,admin acme"),
     ],
 )
 async def test_what_a_refusal_tells_an_admin_to_type_keeps_what_the_role_has_there(
-    acme: RestNode, place: str, noun: str, name: str
+    acme: RestNode, place: str, asked: str, command: str
 ) -> None:
     await grant(acme, place, "app", "update-policies")
-    asked = {
-        "topics": f"{ADMIN}/persistent/acme/pay/orders/maxProducers",
-        "namespaces": f"{ADMIN}/namespaces/acme/pay/retention",
-    }[noun]
-    refused = (await acme.send("GET", asked, authorization=bearer("app"))).json()
-    command = f"topicfold {noun} grant-permission --role app --actions update-policies,read-policies {name}"
-    assert (refused["code"], refused["hint"].partition(": ")[2]) == ("forbidden", command)
+    refused = (await acme.send("GET", f"{ADMIN}/{place}{asked}", authorization=bearer("app"))).json()
+    assert (refused["code"], refused["hint"].partition(": ")[2]) == ("forbidden", f"topicfold {command}")
 
 
 @pytest.mark.parametrize(
@@ -387,6 +383,7 @@ async def test_what_a_refusal_tells_an_admin_to_type_keeps_what_the_role_has_the
             f"topics {APP} list-topics {OF_TOPIC}bills",
         ),
         ("PUT", "new", "namespaces/acme/pay", f"namespaces {APP} manage-topics acme/pay"),
+        ("DELETE", "orders", "persistent/acme/pay/orders", f"topics {APP} manage-topics {OF_TOPIC}orders"),
     ],
 )
 async def test_what_a_refusal_tells_an_admin_to_type_is_about_no_more_than_what_was_asked_for_and_helps(
