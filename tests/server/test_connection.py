@@ -18,6 +18,8 @@ _POST = (
     f"POST {LABELS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 ).encode()
 
+_MUCH_OF_A_HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"b" * connection.MAX_KEPT_BYTES
+
 _MUCH = b"GET /api/v1/topics?fields=record&limit=50 HTTP/1.1\r\nHost: localhost\r\n%b\r\n"
 
 
@@ -150,6 +152,19 @@ async def test_a_client_that_reads_its_answer_late_has_all_of_it(
     assert (await read_late(large, _MUCH % b"")).endswith(b"}")
 
 
+async def test_a_client_that_has_read_its_answer_is_not_cut_off_later(large: RestNode) -> None:
+    loop = asyncio.get_running_loop()
+    async with small_reader(large) as small:
+        await loop.sock_sendall(small, _MUCH % b"")
+        await loop.sock_recv(small, 1)
+        [served] = connections()
+        while (timer := served._read_timer) is None:  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.005)
+        while served._read_timer is not None:
+            await loop.sock_recv(small, 1 << 20)
+        assert timer.cancelled()
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET /livez HTTP/1.1\r\nHost: loc"])
 async def test_a_head_that_does_not_arrive_closes_the_connection(
     orders: RestNode, monkeypatch: pytest.MonkeyPatch, sent: bytes
@@ -192,6 +207,24 @@ async def test_the_end_of_a_head_that_is_too_large_is_seen_though_it_comes_byte_
             await asyncio.sleep(0.1)
             writer.write(b"\r\n\r\n"[number - last :][:1])
         assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 5)).split()[1] == b"413"
+    finally:
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("last", [1, 2, 3])
+@pytest.mark.parametrize("pieces", [(_MUCH_OF_A_HEAD,), (_MUCH_OF_A_HEAD, b""), (_MUCH_OF_A_HEAD, b"b" * 100_000)])
+async def test_nor_is_it_missed_where_it_comes_in_two_pieces_while_the_rest_is_passed_over(
+    port: int, pieces: tuple[bytes, ...], last: int
+) -> None:
+    *before, begun = pieces
+    end = b"\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in (*before, begun + end[:-last], end[-last:]):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.1)
+        assert (await asyncio.wait_for(reader.readuntil(b"\r\n"), 20)).split()[1] == b"413"
     finally:
         writer.transport.abort()
 
