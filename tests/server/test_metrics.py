@@ -1,0 +1,72 @@
+"""What a node tells Prometheus."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from tests.server.rest import NATIVE, RestNode, rest_node
+from tests.snapshot.test_commits import COMMIT
+from topicfold.log.memory import MemoryStore
+from topicfold.log.port import SettingProblem
+from topicfold.snapshot.commits import put_commit
+
+
+async def test_a_dry_run_is_no_write_that_becomes_visible(orders: RestNode) -> None:
+    before = (await orders.send("GET", "/metrics")).text
+    answer = await orders.send("PATCH", f"{NATIVE}?dryRun=All", {"labels": {"team": "pay"}})
+    assert answer.status_code == 204
+    after = (await orders.send("GET", "/metrics")).text
+    counted = re.compile(r"^topicfold_write_visible_seconds_count .+", re.MULTILINE)
+    assert counted.findall(before) == counted.findall(after) != []
+
+
+async def test_metrics_count_requests_by_route_and_never_by_name(orders: RestNode) -> None:
+    await orders.send("GET", NATIVE)
+    text = (await orders.send("GET", "/metrics")).text
+    route = "/api/v1/topics/{tenant}/{namespace}/{topic}"
+    assert f'topicfold_http_requests_total{{code="200",route="{route}"}} 1.0' in text
+    assert "topicfold_index_topics 1.0" in text
+    assert 'topicfold_events_applied_total{outcome="accepted"} 4.0' in text
+    assert "topicfold_write_visible_seconds_count 2.0" in text
+    assert "orders" not in text
+
+
+async def test_whatever_is_counted_is_there_from_the_first_scrape_so_that_its_first_rise_is_seen(
+    orders: RestNode,
+) -> None:
+    lines = (await orders.send("GET", "/metrics")).text.splitlines()
+    for outcome in ("accepted", "rejected", "no_op", "garbage"):
+        assert any(line.startswith(f'topicfold_events_applied_total{{outcome="{outcome}"}} ') for line in lines)
+    for cause in ("too_old", "other_rights", "namespace_ended", "cut_off", "invalid_request", "resync"):
+        assert f'topicfold_watch_resets_total{{reason="{cause}"}} 0.0' in lines
+
+
+async def test_what_metrics_show_is_documented_but_for_when_a_documented_one_began(orders: RestNode) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "health.md").read_text()
+    documented = set(re.findall(r"^\| `(topicfold_\w+)", page, re.MULTILINE))
+    shown = set(re.findall(r"^# TYPE (\w+)", (await orders.send("GET", "/metrics")).text, re.MULTILINE))
+    assert "as `…_created`" in page
+    assert shown - documented == {"topicfold_http_requests_created", "topicfold_write_visible_seconds_created"}
+
+
+async def test_metrics_tell_the_age_of_the_snapshot_where_there_is_to_be_one(
+    orders: RestNode, store: MemoryStore, tmp_path: Path
+) -> None:
+    assert "topicfold_snapshot_age_seconds" not in (await orders.send("GET", "/metrics")).text
+    async with rest_node(store, snapshot=tmp_path) as rest:
+        assert "\ntopicfold_snapshot_age_seconds +Inf\n" in (await rest.send("GET", "/metrics")).text
+        to = tuple(state.position for state in rest.node.engine.states.values())
+        put_commit(tmp_path, replace(COMMIT, to=to, time_ms=0))
+        rest.node.engine.snapshot_age.look(tmp_path)
+        (age,) = re.findall("\ntopicfold_snapshot_age_seconds (.+)\n", (await rest.send("GET", "/metrics")).text)
+        assert float(age) < 60
+
+
+async def test_metrics_count_what_is_wrong_with_the_log_and_no_advice(orders: RestNode) -> None:
+    full = SettingProblem("disk", "full", "one with room", False, "make room")
+    few = SettingProblem("replication.factor", "1", "3", False, "run 3 brokers", is_advice=True)
+    for problems, told in (((), 0), ((few,), 0), ((full, few), 1)):
+        orders.node.engine.freshness.problems = problems
+        assert f"\ntopicfold_log_problems {told}.0\n" in (await orders.send("GET", "/metrics")).text
