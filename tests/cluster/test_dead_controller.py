@@ -16,19 +16,19 @@ from topicfold.client.kafka_consumer import KafkaLook
 from topicfold.cluster.kafka import KafkaCluster
 from topicfold.errors import ClusterUnavailable, LogUnavailable
 from topicfold.log.kafka_settings import client_settings
-from topicfold.log.kafka_topic import KafkaTopics
+from topicfold.log.kafka_topic import LogTopics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SECONDS = 60.0
 QUESTIONS = 6
 
-T = TypeVar("T", KafkaCluster, KafkaTopics, KafkaLook)
+T = TypeVar("T", KafkaCluster, LogTopics, KafkaLook)
 
 
 async def test_clients_hear_of_another_controller_when_theirs_has_died(two_brokers: tuple[str, JoiningProcess]) -> None:
     bootstrap, second = two_brokers
     cluster = until_its_controller_is_the_second(lambda: KafkaCluster(bootstrap))
-    topics = until_its_controller_is_the_second(lambda: KafkaTopics(client_settings(bootstrap, {}), bootstrap))
+    topics = until_its_controller_is_the_second(lambda: LogTopics(client_settings(bootstrap, {}), bootstrap))
     look = until_its_controller_is_the_second(lambda: KafkaLook({"bootstrap.servers": bootstrap}))
     log = topics.open("log", 1)
     second.kill()
@@ -48,7 +48,7 @@ async def test_who_only_changes_topics_hears_of_another_controller_too(
 ) -> None:
     bootstrap, second = two_brokers
     cluster = until_its_controller_is_the_second(lambda: KafkaCluster(bootstrap))
-    topics = until_its_controller_is_the_second(lambda: KafkaTopics(client_settings(bootstrap, {}), bootstrap))
+    topics = until_its_controller_is_the_second(lambda: LogTopics(client_settings(bootstrap, {}), bootstrap))
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic("orders", 1, replica_assignment=[[1]])])["orders"].result()
     (second.pause if is_halted else second.kill)()

@@ -19,7 +19,7 @@ from topicfold.log import kafka_arrivals
 from topicfold.log.kafka import KafkaLog
 from topicfold.log.kafka_appender import KafkaAppender
 from topicfold.log.kafka_arrivals import KafkaArrivals, Read
-from topicfold.log.kafka_errors import Right, unanswered
+from topicfold.log.kafka_errors import KafkaRight, unanswered
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import KafkaReader
 from topicfold.log.port import Entry
@@ -252,7 +252,7 @@ async def test_what_was_delivered_and_trimmed_before_it_was_read_is_no_gap(
 @pytest.mark.parametrize("code", [KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC])
 def test_that_no_broker_answers_is_no_word_about_the_topic(code: int) -> None:
     error = unanswered(
-        KafkaError(code, "Failed to get offsets: Local: Unknown partition"), Right("Describe", "log", "kafka")
+        KafkaError(code, "Failed to get offsets: Local: Unknown partition"), KafkaRight("Describe", "log", "kafka")
     )
     assert error.reason == "the log cannot be reached: no broker answers"
 

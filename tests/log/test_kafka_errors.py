@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from topicfold.errors import LogGap, LogUnavailable, OperatorNeeded, TooLarge, WrongLog
-from topicfold.log.kafka_errors import Right, translated, unanswered
+from topicfold.log.kafka_errors import KafkaRight, translated, unanswered
 from topicfold.log.port import LogDenied
 
 GAPS = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
@@ -17,7 +17,7 @@ GONE = (
     KafkaError.UNKNOWN_TOPIC_ID,
     KafkaError.INCONSISTENT_TOPIC_ID,
 )
-DESCRIBE, WRITE = (Right(operation, "log", "kafka:9092") for operation in ("Describe", "Write"))
+DESCRIBE, WRITE = (KafkaRight(operation, "log", "kafka:9092") for operation in ("Describe", "Write"))
 PASSING = (KafkaError._TRANSPORT, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.NOT_ENOUGH_REPLICAS)
 
 

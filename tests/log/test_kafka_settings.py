@@ -15,7 +15,7 @@ from tests.log.following import PATIENCE_SECONDS, Following, never
 from topicfold.errors import BadSetting, TooLarge, WrongLog
 from topicfold.log import kafka_settings
 from topicfold.log.kafka import KafkaLog
-from topicfold.log.kafka_topic import KafkaTopics
+from topicfold.log.kafka_topic import LogTopics
 from topicfold.log.port import SettingProblem
 
 pytestmark = pytest.mark.kafka
@@ -250,14 +250,14 @@ async def eventually(log: KafkaLog, setting: str) -> list[SettingProblem]:
 async def test_a_topic_that_goes_while_it_is_asked_about_is_reported_as_gone(
     log: KafkaLog, topic: str, admin: AdminClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configuration = KafkaTopics._configuration
+    configuration = LogTopics._configuration
 
-    def ask_when_it_is_gone(topics: KafkaTopics, name: str) -> dict[str, str]:
+    def ask_when_it_is_gone(topics: LogTopics, name: str) -> dict[str, str]:
         admin.delete_topics([topic])[topic].result()
         while topics._describe(name):
             pass
         return configuration(topics, name)
 
-    monkeypatch.setattr(KafkaTopics, "_configuration", ask_when_it_is_gone)
+    monkeypatch.setattr(LogTopics, "_configuration", ask_when_it_is_gone)
     [gone] = await log.check_settings()
     assert (gone.found, gone.refuses_writes) == ("no topic", True)

@@ -14,9 +14,9 @@ from confluent_kafka.admin import AclOperation
 from tests.brokers.fenced import fenced_broker
 from topicfold.errors import LogGap, LogUnavailable, TopicfoldError
 from topicfold.log.kafka_settings import client_settings
-from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
+from topicfold.log.kafka_topic import LogTopic, LogTopics
 
-TOPIC = KafkaTopic("log", "its id", 2, 1_000_000)
+TOPIC = LogTopic("log", "its id", 2, 1_000_000)
 
 
 def answer(found: Any) -> Future[Any]:
@@ -61,8 +61,8 @@ class Admin:
         pytest.fail("nobody said that there is none")
 
 
-def asking(admin: Admin) -> KafkaTopics:
-    topics = KafkaTopics({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "127.0.0.1:1")
+def asking(admin: Admin) -> LogTopics:
+    topics = LogTopics({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "127.0.0.1:1")
     topics._admin = admin  # type: ignore[assignment]
     return topics
 
@@ -135,7 +135,7 @@ def test_what_keeps_records_from_being_deleted_says_what_to_do(
 def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_reached() -> None:
     """Kafka's client, asked to describe such a cluster, ends the whole process."""
     with fenced_broker() as broker:
-        topics = KafkaTopics({"bootstrap.servers": broker.bootstrap, "log_level": 0}, broker.bootstrap)
+        topics = LogTopics({"bootstrap.servers": broker.bootstrap, "log_level": 0}, broker.bootstrap)
         # The client is connected to the controller then, and this one makes no topics.
         with pytest.raises(LogUnavailable, match="not supported"):
             topics.open("log", 8)
@@ -145,7 +145,7 @@ def test_a_cluster_none_of_whose_brokers_is_in_service_is_one_that_cannot_be_rea
 
 
 def test_whoever_asks_about_topics_keeps_no_lines_of_an_outage(caplog: pytest.LogCaptureFixture) -> None:
-    topics = KafkaTopics(client_settings("127.0.0.1:1", {"debug": "broker"}), "127.0.0.1:1")
+    topics = LogTopics(client_settings("127.0.0.1:1", {"debug": "broker"}), "127.0.0.1:1")
     with pytest.raises(LogUnavailable, match=r"Connection refused$"):
         topics.open("log", 1)
     topics._admin.poll(0)

@@ -22,7 +22,7 @@ from topicfold.log.kafka_errors import error_in
 from topicfold.log.kafka_follower import KafkaFollower
 from topicfold.log.kafka_reader import OFFSETS_SECONDS, KafkaReader
 from topicfold.log.kafka_settings import CONSUMER, PRODUCER, client_settings
-from topicfold.log.kafka_topic import KafkaTopic, KafkaTopics
+from topicfold.log.kafka_topic import LogTopic, LogTopics
 from topicfold.log.port import Deliver, Entry, Failed, Fault, LogDenied, SettingProblem
 from topicfold.model.names import is_kafka_name
 
@@ -59,7 +59,7 @@ class KafkaLog:
                 hint="Use 1 to 249 of the characters A-Z a-z 0-9 . _ -",
             )
         try:
-            topics = KafkaTopics(settings, bootstrap)
+            topics = LogTopics(settings, bootstrap)
             require_producer({**settings, **PRODUCER})
             found = await asyncio.to_thread(topics.open, topic, partitions)
             return cls(settings, topics, found)
@@ -73,7 +73,7 @@ class KafkaLog:
         except KafkaException as error:
             raise BadSetting(f"Kafka's client refuses its settings: {error_in(error).str()}") from error
 
-    def __init__(self, settings: Mapping[str, Any], topics: KafkaTopics, topic: KafkaTopic) -> None:
+    def __init__(self, settings: Mapping[str, Any], topics: LogTopics, topic: LogTopic) -> None:
         self._topics = topics
         self._topic = topic
         self._loop = asyncio.get_running_loop()

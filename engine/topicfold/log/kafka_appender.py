@@ -19,7 +19,7 @@ from topicfold.clock import random_id
 from topicfold.errors import LogUnavailable, Overloaded, TooLarge, TopicfoldError
 from topicfold.kafka_connections import KafkaConnections
 from topicfold.log.codec import MAX_EVENT_BYTES
-from topicfold.log.kafka_errors import Right, error_in, is_fatal, translated, unanswered
+from topicfold.log.kafka_errors import KafkaRight, error_in, is_fatal, translated, unanswered
 from topicfold.log.kafka_producers import KafkaProducers
 from topicfold.log.kafka_settings import SAFE_MESSAGE_BYTES, without_lines
 from topicfold.log.port import Entry, Failed
@@ -74,7 +74,7 @@ class KafkaAppender:
         hearing = {"error_cb": self._connections.note, "throttle_cb": self._connections.note_throttle}
         self._producers = KafkaProducers({**settings, "message.max.bytes": limit, **hearing}, self._polled)
         self._topic = topic
-        self._right = Right("Write", topic, settings["bootstrap.servers"])
+        self._right = KafkaRight("Write", topic, settings["bootstrap.servers"])
         self._max_bytes = min(max_bytes, MAX_EVENT_BYTES)
         self._written = written
         self._loop = asyncio.get_running_loop()

@@ -32,7 +32,7 @@ _PASSING = {
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
-class Right(NamedTuple):
+class KafkaRight(NamedTuple):
     """What our principal must be allowed: an operation, in Kafka's word, on the log's topic."""
 
     operation: str
@@ -56,7 +56,7 @@ def restoring(what: str) -> str:
     )
 
 
-def translated(error: KafkaError, right: Right) -> TopicfoldError:
+def translated(error: KafkaError, right: KafkaRight) -> TopicfoldError:
     """Return our own error for one of Kafka's; whatever is not known to be final is `LogUnavailable`.
 
     `right` is what was needed for what was asked.
@@ -80,7 +80,7 @@ def translated(error: KafkaError, right: Right) -> TopicfoldError:
     return LogUnavailable(f"Kafka: {text}")
 
 
-def unanswered(error: KafkaError, right: Right) -> LogUnavailable:
+def unanswered(error: KafkaError, right: KafkaRight) -> LogUnavailable:
     """Return the error of a question that Kafka did not answer, whatever the cause; `right` is what it needs.
 
     What librdkafka says of itself (codes below zero) tells nothing of the topic: a dead broker's partitions are

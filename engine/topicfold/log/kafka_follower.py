@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from topicfold.errors import LogGap, OperatorNeeded, TopicfoldError
 from topicfold.log.kafka_arrivals import KafkaArrivals
-from topicfold.log.kafka_errors import LOST, Right, is_denied, translated
+from topicfold.log.kafka_errors import LOST, KafkaRight, is_denied, translated
 from topicfold.log.port import Entry, Fault
 from topicfold.model.made import made
 
@@ -47,7 +47,7 @@ class KafkaFollower:
         """
         self._consumer = Consumer({**settings, "error_cb": self._suspect})
         self._topic = topic
-        self._right = Right("Read", topic, settings["bootstrap.servers"])
+        self._right = KafkaRight("Read", topic, settings["bootstrap.servers"])
         self._arrivals = arrivals
         self._fault = fault
         self._loop = asyncio.get_running_loop()
@@ -207,7 +207,7 @@ def _is_lost(message: Message) -> bool:
     return error is not None and error.code() in LOST
 
 
-def _fault_of(message: Message, expected: int, right: Right) -> TopicfoldError | None:
+def _fault_of(message: Message, expected: int, right: KafkaRight) -> TopicfoldError | None:
     """Return why `message` stops its partition, or None where it does not.
 
     The end of a partition behind `expected` means records nobody may read, as a transaction leaves them: a reader

@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, 
 
 from topicfold.errors import LogUnavailable
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import LOST, Right, error_in, is_passing, unanswered
+from topicfold.log.kafka_errors import LOST, KafkaRight, error_in, is_passing, unanswered
 from topicfold.log.kafka_settings import without_lines
 from topicfold.log.port import Entry
 
@@ -53,7 +53,7 @@ class KafkaReader:
         self._consumer = Consumer({**without_lines(settings), **own})
         self._topic = topic
         self._describing, self._reading = (
-            Right(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")
+            KafkaRight(each, topic, settings["bootstrap.servers"]) for each in ("Describe", "Read")
         )
         self.partitions = range(partitions)
         self._has_answer = False

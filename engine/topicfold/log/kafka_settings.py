@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from topicfold.errors import BadSetting
-from topicfold.log.kafka_errors import Right
+from topicfold.log.kafka_errors import KafkaRight
 from topicfold.log.port import CLIENT_LOGGER, SettingProblem
 
 SAFE_MESSAGE_BYTES = 1_048_588
@@ -163,7 +163,7 @@ def too_few_in_sync(
     ]
 
 
-def denied(right: Right) -> SettingProblem:
+def denied(right: KafkaRight) -> SettingProblem:
     """Return the problem that we lack a right on the log's topic."""
     return SettingProblem(
         f"right to {right.operation}",

@@ -19,7 +19,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from topicfold.errors import LogGap, LogUnavailable
 from topicfold.kafka_connections import KafkaConnections
-from topicfold.log.kafka_errors import Right, error_in, restoring, unanswered
+from topicfold.log.kafka_errors import KafkaRight, error_in, restoring, unanswered
 from topicfold.log.kafka_settings import (
     SAFE_MESSAGE_BYTES,
     denied,
@@ -38,7 +38,7 @@ _NEEDED = {"Read": AclOperation.READ, "Write": AclOperation.WRITE}
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaTopic:
+class LogTopic:
     """A topic as it was when the log was opened; `id` is Kafka's own, another one means another topic."""
 
     name: str
@@ -47,7 +47,7 @@ class KafkaTopic:
     max_message_bytes: int
 
 
-class KafkaTopics:
+class LogTopics:
     """Asks a cluster about topics."""
 
     def __init__(self, settings: Mapping[str, Any], bootstrap: str) -> None:
@@ -66,7 +66,7 @@ class KafkaTopics:
         """Let the client go, which an error that was raised here may refer to for longer; nothing can be asked then."""
         del self._admin
 
-    def open(self, name: str, partitions: int) -> KafkaTopic:
+    def open(self, name: str, partitions: int) -> LogTopic:
         """Return the topic called `name`; where there is none, make it with `partitions`.
 
         Raises:
@@ -80,9 +80,9 @@ class KafkaTopics:
                 limit = SAFE_MESSAGE_BYTES
         except KafkaException as error:
             raise self._unanswered(error_in(error), "Describe", name) from error
-        return KafkaTopic(name, str(described.topic_id), len(described.partitions), limit)
+        return LogTopic(name, str(described.topic_id), len(described.partitions), limit)
 
-    def problems(self, topic: KafkaTopic) -> list[SettingProblem]:
+    def problems(self, topic: LogTopic) -> list[SettingProblem]:
         """Return what is wrong with `topic` now.
 
         Raises:
@@ -94,7 +94,7 @@ class KafkaTopics:
         except KafkaException as error:
             raise self._unanswered(error_in(error), "Describe", topic.name) from error
 
-    def delete_before(self, topic: KafkaTopic, partition: int, offset: int) -> None:
+    def delete_before(self, topic: LogTopic, partition: int, offset: int) -> None:
         """Delete the records of a partition below `offset`; return once its leader has done so.
 
         Raises:
@@ -116,7 +116,7 @@ class KafkaTopics:
                 ) from exception
             raise self._unanswered(error, "Delete", topic.name) from exception
 
-    def _problems(self, topic: KafkaTopic) -> list[SettingProblem]:
+    def _problems(self, topic: LogTopic) -> list[SettingProblem]:
         # librdkafka 2.16 asks the controller that it knows, and where that one died hears of another by this only.
         brokers = self._brokers(topic.name)
         described = self._describe(topic.name)
@@ -152,8 +152,8 @@ class KafkaTopics:
         self._admin.poll(0)
         return unanswered(self._connections.cause_of(error), self._right(operation, topic))
 
-    def _right(self, operation: str, topic: str) -> Right:
-        return Right(operation, topic, self._bootstrap)
+    def _right(self, operation: str, topic: str) -> KafkaRight:
+        return KafkaRight(operation, topic, self._bootstrap)
 
     def _describe(self, name: str) -> TopicDescription | None:
         """Return the topic's description, None where Kafka says that there is none."""
@@ -206,7 +206,7 @@ class KafkaTopics:
         return {entry.name: entry.value for entry in future.result().values()}
 
 
-def _replaced(topic: KafkaTopic, found: TopicDescription | None) -> SettingProblem:
+def _replaced(topic: LogTopic, found: TopicDescription | None) -> SettingProblem:
     return SettingProblem(
         "topic",
         f"topic {found.topic_id} with {len(found.partitions)} partitions" if found else "no topic",
@@ -216,7 +216,7 @@ def _replaced(topic: KafkaTopic, found: TopicDescription | None) -> SettingProbl
     )
 
 
-def _grown(topic: KafkaTopic, partitions: int) -> SettingProblem:
+def _grown(topic: LogTopic, partitions: int) -> SettingProblem:
     return SettingProblem(
         "topic",
         f"one with {partitions} partitions",
