@@ -22,6 +22,11 @@ def ring(*entries: tuple[int, Settled], capacity: int = 10) -> OperationRing:
     return made
 
 
+def hashed(ring: OperationRing) -> bytes:
+    """Return what digests hash of a ring."""
+    return b"".join(ring.rows())
+
+
 @given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 6))
 def test_a_ring_holds_the_last_new_ids_and_nothing_else(numbers: list[int], capacity: int) -> None:
     found = ring(*((number, DONE) for number in numbers), capacity=capacity)
@@ -56,12 +61,12 @@ def test_beyond_the_ring_an_id_is_new() -> None:
     ],
     ids=["order", "missing", "id", "verdict", "etag", "place", "body"],
 )
-def test_the_digest_tells_rings_apart_that_differ_in(other: OperationRing) -> None:
-    assert other.digest() != ring((1, DONE), (2, DONE)).digest()
+def test_the_rows_that_digests_hash_tell_rings_apart_that_differ_in(other: OperationRing) -> None:
+    assert hashed(other) != hashed(ring((1, DONE), (2, DONE)))
 
 
 def test_what_fell_out_does_not_count_in_the_digest() -> None:
-    assert ring((9, DONE), (1, DONE), capacity=1).digest() == ring((1, DONE), capacity=1).digest()
+    assert hashed(ring((9, DONE), (1, DONE), capacity=1)) == hashed(ring((1, DONE), capacity=1))
 
 
 def test_ids_of_the_server_cannot_push_out_keys_of_clients() -> None:

@@ -5,7 +5,6 @@ Topics are not here but in the tables; a batch costs by what it changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from topicfold.snapshot.owner_rows import OWNER_COLUMNS, aggregate_of
 from topicfold.snapshot.ring_rows import last_places, ring_content
 from topicfold.snapshot.tables import KINDS, NAMESPACES
 from topicfold.state.aggregate import Aggregate, add_hashes, hash_of
+from topicfold.state.digest import DigestMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,8 @@ class PartitionFolded:
                 total = add_hashes(total, hash_of(kind, name, each))
         for topics in self.sums.values():
             total = add_hashes(total, topics.digest_sum)
-        digest = hashlib.blake2b(total.to_bytes(16, "big"), digest_size=16)
-        digest.update(self.level.to_bytes(2, "big"))
-        digest.update(self.rings["client"].digest())
-        digest.update(self.rings["server"].digest())
-        return digest.digest()
+        rings = [self.rings["client"].rows.tobytes()], [self.rings["server"].rows.tobytes()]
+        return DigestMark(self.position, self.position, total, self.level, rings).digest()
 
 
 Folded = tuple[PartitionFolded, ...]

@@ -5,7 +5,6 @@ An operation is one row of 43 bytes, laid out as digests hash it, so a ring's di
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,10 +69,6 @@ class Ring:
         ids = np.concatenate([_halves(self.rows), _halves(more), passed])
         ids.sort()
         return not (ids[1:] == ids[:-1]).any()
-
-    def digest(self) -> bytes:
-        """Return what `OperationRing.digest` does."""
-        return hashlib.blake2b(np.ascontiguousarray(self.rows).tobytes(), digest_size=16).digest()
 
     def _one_by_one(self, more: Bytes) -> tuple[Bytes, Bytes]:
         ring = {row[:16].tobytes(): row for row in self.rows}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from topicfold.model.events import Event
@@ -50,7 +49,7 @@ class DigestMark(NamedTuple):
 
     def digest(self) -> bytes:
         """Return the digest. Cost: O(rings)."""
-        return next(filter(None, chain(self.hashing())))
+        return next(filter(None, self.hashing()))
 
 
 class DigestRecord(NamedTuple):

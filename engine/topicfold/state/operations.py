@@ -6,7 +6,6 @@ made have a ring each, so a flood of the one cannot push out the other. Beyond t
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections import deque
 from itertools import islice
@@ -98,13 +97,6 @@ class OperationRing:
         if not self._skipped:
             return tuple(self._pieces)
         return (memoryview(self._pieces[0])[self._skipped :], *islice(self._pieces, 1, None))
-
-    def digest(self) -> bytes:
-        """Return the hash of the ring's content in its order. Cost: O(capacity)."""
-        digest = hashlib.blake2b(digest_size=16)
-        for piece in self.rows():
-            digest.update(piece)
-        return digest.digest()
 
     def _forget_dropped(self) -> None:
         """Take those that fell out of the ring off the front of what is laid out."""

@@ -197,13 +197,11 @@ class TopicTable:
         elif not topic.is_live and number in self.live:
             self.live.discard(number)
             self.names.discard(number)
-        start = number * ROW.size
-        old_hash = int.from_bytes(self._rows[start + _HASH_AT : start + ROW.size], "big")
         new_hash = hash_of(AggregateKind.TOPIC, name, topic)
-        self.digest_sum = add_hashes(self.digest_sum, new_hash, old_hash)
+        self.digest_sum = add_hashes(self.digest_sum, new_hash, self.stored_hash(number))
         ROW.pack_into(
-            self._rows, start, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema, topic.offset,
-            new_hash.to_bytes(16, "big"),
+            self._rows, number * ROW.size, topic.version, topic.etag.event_id, topic.etag.place, topic.payload_schema,
+            topic.offset, new_hash.to_bytes(16, "big"),
         )  # fmt: skip
         self._payloads[number] = topic.payload
         return number
