@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from topicfold.snapshot.commits import (
     read_commit,
     require_log,
     sequences,
-    write_durably,
 )
 from topicfold.snapshot.data_files import write_rows
 from topicfold.snapshot.intact import require_intact
@@ -55,14 +53,6 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
     assert put_commit(tmp_path, replace(COMMIT, to=(9, 9))) is None
     assert manifest(tmp_path).read_bytes() == before
     assert [*(tmp_path / MANIFESTS).iterdir()] == [manifest(tmp_path)]
-
-
-def test_what_is_written_is_for_its_owner_only_and_over_nothing_else(tmp_path: Path) -> None:
-    write_durably(tmp_path / "1.json", b"content")
-    assert stat.S_IMODE((tmp_path / "1.json").stat().st_mode) == 0o600
-    with pytest.raises(FileExistsError):
-        write_durably(tmp_path / "1.json", b"other")
-    assert (tmp_path / "1.json").read_bytes() == b"content"
 
 
 def test_nothing_is_left_of_a_commit_for_which_there_is_no_room(

@@ -23,8 +23,9 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from topicfold.errors import BadSetting, SnapshotDamaged
 from topicfold.rfc3339 import moment_of
-from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path, sync_directory, sync_file
+from topicfold.snapshot.commits import Commit, DataFile, read_commit, require_path
 from topicfold.snapshot.data_files import write_rows
+from topicfold.snapshot.durable_files import sync_directory, sync_file
 from topicfold.snapshot.tables import COMMITS, GROWING_TABLES, SCHEMAS, STATE_TABLES
 
 _UNUSABLE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\\\ud800-\udfff]")
@@ -134,7 +135,7 @@ def active_files(root: Path, table: str) -> set[str]:
 def active_files_at(root: Path, table: str, time: float) -> set[str]:
     """Return the names of the files that made up a Delta table at a time, by the clock of where it lies.
 
-    None where its log does not go so far back, or that version cannot be opened: then nobody reads it.
+    No names where its log does not go so far back, or that version cannot be opened: then nobody reads it.
     """
     log = root / table / "_delta_log"
     with suppress(DeltaError, FileNotFoundError):

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from topicfold.json_text import read_json
-from topicfold.snapshot.commits import sync_directory, write_durably
+from topicfold.snapshot.durable_files import sync_directory, write_durably
 from topicfold.snapshot.file_clock import now_in
 from topicfold.snapshot.unfinished import unfinished
 

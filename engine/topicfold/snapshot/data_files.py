@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from topicfold.snapshot.commits import DataFile, sync_directory, write_durably
+from topicfold.snapshot.commits import DataFile
+from topicfold.snapshot.durable_files import sync_directory, write_durably
 from topicfold.snapshot.tables import SCHEMAS
 
 ROW_GROUP = 16_384
@@ -20,13 +21,12 @@ ROW_GROUP = 16_384
 _REPEATING = {
     "kind", "namespace", "partition", "gone", "live", "labels.key_value.key", "labels.key_value.value",
     "old_labels.key_value.key", "old_labels.key_value.value", "new_labels.key_value.key", "new_labels.key_value.value",
-    "incarnation", "key", "value", "change", "actor", "operations.list.element.actor", "deletes", "payload_schema",
+    "incarnation", "operations.list.element.actor", "deletes", "payload_schema",
 }  # fmt: skip
-"""Columns that hold few different values."""
+"""Columns that hold few different values in whatever table has them."""
 
 _FOUND_BY = ["kind", "route", "partition", "offset", "sequence", "time", "namespace"]
 """Columns whose least and greatest values are kept, so that groups can be passed over."""
-
 
 _NAMED = 16
 """Digits of a file's SHA-256 in its name."""
@@ -115,6 +115,4 @@ def _dictionaries(table: str) -> list[str]:
     """Return the columns of `table` to keep as numbers into a list of their values."""
     if table in ("label_index", "label_index_diffs"):
         return ["sequence", "namespace", "key", "value", "change", "actor"]
-    return [
-        name for name in _REPEATING if name.partition(".")[0] in SCHEMAS[table].names and name not in ("key", "value")
-    ]
+    return [name for name in _REPEATING if name.partition(".")[0] in SCHEMAS[table].names]

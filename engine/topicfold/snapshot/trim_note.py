@@ -12,7 +12,7 @@ from pathlib import Path
 
 from topicfold.errors import SnapshotUnreadable
 from topicfold.json_text import read_json
-from topicfold.snapshot.commits import sync_directory, write_durably
+from topicfold.snapshot.durable_files import sync_directory, write_durably
 from topicfold.snapshot.unfinished import unfinished
 
 NOTE = "trimmed.json"

@@ -15,7 +15,8 @@ from tests.snapshot.making import compacted_further
 from topicfold.log.identity import establish_identity
 from topicfold.log.memory import MemoryLog, MemoryStore
 from topicfold.snapshot.claims import CLAIMS, Claims
-from topicfold.snapshot.commits import MANIFESTS, put_if_absent, write_durably
+from topicfold.snapshot.commits import MANIFESTS
+from topicfold.snapshot.durable_files import put_if_absent, write_durably
 from topicfold.snapshot.tables import GROWING_TABLES
 from topicfold.snapshot.trim_note import NOTE, TrimNote, put_note
 
@@ -70,6 +71,14 @@ def test_a_file_is_handed_to_the_system_in_pieces(tmp_path: Path, monkeypatch: p
     write_durably(tmp_path / "large", content)
     assert (tmp_path / "large").read_bytes() == content
     assert max(sizes) <= 65_536
+
+
+def test_what_is_written_is_for_its_owner_only_and_over_nothing_else(tmp_path: Path) -> None:
+    write_durably(tmp_path / "1.json", b"content")
+    assert stat.S_IMODE((tmp_path / "1.json").stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        write_durably(tmp_path / "1.json", b"other")
+    assert (tmp_path / "1.json").read_bytes() == b"content"
 
 
 def test_what_cannot_be_on_the_disk_is_not_put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
