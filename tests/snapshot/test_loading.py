@@ -21,7 +21,7 @@ from topicfold.log import payload as payloads
 from topicfold.log.payload import encode_record, payload_schema_of
 from topicfold.model.events import Event
 from topicfold.model.records import Pending, Step, TopicRecord, frozen
-from topicfold.snapshot.loading import Folded, load
+from topicfold.snapshot.loading import NewestEvent, load
 from topicfold.state.fold import PartitionState
 from topicfold.state.invariants import check
 
@@ -236,4 +236,4 @@ def test_the_newest_event_of_a_partition_is_told_whatever_it_was_about(tmp_path:
     snapshot_of(log, tmp_path)
     found = load(tmp_path, bytes(16), PARTITIONS, new_state)
     assert found is not None
-    assert found.newest == {PARTITION: Folded(len(log) - 1, an_id(9))}
+    assert found.newest == {PARTITION: NewestEvent(len(log) - 1, an_id(9))}

@@ -24,10 +24,10 @@ _HEAD = np.dtype(
         ("audit", ">u4"),
     ]
 )  # fmt: skip
-"""What stands before the name. The last four are lengths, that of operations in pieces of `_OPERATION` bytes."""
+"""What stands before the name. The last four are lengths, that of operations in pieces of `OPERATION_BYTES`."""
 _CHECKED = 8
 """Where begins what the checksum is of: `level` and all behind it."""
-_OPERATION = 25
+OPERATION_BYTES = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def take_apart(values: pa.BinaryArray) -> tuple[Numbers, Envelopes]:
     ends = starts[rows] + lengths[rows]
     names_at = starts[rows] + _HEAD.itemsize
     operations_at = names_at + head["name"]
-    payloads_at = operations_at + head["operations"].astype(np.int64) * _OPERATION
+    payloads_at = operations_at + head["operations"].astype(np.int64) * OPERATION_BYTES
     audits_at = payloads_at + head["payload"]
     check, content = google_crc32c.value, raw.tobytes()
     froms, tos = (starts[rows] + _CHECKED).tolist(), ends.tolist()

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from topicfold.compaction.envelopes import OPERATION_BYTES
 from topicfold.compaction.spans import Bytes, Flags, Numbers, Spans, spans_of
 from topicfold.model.events import Verdict
-
-_SIZE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,13 @@ class Operations:
 
 def operations_of(raw: Spans) -> Operations:
     """Return the operations of events, given that part of their envelopes."""
-    counts = raw.lengths // _SIZE
+    counts = raw.lengths // OPERATION_BYTES
     starts = np.cumsum(counts) - counts
     event = np.repeat(np.arange(len(raw)), counts)
     place = np.arange(len(event)) - starts[event] + 1
-    table = Spans(raw.data, raw.starts[event] + (place - 1) * _SIZE, raw.lengths[event]).windows(_SIZE)
+    table = Spans(raw.data, raw.starts[event] + (place - 1) * OPERATION_BYTES, raw.lengths[event]).windows(
+        OPERATION_BYTES
+    )
     verdicts = (table[:, 16] & 0x7F).astype(np.int64)
     last_change = np.zeros(len(raw), dtype=np.int64)
     np.maximum.at(last_change, event, np.where(verdicts == Verdict.CHANGED, place, 0))

@@ -36,7 +36,7 @@ Tell = Callable[[int, int], None]
 """Takes how many of how many rows are done."""
 
 
-class Folded(NamedTuple):
+class NewestEvent(NamedTuple):
     """The newest of the events that aggregates of a partition come from: where it lies, and its id."""
 
     offset: int
@@ -51,7 +51,7 @@ class Loaded(NamedTuple):
 
     commit: Commit
     states: Mapping[int, PartitionState]
-    newest: Mapping[int, Folded]
+    newest: Mapping[int, NewestEvent]
     damaged: tuple[SnapshotDamaged, ...]
 
 
@@ -141,7 +141,7 @@ def restore(
 
 def _restored(
     root: Path, commit: Commit, new_state: NewState, only: Collection[int] | None, tell: Tell
-) -> tuple[dict[int, PartitionState], dict[int, Folded]]:
+) -> tuple[dict[int, PartitionState], dict[int, NewestEvent]]:
     chosen = sorted(only) if only is not None else list(range(commit.partitions))
     total = 2 * sum(each.rows for each in commit.files_of("topics") + commit.files_of("topics_tail"))
     progress = _Progress(tell, total)
@@ -157,7 +157,9 @@ def _restored(
     return states, newest
 
 
-def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress) -> dict[int, Folded]:
+def _fill(
+    root: Path, commit: Commit, states: Mapping[int, PartitionState], progress: _Progress
+) -> dict[int, NewestEvent]:
     capacities = {partition: _capacities(state) for partition, state in states.items()}
     with ThreadPoolExecutor() as pool:
         verifying = {
@@ -190,7 +192,7 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
     newest = {partition: _newest_of(tenants[partition], namespaces[partition]) for partition in states}
     for partition, namespace, columns in columns_of(rows, next(iter(states.values())).separator):
         topics[partition][namespace] = columns
-        newest[partition] = max(newest[partition], Folded(*newest_row(columns)))
+        newest[partition] = max(newest[partition], NewestEvent(*newest_row(columns)))
     for partition, state in states.items():
         state.restore(
             commit.to[partition],
@@ -201,12 +203,12 @@ def _fill(root: Path, commit: Commit, states: Mapping[int, PartitionState], prog
         )
         progress.add(sum(len(table.keys) for table in state.topics.values()))
     progress.end()
-    return {partition: folded for partition, folded in newest.items() if folded.offset >= 0}
+    return {partition: event for partition, event in newest.items() if event.offset >= 0}
 
 
-def _newest_of(*owners: Mapping[str, Aggregate]) -> Folded:
-    folded = (Folded(each.offset, each.version) for some in owners for each in some.values())
-    return max(folded, default=Folded(-1, b""))
+def _newest_of(*owners: Mapping[str, Aggregate]) -> NewestEvent:
+    events = (NewestEvent(each.offset, each.version) for some in owners for each in some.values())
+    return max(events, default=NewestEvent(-1, b""))
 
 
 def _capacities(state: PartitionState) -> tuple[int, int]:
