@@ -65,14 +65,13 @@ async def read_history(
         LogUnavailable: nothing was read by the deadline.
     """
     chain = Chain(engine, target, deadline, _place(before) if before else None)
-    at, newer = chain.next, None
+    newer = await chain.step()
+    if before and newer is None:
+        raise _unknown(before)
+    newer = _not_before(since, newer)
     entries: list[Entry] = []
     size = 0
     try:
-        newer = await chain.step()
-        if before and newer is None:
-            raise _unknown(before)
-        newer = _not_before(since, newer)
         for _ in range(MAX_LINKS):
             if newer is None or len(entries) >= limit or size >= MAX_PAGE_BYTES:
                 break
@@ -80,26 +79,26 @@ async def read_history(
             size += len(newer.event.payload)
             entries += _entries(engine, target, newer, older, chain.gap)
             newer = _not_before(since, older)
-            at = newer.place if newer else None
     except LogUnavailable:
         if not entries:
             raise
     if not (entries or newer or chain.gap or before or since):
         raise missing(target)
-    cursor = f"{at.offset}-{at.event_id.hex()}" if at and newer else ""
-    return Page(tuple(entries), cursor, None if cursor else chain.gap)
+    if newer is None:
+        return Page(tuple(entries), "", chain.gap)
+    return Page(tuple(entries), f"{newer.offset}-{newer.event.event_id.hex()}", None)
 
 
 def _entries(engine: Engine, target: Target, link: Link, older: Link | None, gap: Gap | None) -> Sequence[Entry]:
     """Return the change that `link` made, nothing where it made none; `older` None is the beginning, or a gap."""
+    if not link.changes and (link.event.operations or (older and older.event.payload == link.event.payload)):
+        return ()
     before: Stored = None
     if older is not None:
         before = older.record
     elif gap is not None:
         before = UnreadableRecord()
     after = link.record
-    if not link.changes and (link.event.operations or (older and older.event.payload == link.event.payload)):
-        return ()
     if isinstance(before, UnreadableRecord) or isinstance(after, UnreadableRecord):
         changes = None
     else:
