@@ -42,14 +42,14 @@ def asked_to_read(request: Request, node: Node) -> Asked:
         InvalidRequest: a header is malformed.
         Resync: the minimum position is one of another log.
     """
+    if _takes_what_is_here(request):
+        return Asked(_deadline(node))
     headers: Headers = request.scope[HEADERS_KEY]
-    minimum = None if _MIN_POSITION not in headers else minimum_in(headers, node.engine)
-    if _CONSISTENCY in headers and _is_linearizable(headers):
+    minimum = minimum_in(headers, node.engine)
+    if _is_linearizable(headers):
         consistency = Consistency.LINEARIZABLE
-    elif minimum is None and request.scope["path"].startswith(_PULSAR):
-        consistency = Consistency.BARRIER
     else:
-        consistency = Consistency.LOCAL
+        consistency = Consistency.BARRIER if minimum is None else Consistency.LOCAL
     return Asked(_deadline(node), minimum=minimum, consistency=consistency)
 
 
