@@ -116,9 +116,7 @@ class KafkaProducers:
         """Poll, for what producers say of themselves, and of what the broken ones had."""
         self._timer = self._loop.call_later(_WAIT_SECONDS, self._keep_polling)
         if not self._is_waiting:
-            self._poll()
-            if len(self.current):
-                self.expect()
+            self._go_on(self.current, _poll(self.current))
 
     def _look_next(self) -> None:
         self._is_looking = True
@@ -131,7 +129,7 @@ class KafkaProducers:
             return
         os.sched_yield()
         expected = len(self.current)
-        self._poll()
+        self._tell(self.current, _poll(self.current))
         left = len(self.current)
         now = self._loop.time()
         if left < expected:
@@ -145,10 +143,6 @@ class KafkaProducers:
             self._rest = min(2 * self._rest or _LOOK_SECONDS, _MOST_REST_SECONDS)
             self._look_from = now + self._rest
             self._leave()
-
-    def _poll(self) -> None:
-        producer = self.current
-        self._tell(producer, _poll(producer))
 
     def _tell(self, producer: Producer, error: KafkaError | None) -> None:
         """Tell what a poll noted, and of what broken producers had, which is known a moment later."""
@@ -175,10 +169,10 @@ class KafkaProducers:
                     _log.exception("append_thread_failed")
                     time.sleep(_WAIT_SECONDS)
                 with suppress(RuntimeError):  # the loop may have been closed meanwhile
-                    self._loop.call_soon_threadsafe(self._take_over, producer, error)
+                    self._loop.call_soon_threadsafe(self._go_on, producer, error)
 
-    def _take_over(self, producer: Producer, error: KafkaError | None) -> None:
-        """Tell what came while the thread waited, and go on."""
+    def _go_on(self, producer: Producer, error: KafkaError | None) -> None:
+        """Tell what a poll noted that nobody waits for any more, and have the rest told soon."""
         self._is_waiting = False
         self._tell(producer, error)
         if len(self.current):
