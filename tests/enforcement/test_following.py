@@ -239,6 +239,6 @@ async def test_who_has_looked_waits_for_news_or_a_while(site: Site) -> None:
     enforcer._look_again_at = now()
     await enforcer._next()
     assert enforcer._look_again_at > now()
-    enforcer._is_due.set()
+    enforcer._touched._are_there.set()
     await enforcer._next()
-    assert not enforcer._is_due.is_set()
+    assert not enforcer._touched._are_there.is_set()

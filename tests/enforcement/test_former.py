@@ -16,6 +16,7 @@ from tests.enforcement.conftest import (
 )
 from topicfold.enforcement import enforcer as enforcing
 from topicfold.enforcement import former
+from topicfold.enforcement.enforcer import Enforcer
 from topicfold.enforcement.former import FormerSayings
 from topicfold.log.port import Entry
 from topicfold.model.names import TopicName, parse_topic
@@ -75,7 +76,7 @@ async def test_what_another_enforcer_set_meanwhile_is_known_by_the_history_too(s
 
 
 async def test_what_it_set_itself_it_knows_without_a_history(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(self: FormerSayings, name: TopicName, clean: int) -> frozenset[tuple[str, str]]:
+    async def nothing(self: FormerSayings, name: TopicName) -> frozenset[tuple[str, str]]:
         return frozenset()
 
     monkeypatch.setattr(FormerSayings, "of", nothing)
@@ -110,6 +111,12 @@ async def test_what_was_set_by_hand_since_the_same_was_taken_back_stays(site: Si
         await site.reaches("orders", {**TEN_MINUTES_IN_KAFKA, "max.message.bytes": "9"})
 
 
+def remembered(enforcer: Enforcer) -> str:
+    """Return all that an enforcer and its parts hold, as text."""
+    parts = (enforcer._former, enforcer._overrides, enforcer._owners, enforcer._telling, enforcer._touched)
+    return repr([vars(part) for part in (enforcer, *parts)])
+
+
 async def test_it_remembers_nothing_of_a_topic_that_ended(site: Site) -> None:
     await site.make("orders")
     await site.set("orders", RETENTION, TEN_MINUTES)
@@ -120,8 +127,7 @@ async def test_it_remembers_nothing_of_a_topic_that_ended(site: Site) -> None:
         await site.reaches("orders", {})
         await site.node.writing.delete_topic(parse_topic("orders"), site.node.asked())
         for _ in range(1_000):
-            parts = (enforcer, enforcer._former, enforcer._overrides, enforcer._owners)
-            if ORDERS not in (said := repr([vars(part) for part in parts])):
+            if ORDERS not in (said := remembered(enforcer)):
                 return
             await asyncio.sleep(0.005)
     raise AssertionError(said)
@@ -139,15 +145,19 @@ async def test_it_remembers_nothing_of_the_topics_of_a_namespace_that_ended(site
             await site.set(f"{other}/{name}", "maxMessageSize", 9)
     await site.cluster.create("told", 1)
     await site.cluster.create("untold", 1)
+    await site.make(f"{other}/brief")
     await site.once()
     await site.remove(f"{other}/untold", "maxMessageSize")
     enforcer = site.enforcer()
     async with following(enforcer):
         await site.reaches("untold", {})
+        await site.set(f"{other}/brief", "maxMessageSize", 9)
+        await site.reaches("public..other..brief", {"max.message.bytes": "9"})
+        await site.remove(f"{other}/brief", "maxMessageSize")
+        await site.reaches("public..other..brief", {})
         await Writing(site.node.engine).delete_namespace(other, site.node.asked(), force=True)
         for _ in range(200):
-            parts = (enforcer, enforcer._former, enforcer._overrides, enforcer._owners)
-            if other not in (said := repr([vars(part) for part in parts])):
+            if other not in (said := remembered(enforcer)):
                 return
             await asyncio.sleep(0.005)
     raise AssertionError(said)

@@ -22,14 +22,15 @@ from topicfold.enforcement.overrides import Overrides
 from topicfold.enforcement.owners import Owners
 from topicfold.enforcement.progress import Progress, Step, no_progress, no_step
 from topicfold.enforcement.reports import Report, State
+from topicfold.enforcement.telling import Telling
+from topicfold.enforcement.touched import Touched
 from topicfold.enforcement.wishes import Unmet, Wish, Wishes
 from topicfold.errors import ClusterRefused, ClusterUnavailable, NotFound, NotReady, TopicfoldError, Wait
-from topicfold.model.events import AggregateKind
-from topicfold.model.names import TopicName, recorded_topic, split_topic
-from topicfold.model.policy.kafka_settings import Sayings, sayings
+from topicfold.model.names import TopicName, recorded_topic
+from topicfold.model.policy.kafka_settings import sayings
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
-from topicfold.state.change import Change, Outcome
+from topicfold.state.change import Change
 
 _log = structlog.get_logger(__name__)
 
@@ -57,23 +58,18 @@ class Enforcer:
     ) -> None:
         self._engine = engine
         self._cluster = cluster
-        self._tell = tell
         self._only_shows = only_shows
         self._wishes = Wishes(engine, protected)
         self._owners = Owners(self._wishes)
         self._notes = Notes(engine, cluster.bootstrap)
         self._former = FormerSayings(engine, self._notes)
-        self._clean: dict[str, int] = {}
-        self._took_away = False
-        self._has_failed = False
         self._overrides = Overrides()
-        self._skipped: dict[str, tuple[State, str]] = {}
-        self._refused: dict[str, tuple[Sequence[Difference], str]] = {}
+        self._telling = Telling(tell)
+        self._touched = Touched()
         self._wanting: set[str] = set()
         self._met: dict[str, Wish] = {}
-        self._due: set[str] = set()
-        self._ended: set[str] = set()
-        self._is_due = asyncio.Event()
+        self._took_away = False
+        self._has_failed = False
         self._look_again_at = asyncio.get_running_loop().time() + LOOK_AGAIN_SECONDS
 
     def names(self) -> list[TopicName]:
@@ -152,7 +148,7 @@ class Enforcer:
         """Return the topics to look at next, once something changed in the log or it is time to look again."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self._look_again_at):
-                await self._is_due.wait()
+                await self._touched.wait()
                 await asyncio.sleep(COALESCE_SECONDS)
         due = await self._news()
         now = asyncio.get_running_loop().time()
@@ -163,12 +159,10 @@ class Enforcer:
 
     async def _news(self) -> set[str]:
         """Return the topics whose wishes are others than when they were met last, or were met in a former life."""
-        due, self._due = self._due, set()
-        ended, self._ended = self._ended, set()
-        self._is_due.clear()
+        touched, ended = self._touched.take()
         self._forget_topics_of({each for each in ended if "://" not in each})
-        names = {each for each in due if "://" in each}
-        for namespace in due - names:
+        names = {each for each in touched if "://" in each}
+        for namespace in touched - names:
             names |= {str(each) for each in self._wishes.names_in(namespace)}
         news: set[str] = set()
         for number, name in enumerate(names):
@@ -188,15 +182,8 @@ class Enforcer:
         if not namespaces:
             return
         self._former.forget_namespaces(namespaces)
-        remembering = (
-            self._wanting,
-            self._met,
-            self._skipped,
-            self._clean,
-            self._former.topics(),
-            self._owners.topics(),
-        )
-        for name in set[str]().union(*remembering):
+        remembering = (self._telling.topics(), self._former.topics(), self._owners.topics())
+        for name in self._wanting.union(self._met, *remembering):
             if recorded_topic(name).namespace in namespaces:
                 self._forget(name)
 
@@ -204,9 +191,7 @@ class Enforcer:
         """Remember nothing of a topic that is gone, but for what was set for it."""
         self._wanting.discard(name)
         self._met.pop(name, None)
-        self._skipped.pop(name, None)
-        self._refused.pop(name, None)
-        self._clean.pop(name, None)
+        self._telling.forget(name)
         self._former.forget(name)
         self._owners.forget(name)
 
@@ -219,16 +204,8 @@ class Enforcer:
 
     def _publish(self, partition: int, change: Change) -> None:
         """Note what a folded change may concern, and whose lives it ended; called by the reader."""
-        event = change.event
-        if event is None or change.outcome is not Outcome.ACCEPTED:
-            return
         self._overrides.follow(change.effect)
-        is_topic = event.aggregate_kind == AggregateKind.TOPIC and split_topic(event.name) is not None
-        if is_topic or event.aggregate_kind == AggregateKind.NAMESPACE:
-            self._due.add(event.name)
-            if change.is_end:
-                self._ended.add(event.name)
-            self._is_due.set()
+        self._touched.note(change)
 
     async def _pass(self, names: Sequence[TopicName], step: Step) -> None:
         begun = {partition: state.position for partition, state in self._engine.states.items()}
@@ -274,7 +251,7 @@ class Enforcer:
         else:
             (self._wanting.discard if is_final else self._wanting.add)(full)
             self._has_failed |= wish.may_change
-            self._pass_over(full, wish.reason, State.FAILED if wish.may_change else State.SKIPPED)
+            self._telling.pass_over(full, wish.reason, State.FAILED if wish.may_change else State.SKIPPED)
         return None
 
     async def _enforce(
@@ -286,27 +263,24 @@ class Enforcer:
         if isinstance(found, TopicfoldError):
             self._wanting.add(wish.name)
             self._has_failed = True
-            self._pass_over(wish.name, found.reason, State.FAILED)
+            self._telling.pass_over(wish.name, found.reason, State.FAILED)
         elif found is not None:
-            self._skipped.pop(wish.name, None)
+            self._telling.reach(wish.name)
             own = await self._own_left_over(wish, found)
             if await self._apply(wish, [*asked_for(wish, found), *own]) and (wish.told or own):
-                self._clean[wish.name] = begun[self._partition(wish.name)]
+                self._former.note_clean(wish.name, begun[self._partition(wish.name)])
             self._took_away |= bool(own)
         elif wish.told:
-            self._pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+            self._telling.pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
 
     async def _own_left_over(self, wish: Wish, found: Configuration) -> Collection[Difference]:
         """Return the overrides that policies made which are no more."""
         own: list[Difference] = []
         for difference in left_over(wish, found):
             said = (difference.setting, difference.old)
-            if self._overrides.has_set(difference) or said in await self._said_before(wish.name):
+            if self._overrides.has_set(difference) or said in await self._former.of(recorded_topic(wish.name)):
                 own.append(difference)
         return own
-
-    async def _said_before(self, name: str) -> Sayings:
-        return await self._former.of(recorded_topic(name), self._clean.get(name, 0))
 
     def _partition(self, name: str) -> int:
         return self._engine.partition(recorded_topic(name).namespace)
@@ -314,25 +288,22 @@ class Enforcer:
     async def _apply(self, wish: Wish, differences: Sequence[Difference]) -> bool:
         """Make the changes of one topic, all in one request; return whether it is as it should be then."""
         if differences and self._only_shows:
-            self._tell_all(State.DIFFERS, differences)
+            self._telling.show(differences)
             return False
         try:
             if differences:
                 await self._cluster.alter(wish.kafka_topic, {each.setting: each.new for each in differences})
         except NotFound:
-            self._pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
+            self._telling.pass_over(wish.name, f"Kafka has no topic {wish.kafka_topic}")
         except (ClusterRefused, ClusterUnavailable) as error:
             if isinstance(error, ClusterUnavailable) and not error.is_of_one_topic:
                 raise
             self._wanting.add(wish.name)
             self._has_failed = True
-            if self._refused.get(wish.name) != (differences, error.reason):
-                self._tell_all(State.FAILED, differences, error.reason)
-            self._refused[wish.name] = (differences, error.reason)
+            self._telling.refuse(wish.name, differences, error.reason)
         else:
-            self._refused.pop(wish.name, None)
             self._note(wish, differences)
-            self._tell_all(State.CHANGED, differences)
+            self._telling.change(wish.name, differences)
             return True
         return False
 
@@ -344,13 +315,3 @@ class Enforcer:
             self._met[wish.name] = wish
         else:
             self._met.pop(wish.name, None)
-
-    def _pass_over(self, name: str, reason: str, state: State = State.SKIPPED) -> None:
-        """Tell why nothing is done for a topic, once as long as it stays so."""
-        if self._skipped.get(name) != (state, reason):
-            self._tell(Report(state, name, None, reason))
-        self._skipped[name] = (state, reason)
-
-    def _tell_all(self, state: State, differences: Iterable[Difference], reason: str = "") -> None:
-        for each in differences:
-            self._tell(Report(state, each.name, each, reason))

@@ -11,7 +11,7 @@ be told from it until a pass has taken that policy's own away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from topicfold.enforcement.notes import Notes
 from topicfold.errors import NotFound
@@ -35,13 +35,18 @@ class FormerSayings:
         self._engine = engine
         self._notes = notes
         self._found: dict[tuple[int, str], tuple[tuple[bytes, int] | None, Sayings]] = {}
+        self._clean: dict[str, int] = {}
         self._walking = asyncio.Lock()
 
-    async def of(self, name: TopicName, clean: int = 0) -> Sayings:
+    def note_clean(self, name: str, offset: int) -> None:
+        """Note that the topic `name` has nothing in Kafka any more of what was said before `offset`."""
+        self._clean[name] = offset
+
+    async def of(self, name: TopicName) -> Sayings:
         """Return each (setting, value) that policies of the topic or of its namespace told Kafka, and noted defaults.
 
-        `clean` is an offset before which nothing was said that this topic in Kafka has still.
-        Where the log no longer goes back as far as it has to, what came before is not among them. Cost: a walk back
+        Not of what lies before the offset from which on the topic, or by the notes its partition, is clean. Where the
+        log no longer goes back as far as it has to, what came before is not among them. Cost: a walk back
         through the log, where the topic or its namespace has changed since the last one.
 
         Raises:
@@ -50,16 +55,17 @@ class FormerSayings:
         topic = self._engine.target(AggregateKind.TOPIC, str(name), name.namespace)
         namespace = self._engine.target(AggregateKind.NAMESPACE, name.namespace)
         noted = self._notes.read()
-        since = max(clean, noted.clean.get(topic.partition, 0))
+        since = max(self._clean.get(str(name), 0), noted.clean.get(topic.partition, 0))
         return noted.sayings | await self._of(topic, since) | await self._of(namespace, since)
 
-    def topics(self) -> Iterator[str]:
-        """Yield the topics that something is remembered of."""
-        return (name for kind, name in self._found if kind == AggregateKind.TOPIC)
+    def topics(self) -> set[str]:
+        """Return the topics that something is remembered of."""
+        return {name for kind, name in self._found if kind == AggregateKind.TOPIC} | self._clean.keys()
 
     def forget(self, name: str) -> None:
         """Remember nothing of a topic that is gone."""
         self._found.pop((AggregateKind.TOPIC, name), None)
+        self._clean.pop(name, None)
 
     def forget_namespaces(self, names: Iterable[str]) -> None:
         """Remember nothing of what namespaces that are gone said themselves; of their topics `forget` is told."""
