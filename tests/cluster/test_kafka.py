@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from tests.brokers.process import KafkaProcess
 from tests.ports import free_ports
@@ -55,7 +55,7 @@ def test_a_setting_that_librdkafka_does_not_take_is_a_bad_setting() -> None:
     ],
 )
 def test_what_kafka_does_not_allow_names_the_right_the_topic_and_what_to_do(code: int, topic: str, reason: str) -> None:
-    error = translated(KafkaException(KafkaError(code)), "kafka:9092", topic, "AlterConfigs")
+    error = translated(KafkaError(code), "kafka:9092", topic, "AlterConfigs")
     assert isinstance(error, ClusterUnavailable)
     assert error.reason.startswith(f"Kafka at kafka:9092 {reason}")
     assert error.is_of_one_topic
@@ -63,7 +63,7 @@ def test_what_kafka_does_not_allow_names_the_right_the_topic_and_what_to_do(code
 
 
 def test_who_is_not_let_in_is_not_denied_topic_by_topic() -> None:
-    error = translated(KafkaException(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED)), "kafka:9092", "a", "Describe")
+    error = translated(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED), "kafka:9092", "a", "Describe")
     assert isinstance(error, ClusterUnavailable)
     assert "denies access: " in error.reason
     assert "is_denied" not in error.values
@@ -135,7 +135,7 @@ async def test_topics_beyond_one_question_have_their_settings_told_too(
 
 def test_no_answer_is_a_matter_of_the_whole_cluster() -> None:
     for code in (KafkaError._TIMED_OUT, KafkaError.SASL_AUTHENTICATION_FAILED):
-        error = translated(KafkaException(KafkaError(code)), "kafka:9092", "orders", "AlterConfigs")
+        error = translated(KafkaError(code), "kafka:9092", "orders", "AlterConfigs")
         assert isinstance(error, ClusterUnavailable)
         assert not error.is_of_one_topic
 

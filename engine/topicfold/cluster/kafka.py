@@ -231,7 +231,7 @@ class KafkaCluster:
     def _translated(self, exception: KafkaException, topic: str, right: str) -> TopicfoldError:
         if self._admin is not None:
             self._admin.poll(0)
-        return translated(KafkaException(self._connections.cause_of(exception.args[0])), self._bootstrap, topic, right)
+        return translated(self._connections.cause_of(exception.args[0]), self._bootstrap, topic, right)
 
     async def _until(self, what: str, is_so: Callable[[], Awaitable[bool]]) -> None:
         """Return once the brokers show what the controller has said.

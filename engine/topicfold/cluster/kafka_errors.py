@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable, TopicfoldError, TopicNotFound
 
@@ -21,14 +21,13 @@ _UNKNOWN_TO_IT = frozenset({KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._A
 _UNREACHABLE_HINT = "Check the bootstrap servers, and the security settings that the cluster requires."
 
 
-def translated(exception: KafkaException, bootstrap: str, topic: str, right: str) -> TopicfoldError:
+def translated(error: KafkaError, bootstrap: str, topic: str, right: str) -> TopicfoldError:
     """Return our own error for Kafka's about `topic`; what is not known to be final is `ClusterUnavailable`.
 
     `right` is the operation, in Kafka's word, that a principal must be allowed. `is_denied` among the error's values
     tells a no of Kafka's about this topic from silence, and from a no to whatever is asked. Of a name that Kafka does
     not allow it has no topic: that is refused only where one is to be made.
     """
-    error: KafkaError = exception.args[0]
     code, text = error.code(), error.str()
     if code == KafkaError.UNKNOWN_TOPIC_OR_PART or (code == KafkaError.TOPIC_EXCEPTION and right != "Create"):
         return TopicNotFound(f"Kafka has no topic {topic}", name=topic)
