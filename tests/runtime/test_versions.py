@@ -11,6 +11,7 @@ from tests.runtime.histories import at, etags, history, target, trim
 from tests.runtime.nodes import ORDERS, Node, turns
 from topicfold import errors
 from topicfold.log.memory import MemoryStore
+from topicfold.log.port import Entry
 from topicfold.model.records import NamespaceRecord, TopicRecord
 from topicfold.runtime.versions import find_version, version_at
 
@@ -38,6 +39,21 @@ async def test_a_topic_was_not_there_before_it_was_made_and_after_it_ended(order
         with pytest.raises(errors.TopicNotFound, match=f"at position {position}"):
             await at(orders, position)
     assert (await at(orders, born)).record == TopicRecord()
+
+
+async def test_of_a_namespace_that_ends_while_its_topic_is_looked_for_it_is_said_that_it_is_gone(
+    orders: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = orders.log.read
+
+    async def read_behind_its_end(partition: int, offset: int, limit: int) -> list[Entry]:
+        monkeypatch.undo()
+        await orders.writing.delete_namespace(NAMESPACE, orders.asked(), force=True)
+        return await read(partition, offset, limit)
+
+    monkeypatch.setattr(orders.log, "read", read_behind_its_end)
+    with pytest.raises(errors.NamespaceNotFound, match=f"namespace {NAMESPACE} not found"):
+        await at(orders, 1)
 
 
 async def test_a_position_that_is_not_folded_yet_is_waited_for(orders: Node) -> None:

@@ -157,10 +157,13 @@ async def _require_life(engine: Engine, target: Target, position: int, then: str
     `then` is the position as errors say it.
 
     Raises:
+        NamespaceNotFound: it has ended while the topic was looked for.
         Resync: its life began later, and took the place of another; or that can no longer be told.
     """
     owner = engine.target(AggregateKind.NAMESPACE, target.namespace)
     life = engine.states[owner.partition].current(owner.kind, owner.name).incarnation
+    if life == GENESIS:
+        raise missing(owner)
     chain = Chain(engine, owner, deadline)
     while (link := await chain.step()) is not None:
         if link.event.event_id == life and (link.offset < position or link.event.base == GENESIS):
