@@ -13,9 +13,10 @@ from tests.builders import topic_put
 from tests.runtime.kafka_nodes import LOG_TOPIC, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
-from topicfold.errors import ClusterUnavailable, LogUnavailable, OutcomeUnknown
+from topicfold.errors import ClusterUnavailable, LogUnavailable, NamespaceNotFound, OutcomeUnknown
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
+from topicfold.model.adoption import KafkaTopic
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
 from topicfold.runtime import cluster_follower, slices
@@ -153,7 +154,9 @@ async def test_a_topic_with_fewer_partitions_in_kafka_is_told_of_and_left(
     await node.create("orders", 3)
     await node.cluster.delete("orders")
     await node.cluster.create("orders", 2)
-    await follower.look()
+    with structlog.testing.capture_logs() as lines:
+        await follower.look()
+    assert [(line["event"], line["new"]) for line in lines] == [("kafka_topics_with_fewer_partitions", [str(ORDERS)])]
     assert follower.counts["fewer_partitions"] == 1
     assert (node.record("orders"), node.cluster.partitions()) == (TopicRecord(3), {"orders": 2})
 
@@ -184,6 +187,20 @@ async def test_a_kafka_topic_that_can_have_no_record_is_told_of(node: KafkaNode,
     assert follower.counts["not_adopted"] == 2
 
 
+async def test_a_kafka_topic_whose_record_is_refused_is_told_of_with_the_reason(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise NamespaceNotFound("namespace public/default not found")
+
+    monkeypatch.setattr(node.writing, "record_topic", refuse)
+    await node.cluster.create("orders", 1)
+    with structlog.testing.capture_logs() as lines:
+        await follower.look()
+    assert lines[-1]["new"] == ["orders: namespace public/default not found"]
+    assert (follower.counts["present"], follower.counts["not_adopted"]) == (0, 1)
+
+
 async def test_a_topic_that_is_being_made_or_ended_is_neither_new_nor_missing(
     node: KafkaNode, follower: ClusterFollower
 ) -> None:
@@ -193,6 +210,23 @@ async def test_a_topic_that_is_being_made_or_ended_is_neither_new_nor_missing(
     with node.events() as events:
         await follower.look()
     assert (events, follower.counts["missing"]) == ([], 0)
+
+
+@pytest.mark.parametrize("first", [{}, {"orders": KafkaTopic("orders", 6)}], ids=["missing", "grown"])
+async def test_what_only_the_first_of_two_looks_shows_is_neither_told_of_nor_recorded(
+    node: KafkaNode, follower: ClusterFollower, monkeypatch: pytest.MonkeyPatch, first: dict[str, KafkaTopic]
+) -> None:
+    await node.create("orders", 3)
+    topics = node.cluster.topics
+
+    async def shown_once() -> object:
+        monkeypatch.setattr(node.cluster, "topics", topics)
+        return first
+
+    monkeypatch.setattr(node.cluster, "topics", shown_once)
+    with structlog.testing.capture_logs() as lines:
+        await follower.look()
+    assert (lines, follower.counts["missing"], node.record("orders")) == ([], 0, TopicRecord(3))
 
 
 async def test_a_topic_that_ends_between_two_looks_is_not_brought_back(node: KafkaNode) -> None:
