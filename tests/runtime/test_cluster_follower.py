@@ -197,7 +197,8 @@ async def test_a_kafka_topic_whose_record_is_refused_is_told_of_with_the_reason(
     await node.cluster.create("orders", 1)
     with structlog.testing.capture_logs() as lines:
         await follower.look()
-    assert lines[-1]["new"] == ["orders: namespace public/default not found"]
+    told = ["orders: namespace public/default not found"]
+    assert [(line["event"], line["new"]) for line in lines] == [("kafka_topics_not_adopted", told)]
     assert (follower.counts["present"], follower.counts["not_adopted"]) == (0, 1)
 
 

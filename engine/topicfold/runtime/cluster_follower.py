@@ -152,16 +152,18 @@ class ClusterFollower:
     async def _adopt(self, new: Collection[New]) -> dict[str, str]:
         """Make the records that are missing; return the Kafka topics that were refused one, and why."""
         refused: dict[str, str] = {}
+        adopted: list[str] = []
 
         async def adopt(topic: New) -> None:
             record = TopicRecord(topic.recorded_partitions, topic.explicit_kafka_name)
             try:
                 await self._writing.record_topic(parse_topic(topic.name), record, self._asked())
             except (AlreadyExists, ClusterUnavailable):
-                # Made by others, or ended by them just now: the next look tells.
-                return
+                pass  # Made by others, or ended by them just now: the next look tells.
             except (FixRequest, Reread) as error:
                 refused[topic.kafka_name] = error.reason
+            else:
+                adopted.append(topic.name)
 
         present = {name for state in self._engine.states.values() for name in state.topics}
         for namespace in missing_namespaces(new, present):
@@ -171,21 +173,25 @@ class ClusterFollower:
                 await self._writing.create_namespace(namespace, NamespaceRecord(), self._asked())
         for error in await each_at_once(adopt, sorted(new, key=lambda each: each.name), _AT_ONCE):
             raise error
-        if new:
-            _log.info("topics_adopted", count=len(new) - len(refused), topics=_shown(each.name for each in new))
+        if adopted:
+            _log.info("topics_adopted", count=len(adopted), topics=_shown(adopted))
         return refused
 
-    async def _grow(self, grown: Collection[Present]) -> None:
+    async def _grow(self, more: Collection[Present]) -> None:
+        """Record the partitions that these topics have more of in Kafka."""
+        grown: list[str] = []
+
         async def grow(topic: Present) -> None:
             name = recorded_topic(topic.name)
             updater = kafka_steps.follow_partitions(topic.name, topic.kafka_partitions)
             with contextlib.suppress(FixRequest, Reread):
-                await self._writing.change_topic(name, updater, self._asked())
+                if (await self._writing.change_topic(name, updater, self._asked())).changed:
+                    grown.append(topic.name)
 
-        for error in await each_at_once(grow, sorted(grown, key=lambda each: each.name), _AT_ONCE):
+        for error in await each_at_once(grow, sorted(more, key=lambda each: each.name), _AT_ONCE):
             raise error
         if grown:
-            _log.info("topics_grown", count=len(grown), topics=_shown(each.name for each in grown))
+            _log.info("topics_grown", count=len(grown), topics=_shown(grown))
 
     def _tell(self, event: str, found: Collection[str]) -> None:
         """Log what has come and gone since the last look."""
