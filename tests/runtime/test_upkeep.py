@@ -11,7 +11,7 @@ import structlog
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
-from topicfold.errors import ClusterUnavailable, LogUnavailable, OperatorNeeded
+from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, OperatorNeeded, TopicfoldError
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -114,18 +114,27 @@ async def test_what_upkeep_waits_for_is_told_of_once_until_it_was_not_so(
     assert [line["reason"] for line in lines] == ["it is away", "it has stopped", "it has stopped"]
 
 
-@pytest.mark.parametrize("why", ["is_denied", "is_late"])
-async def test_a_step_that_kafka_does_not_allow_or_show_is_told_of_once_and_others_go_on(
-    node: KafkaNode, why: str
-) -> None:
-    async def fail(name: str) -> None:
-        raise ClusterUnavailable("not so", **{why: True})
-
+async def note_end(node: KafkaNode) -> None:
+    """Make `orders`, and note that it is to end."""
     await node.create("orders")
     found = await node.cluster.topic("orders")
     assert found is not None
-    node.cluster.delete = fail
     await node.writing.change_topic(ORDERS, lambda old: TopicRecord(pending=Pending(Step.END, found.id)), node.asked())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ClusterUnavailable("no", is_denied=True), ClusterUnavailable("not yet", is_late=True), ClusterRefused("never")],
+    ids=["denied", "late", "refused"],
+)
+async def test_a_step_that_kafka_does_not_allow_or_show_is_told_of_once_and_others_go_on(
+    node: KafkaNode, error: TopicfoldError
+) -> None:
+    async def fail(name: str) -> None:
+        raise error
+
+    await note_end(node)
+    node.cluster.delete = fail
     await node.writing.record_topic(parse_topic("zebra"), TopicRecord(pending=Pending(Step.MAKE)), node.asked())
     upkeep = upkeep_of(node)
     with structlog.testing.capture_logs() as lines:
@@ -133,6 +142,30 @@ async def test_a_step_that_kafka_does_not_allow_or_show_is_told_of_once_and_othe
             await upkeep.run_once()
     assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["kafka_step_waits"]
     assert node.cluster.partitions() == {"orders": 1, "zebra": 1}
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+async def test_what_is_held_up_is_told_with_the_newest_reason_until_it_is_done_here_or_elsewhere(
+    node: KafkaNode, where: str
+) -> None:
+    reasons = ["denied", "disabled"]
+
+    async def fail(name: str) -> None:
+        raise ClusterUnavailable(reasons.pop(0), is_denied=True)
+
+    await note_end(node)
+    delete, node.cluster.delete = node.cluster.delete, fail
+    upkeep = upkeep_of(node)
+    with structlog.testing.capture_logs() as lines:
+        while reasons:
+            await upkeep.run_once()
+    assert [line["reason"] for line in lines] == ["denied", "disabled"]
+    assert {name: error.reason for name, error in upkeep.held_up.items()} == {str(ORDERS): "disabled"}
+    node.cluster.delete = delete
+    if where == "elsewhere":
+        await node.writing.finish(ORDERS, Step.END)
+    await upkeep.run_once()
+    assert (upkeep.held_up, node.cluster.partitions()) == ({}, {})
 
 
 async def test_what_the_follower_finds_is_in_the_report(node: KafkaNode) -> None:
