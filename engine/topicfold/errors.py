@@ -360,8 +360,8 @@ class LogUnavailable(Wait):
 class ClusterUnavailable(Wait):
     """The Kafka cluster cannot be reached, or denies this node access; `values` hold `bootstrap`.
 
-    They hold `is_denied` if access to this topic is denied, and `is_late` if the topic was changed but the brokers do
-    not show it yet.
+    They hold `is_denied` if access to this topic is denied, and `is_late` if others are changing the topic now, or it
+    was changed but the brokers do not show it yet.
     """
 
     code = "cluster_unavailable"

@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.runtime.kafka_nodes import WilfulCluster
-from topicfold.errors import AlreadyExists, ClusterRefused
+from topicfold.errors import AlreadyExists, ClusterRefused, ClusterUnavailable
 from topicfold.model.adoption import KafkaTopic
+from topicfold.model.events import Verdict
+from topicfold.model.updates import Refuse
 from topicfold.runtime.kafka_topics import KafkaTopics
 
 
@@ -81,3 +83,45 @@ async def test_a_topic_that_somebody_deletes_meanwhile_is_gone(cluster: WilfulCl
     after_a_look(cluster, lambda: cluster.delete("orders"))
     await KafkaTopics(cluster).end("orders", found.id)
     assert cluster.partitions() == {}
+
+
+async def test_what_others_keep_changing_is_of_one_topic_and_no_outage(cluster: WilfulCluster) -> None:
+    async def come_and_go(name: str, partitions: int) -> None:
+        raise AlreadyExists(f"Kafka has a topic {name} already", name=name)
+
+    cluster.create = come_and_go
+    with pytest.raises(ClusterUnavailable, match="being changed by others") as raised:
+        await KafkaTopics(cluster).make("orders", 3)
+    assert raised.value.is_of_one_topic
+    assert raised.value.values["bootstrap"] == cluster.bootstrap
+
+
+async def test_as_many_partitions_as_a_kafka_topic_has_are_not_asked_for(cluster: WilfulCluster) -> None:
+    await cluster.create("orders", 3)
+    found = await cluster.topic("orders")
+    cluster.is_reachable = False
+    assert await KafkaTopics(cluster).refusal_of_growth("orders", found, 3) is None
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_what_kafka_would_refuse_is_known_before_anything_is_written(
+    cluster: WilfulCluster, is_there: bool
+) -> None:
+    async def refuse(name: str, partitions: int) -> None:
+        raise ClusterRefused("its policy forbids it", kafka_topic=name)
+
+    await cluster.create("orders", 1)
+    found = await cluster.topic("orders") if is_there else None
+    cluster.check_growth, cluster.check_creation = (refuse, None) if is_there else (None, refuse)
+    refusal = await KafkaTopics(cluster).refusal_of_growth("orders", found, 3)
+    assert refusal == Refuse(Verdict.CLUSTER_REFUSED, "its policy forbids it")
+
+
+async def test_a_kafka_topic_that_goes_before_it_is_asked_whether_it_can_grow_is_changed_by_others(
+    cluster: WilfulCluster,
+) -> None:
+    await cluster.create("orders", 1)
+    found = await cluster.topic("orders")
+    await cluster.delete("orders")
+    with pytest.raises(ClusterUnavailable, match="being changed by others"):
+        await KafkaTopics(cluster).refusal_of_growth("orders", found, 3)

@@ -11,7 +11,14 @@ import structlog
 from tests.runtime.kafka_nodes import Crash, KafkaNode, WilfulCluster, attached
 from tests.runtime.nodes import ORDERS
 from tests.turning import counted_turns
-from topicfold.errors import ClusterRefused, ClusterUnavailable, LogUnavailable, OperatorNeeded, TopicfoldError
+from topicfold.errors import (
+    AlreadyExists,
+    ClusterRefused,
+    ClusterUnavailable,
+    LogUnavailable,
+    OperatorNeeded,
+    TopicfoldError,
+)
 from topicfold.log.memory import MemoryStore
 from topicfold.model.names import parse_topic
 from topicfold.model.records import Pending, Step, TopicRecord
@@ -142,6 +149,24 @@ async def test_a_step_that_kafka_does_not_allow_or_show_is_told_of_once_and_othe
             await upkeep.run_once()
     assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["kafka_step_waits"]
     assert node.cluster.partitions() == {"orders": 1, "zebra": 1}
+
+
+async def test_a_kafka_topic_that_others_keep_changing_makes_no_outage_and_others_are_made(node: KafkaNode) -> None:
+    create = node.cluster.create
+
+    async def come_and_go(name: str, partitions: int) -> None:
+        if name == "orders":
+            raise AlreadyExists("Kafka has a topic orders already", name=name)
+        await create(name, partitions)
+
+    node.cluster.create = come_and_go
+    for name in ("orders", "zebra"):
+        await node.writing.record_topic(parse_topic(name), TopicRecord(pending=Pending(Step.MAKE)), node.asked())
+    upkeep = upkeep_of(node)
+    for _ in range(2):
+        await upkeep.run_once()
+    assert (upkeep.is_reachable, node.cluster.partitions()) == (True, {"zebra": 1})
+    assert "is being changed by others" in upkeep.held_up[str(ORDERS)].reason
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])

@@ -110,7 +110,7 @@ class KafkaTopics:
         except ClusterRefused as error:
             return Refuse(Verdict.CLUSTER_REFUSED, error.reason)
         except (AlreadyExists, TopicNotFound) as error:
-            raise ClusterUnavailable(f"the Kafka topic {kafka_topic} is being changed by others") from error
+            raise self._contended(kafka_topic) from error
         return None
 
     async def make(self, kafka_topic: str, partitions: int) -> KafkaTopic | None:
@@ -135,7 +135,7 @@ class KafkaTopics:
                 refused = error
             except (AlreadyExists, TopicNotFound):
                 refused = None
-        raise refused or ClusterUnavailable(f"the Kafka topic {kafka_topic} is being changed by others")
+        raise refused or self._contended(kafka_topic)
 
     async def end(self, kafka_topic: str, kafka_id: str) -> None:
         """See to it that the Kafka topic with this id is gone; another one of its name stays.
@@ -149,3 +149,7 @@ class KafkaTopics:
         with contextlib.suppress(TopicNotFound):
             await self._cluster.delete(kafka_topic)
         _log.info("kafka_topic_deleted", kafka_topic=kafka_topic, partitions=found.partitions)
+
+    def _contended(self, kafka_topic: str) -> ClusterUnavailable:
+        reason = f"the Kafka topic {kafka_topic} is being changed by others"
+        return ClusterUnavailable(reason, bootstrap=self._cluster.bootstrap, is_late=True)

@@ -23,6 +23,7 @@ from topicfold.errors import (
     UnknownCluster,
     WrongKind,
 )
+from topicfold.log.payload import MAX_PAYLOAD_BYTES
 from topicfold.model.clusters import CLUSTERS
 from topicfold.model.events import Verdict
 from topicfold.model.grants import MAX_ROLES
@@ -58,8 +59,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.TOPIC_NOT_FOUND:
             return TopicNotFound(reason or f"Topic {name} not found", name=name)
         case Verdict.NAMESPACE_NOT_FOUND:
-            namespace = target.namespace
-            return namespace_not_found(namespace)
+            return namespace_not_found(target.namespace)
         case Verdict.TENANT_NOT_FOUND:
             return tenant_not_found(name.partition("/")[0], reason)
         case Verdict.ALREADY_EXISTS:
@@ -74,7 +74,7 @@ def refusal(verdict: int, reason: str, target: Target, etag: str) -> TopicfoldEr
         case Verdict.FEWER_PARTITIONS:
             return FewerPartitions(reason or "the number of partitions cannot be reduced", name=name)
         case Verdict.RECORD_TOO_LARGE:
-            return TooLarge(reason or "the record would be too large", limit=256 * 1024)
+            return TooLarge(reason or "the record would be too large", limit=MAX_PAYLOAD_BYTES)
         case Verdict.QUOTA_EXCEEDS_RETENTION:
             return PolicyUnmet(QUOTA_EXCEEDS.replace("topic", target.kind.name.lower()))
         case Verdict.RETENTION_BELOW_QUOTA:
