@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from topicfold.compaction.publishing import active_files, active_files_at, published_sequence
@@ -40,8 +40,22 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
         SnapshotUnreadable: it cannot be seen what there is, or what trimming noted; nothing was removed.
     """
     commits = _commits(root)
-    published = published_sequence(root)
     written_before = now_in(root) - min_age_seconds
+    staying = _staying(root, commits, keep, written_before)
+    wanted = _wanted(root, [commit for number, commit in commits if commit and number in staying], written_before)
+    unnamed = (path for path in _data_files(root) if f"{path.parent.name}/{path.name}" not in wanted)
+    going = [commit_path(root, number) for number, _ in commits if number not in staying]
+    going += [path for path in (*unnamed, *_unfinished(root)) if _is_older(path, written_before)]
+    for path in going:
+        path.unlink(missing_ok=True)
+    return len(going)
+
+
+def _staying(
+    root: Path, commits: Sequence[tuple[int, Commit | None]], keep: int, written_before: float
+) -> Collection[int]:
+    """Return the numbers of the commits that stay, as `vacuum` says; one that is not published yet stays, too."""
+    published = published_sequence(root)
     readable = [commit for _, commit in commits if commit]
     usable = [*not_given_up(readable)]
     kept = [commit.sequence for commit in usable[:keep]]
@@ -52,26 +66,17 @@ def vacuum(root: Path, *, keep: int = KEPT_COMMITS, min_age_seconds: float = MIN
         for number, _ in commits
         if number >= published or not _is_older(commit_path(root, number), written_before)
     ]
-    dropped = [number for number, _ in commits if number not in kept]
-    wanted: set[str] = set()
-    for number, commit in commits:
-        if commit is None or number not in kept:
-            continue
-        wanted |= {each.path for each in commit.files + commit.added}
+    return kept
+
+
+def _wanted(root: Path, staying: Sequence[Commit], written_before: float) -> Collection[str]:
+    """Return the paths of the data files that these commits or a Delta table name, or one named at that time."""
+    wanted = {file.path for commit in staying for file in commit.files + commit.added}
     for table in (*GROWING_TABLES, "commits"):
         wanted |= {f"{table}/{name}" for name in active_files(root, table)}
     for table in SCHEMAS:
         wanted |= {f"{table}/{name}" for name in active_files_at(root, table, written_before)}
-    removed = 0
-    for number in dropped:
-        commit_path(root, number).unlink(missing_ok=True)
-        removed += 1
-    unnamed = (path for path in _data_files(root) if f"{path.parent.name}/{path.name}" not in wanted)
-    for path in (*unnamed, *_unfinished(root)):
-        if _is_older(path, written_before):
-            path.unlink(missing_ok=True)
-            removed += 1
-    return removed
+    return wanted
 
 
 def _data_files(root: Path) -> Iterator[Path]:
