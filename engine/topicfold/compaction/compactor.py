@@ -14,6 +14,7 @@ from pathlib import Path
 from topicfold.compaction.batch import Base, Run, fold_batch
 from topicfold.compaction.comparison import Difference, differences
 from topicfold.compaction.folded import empty_folded, folded_at
+from topicfold.compaction.plan import SliceResult
 from topicfold.compaction.publishing import lost_growth, noted_sequence, publish, require_usable, restore_lost
 from topicfold.compaction.vacuum import KEPT_COMMITS, vacuum
 from topicfold.errors import SnapshotDamaged
@@ -40,6 +41,17 @@ class Done:
     accepted: int
     seconds: Mapping[str, float] = field(default_factory=dict)
     differences: Sequence[Difference] = ()
+
+    @classmethod
+    def of(cls, commit: Commit, results: Sequence[SliceResult], seconds: Mapping[str, float]) -> Done:
+        """Return what came of a batch, by what its slices say; `seconds` are those that the driver took."""
+        took = dict(seconds)
+        for result in results:
+            for part, taken in result.seconds.items():
+                took[part] = took.get(part, 0.0) + taken
+        events = sum(to - start for to, start in zip(commit.to, commit.from_, strict=True))
+        stated = (each for result in results for each in result.stated)
+        return cls(commit, events, sum(each.accepted for each in results), took, differences(commit, stated))
 
 
 class Compactor:
@@ -111,14 +123,8 @@ class Compactor:
             if commit.sequence % _VACUUM_EVERY == 0:
                 vacuum(self._root, keep=self._keep)
             batch.require_no_stop()
-            seconds: dict[str, float] = {"batch": folded - since, "committing": time.perf_counter() - folded}
-            for result in batch.results:
-                for part, taken in result.seconds.items():
-                    seconds[part] = seconds.get(part, 0.0) + taken
-            events = sum(to - start for to, start in zip(commit.to, commit.from_, strict=True))
-            accepted = sum(each.accepted for each in batch.results)
-            stated = (each for result in batch.results for each in result.stated)
-            return Done(commit, events, accepted, seconds, differences(commit, stated))
+            seconds = {"batch": folded - since, "committing": time.perf_counter() - folded}
+            return Done.of(commit, batch.results, seconds)
 
     def look_again(self) -> None:
         """Go on from another job's commit if there is one.
