@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -40,6 +41,23 @@ def test_a_claim_that_was_given_up_can_be_taken(tmp_path: Path) -> None:
     first.drop()
     assert claim_files(tmp_path) == []
     assert second.take(1, "genesis", (0,))
+
+
+def test_whoever_claims_another_commit_gives_up_the_one_it_had(tmp_path: Path) -> None:
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    assert first.take(2, "a" * 64, (0,))
+    assert first.take(2, "b" * 64, (0,))
+    assert second.take(2, "a" * 64, (0,))
+
+
+def test_no_file_stays_open_of_a_claim_that_was_given_up_or_is_anothers(tmp_path: Path) -> None:
+    open_before = len(os.listdir("/dev/fd"))
+    first, second = Claims(tmp_path), Claims(tmp_path)
+    assert first.take(1, "genesis", (0,))
+    assert not second.take(1, "genesis", (0,))
+    for _ in range(2):
+        first.drop()
+    assert len(os.listdir("/dev/fd")) == open_before
 
 
 def test_claims_on_other_histories_do_not_meet(tmp_path: Path) -> None:
