@@ -1,4 +1,4 @@
-"""The logs that every promise is shown on, and Pulsar's own clients with nodes to talk to."""
+"""The logs that every promise is shown on, a broker that guards, and Pulsar's own clients with nodes to talk to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.brokers.guarded import GuardedKafka
 from tests.integration.command import environment_in
 from tests.integration.node import running
 from tests.prerequisites import needed
@@ -23,6 +24,13 @@ def log_options(request: pytest.FixtureRequest, tmp_path: Path) -> Sequence[str]
         return ["--log", str(tmp_path / "log.db")]
     bootstrap = request.getfixturevalue("kafka_bootstrap")
     return ["--kafka", bootstrap, "--kafka-topic", request.getfixturevalue("fresh_topic")()]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
+    """A broker that lets `ann` do only what it is told."""
+    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
+        yield broker
 
 
 @pytest.fixture
@@ -56,6 +64,14 @@ def pulsar_tool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringP
 def admin(pulsar_tool: AnsweringProcess, urls: Sequence[str]) -> PulsarAdmin:
     """Pulsar's admin tool; each command goes to the next node."""
     return PulsarAdmin(pulsar_tool, urls)
+
+
+@pytest.fixture
+def topic(admin: PulsarAdmin) -> str:
+    """A topic of this test."""
+    name = f"persistent://public/default/{uuid.uuid4().hex}"
+    admin.done("topics", "create", name)
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -14,17 +14,10 @@ from confluent_kafka.admin import AclOperation
 from tests.brokers.guarded import GuardedKafka
 from tests.integration.node import running
 from tests.integration.test_enforce import Kafka, Site, site_on
-from tests.prerequisites import CHECKOUT, needed
+from tests.prerequisites import CHECKOUT
 
 pytestmark = pytest.mark.kafka
 DEPLOYING = (CHECKOUT / "deploy" / "README.md").read_text()
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
-    """A broker that lets `ann` do only what it is told."""
-    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
-        yield broker
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -15,18 +14,10 @@ from tests.brokers.guarded import GuardedKafka
 from tests.client.waiting import eventually
 from tests.integration.node import Node, running
 from tests.integration.test_enforce_rights import documented
-from tests.prerequisites import needed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 TOPICS = "/admin/v2/persistent/public/default"
 SECONDS = 30.0
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
-    """A broker that lets `ann` do only what it is told."""
-    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
-        yield broker
 
 
 def as_ann(guarded: GuardedKafka, log: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,14 +19,6 @@ READ_ON_ALL_CLUSTERS = pytest.mark.parametrize("row", [row for row in AWAITED if
 READ_AS_APPLIED = pytest.mark.parametrize("row", [row for row in AWAITED if row.default is not None], ids=str)
 
 Read = Callable[[str], Any]
-
-
-@pytest.fixture
-def topic(admin: PulsarAdmin) -> str:
-    """A topic of this test."""
-    name = f"persistent://public/default/{uuid.uuid4().hex}"
-    admin.done("topics", "create", name)
-    return name
 
 
 @pytest.fixture

@@ -39,14 +39,6 @@ EDGES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def topic(admin: PulsarAdmin) -> str:
-    """A topic of this test."""
-    name = f"persistent://public/default/{uuid.uuid4().hex}"
-    admin.done("topics", "create", name)
-    return name
-
-
 @pytest.mark.parametrize(("change", "read", "expected"), EDGES, ids=[change for change, _, _ in EDGES])
 def test_a_value_at_the_edge_is_kept_as_it_was_said(
     admin: PulsarAdmin, topic: str, change: str, read: str, expected: Any

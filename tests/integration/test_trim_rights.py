@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,17 +15,9 @@ from tests.compaction.logs import append, random_values, settings_of
 from tests.integration.command import topicfold
 from tests.integration.logs import opened
 from tests.integration.test_trim import compact
-from tests.prerequisites import needed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 BATCH = 20
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
-    """A broker that lets `ann` do only what it is told."""
-    with needed(), GuardedKafka(tmp_path_factory.mktemp("guarded")) as broker:
-        yield broker
 
 
 def starts(options: Sequence[str]) -> list[int]:

@@ -16,6 +16,7 @@ from tests.runtime.nodes import Node, running
 from tests.server.documented import undocumented
 from topicfold.clock import wall_clock_ms
 from topicfold.log.memory import MemoryStore
+from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.runtime.window import SIZE
 from topicfold.server.app import Application, create_app
 from topicfold.server.connection import Connection
@@ -138,3 +139,9 @@ def problem_in(status: int, headers: Mapping[str, str], content: bytes) -> tuple
     assert "hint" in problem
     assert problem["requestId"]
     return status, problem["code"]
+
+
+async def say_of_namespace(rest: RestNode, policy: str, value: Any) -> None:
+    """Set a policy of the namespace."""
+    update = change_namespace("public/default", set_value(policy, value))
+    await rest.node.writing.change_namespace("public/default", update, rest.node.asked())

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from tests.builders import TOPIC, namespace_put, topic_put
-from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node
+from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node, say_of_namespace
 from topicfold.log.codec import encode_event
 from topicfold.log.memory import MemoryStore
 from topicfold.model.events import AggregateKind
-from topicfold.model.policy.changes import change_namespace, set_value
 from topicfold.model.policy.table import BY_NAME
 from topicfold.wire.resources import EffectiveTopic
 
@@ -23,12 +22,6 @@ async def effective(rest: RestNode, policy: str) -> dict[str, Any]:
     """Return what takes effect of one policy on the topic `orders`."""
     found: dict[str, Any] = (await rest.get(EFFECTIVE))["policies"][policy]
     return found
-
-
-async def say_of_namespace(rest: RestNode, policy: str, value: Any) -> None:
-    """Set a policy of the namespace."""
-    update = change_namespace("public/default", set_value(policy, value))
-    await rest.node.writing.change_namespace("public/default", update, rest.node.asked())
 
 
 async def test_every_policy_is_there_with_who_enforces_it(orders: RestNode) -> None:

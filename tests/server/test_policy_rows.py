@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node
+from tests.server.rest import NATIVE, ORDERS, RestNode, rest_node, say_of_namespace
 from topicfold.log.memory import MemoryStore
-from topicfold.model.policy.changes import change_namespace, set_value
 
 MIB = 1024 * 1024
 QUOTA = f"{ORDERS}/backlogQuota"
@@ -37,12 +36,6 @@ async def refused(rest: RestNode, method: str, path: str, body: Any = None) -> t
     """Return status and reason of a refusal."""
     answer = await rest.send(method, path, body)
     return answer.status_code, answer.json()["reason"]
-
-
-async def say_of_namespace(rest: RestNode, policy: str, value: Any) -> None:
-    """Set a policy of the namespace."""
-    update = change_namespace("public/default", set_value(policy, value))
-    await rest.node.writing.change_namespace("public/default", update, rest.node.asked())
 
 
 async def test_each_type_of_quota_is_set_and_removed_by_itself(orders: RestNode) -> None:
