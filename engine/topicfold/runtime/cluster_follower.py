@@ -25,6 +25,7 @@ from topicfold.runtime.asking import ACTOR, Asked
 from topicfold.runtime.at_once import each_at_once
 from topicfold.runtime.engine import Engine
 from topicfold.runtime.slices import CHUNK, Slice
+from topicfold.runtime.tenancy import look_at
 from topicfold.runtime.writing import Writing
 
 _log = structlog.get_logger(__name__)
@@ -112,9 +113,7 @@ class ClusterFollower:
     async def _look(self) -> _Look:
         """Compare the cluster with what the log holds after the cluster answered."""
         topics = await self._cluster.topics()
-        engine = self._engine
-        await engine.readiness.wait(engine.states, engine.options.ready_timeout_seconds)
-        await engine.barriers.wait(engine.states, self._asked().deadline)
+        await look_at(self._engine, self._engine.states, self._asked())
         records, waiting, unreadable = await self._records()
         plan = await asyncio.to_thread(plan_adoption, topics.values(), records)
         grown = (each for each in plan.present if each.kafka_partitions > max(each.recorded_partitions, 1))

@@ -311,8 +311,7 @@ class KafkaWriting(Writing):
     async def _may_end(self, name: str, asked: Asked) -> bool:
         """Return whether nothing known stands against ending the namespace but its topics."""
         partition = self._engine.partition(name)
-        await self._engine.readiness.wait([partition], self._engine.options.ready_timeout_seconds)
-        await self._engine.barriers.wait([partition], asked.deadline)
+        await look_at(self._engine, [partition], asked)
         state = self._engine.states[partition]
         target = self._engine.target(AggregateKind.NAMESPACE, name)
         if state.operations.get(self._operation_id(target, asked)) is not None:

@@ -45,7 +45,7 @@ async def tenant_exists(engine: Engine, name: str, asked: Asked) -> bool:
 
 
 def _versions(engine: Engine, name: str) -> tuple[Aggregate, ...]:
-    """Return the tenant's record and those of all namespaces that ever bore its name, and have not been dropped."""
+    """Return the tenant's record and those of all namespaces that ever bore its name."""
     states = engine.states
     tenant = states[engine.partition(name)].current(AggregateKind.TENANT, name)
     return (tenant, *(state.namespaces[each] for state in states.values() for each in state.names_of.get(name, ())))
