@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.builders import an_id, operation
 from topicfold.model.events import Verdict
+from topicfold.state import operations
 from topicfold.state.aggregate import Etag
 from topicfold.state.operations import OperationRing, Operations, Settled
 
@@ -67,6 +68,24 @@ def test_the_rows_that_digests_hash_tell_rings_apart_that_differ_in(other: Opera
 
 def test_what_fell_out_does_not_count_in_the_digest() -> None:
     assert hashed(ring((9, DONE), (1, DONE), capacity=1)) == hashed(ring((1, DONE), capacity=1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=60), st.integers(1, 9))
+def test_a_ring_that_was_hashed_or_restored_on_the_way_is_the_same(
+    added: list[tuple[int, bool]], capacity: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operations, "_PIECE_ROWS", 3)
+        asked, restored, numbers = OperationRing(capacity), OperationRing(capacity), [number for number, _ in added]
+        for number, is_asked in added:
+            for each in (asked, restored):
+                each.add(an_id(number), DONE)
+            if is_asked:
+                rows, restored = hashed(asked), OperationRing(capacity)
+                restored.restore(rows)
+        plain = ring(*((number, DONE) for number in numbers), capacity=capacity)
+        assert hashed(asked) == hashed(restored) == hashed(plain)
+        assert all(restored.get(an_id(number)) == plain.get(an_id(number)) for number in numbers)
 
 
 def test_ids_of_the_server_cannot_push_out_keys_of_clients() -> None:
