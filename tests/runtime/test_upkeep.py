@@ -218,6 +218,20 @@ async def test_a_defect_does_not_end_the_upkeep(node: KafkaNode, monkeypatch: py
     await upkeep.stop()
 
 
+async def test_whoever_stops_leaves_nothing_going_on_and_lets_the_cluster_go(node: KafkaNode) -> None:
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    node.cluster.close = close
+    before = asyncio.all_tasks()
+    upkeep = upkeep_of(node, every_seconds=0)
+    upkeep.start()
+    await upkeep.stop()
+    assert (asyncio.all_tasks(), closed) == (before, [True])
+
+
 async def test_a_node_that_neither_makes_nor_follows_has_nothing_to_keep_up(node: KafkaNode) -> None:
     upkeep = upkeep_of(node, adopts_only=True, every_seconds=0)
     upkeep.start()
